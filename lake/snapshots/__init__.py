@@ -1,1 +1,1 @@
-"""What is live: schemas, the snapshot chain, manifests, and the files they leave standing."""
+"""Metadata of a table on storage: schemas, snapshots, tags, manifests, and the files that they keep live."""

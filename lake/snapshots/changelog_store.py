@@ -1,8 +1,8 @@
-"""Expired snapshots that are kept for their changelog alone.
+"""Long-lived changelogs: expired snapshots that are kept for their changelog alone.
 
-Where changelogs are retained longer than snapshots, an expired snapshot's file goes on as
-`changelog/changelog-N`, the same JSON, with hints of its own. Its data cannot be read any more,
-its changes can.
+Where changelogs are retained longer than snapshots, the file of an expired snapshot is kept as
+`changelog/changelog-N`, the same JSON, with hints of its own. Its data can no longer be read, its
+changes can.
 
 Source: table-format 17, 19.
 """
@@ -15,7 +15,7 @@ from lake.format.snapshot import Snapshot, parse_snapshot
 
 
 class ChangelogStore:
-    """Reads and writes kept changelogs and their hints; never remembers."""
+    """Reads and writes long-lived changelogs and their hints; caches nothing."""
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
         self._file_io = file_io
@@ -30,7 +30,7 @@ class ChangelogStore:
         return sorted(number for number in found if number is not None)
 
     def find(self, snapshot_id: int) -> Snapshot | None:
-        """Return the expired snapshot of that id, None when it is not kept.
+        """Return the expired snapshot of an id, or None if it is not kept.
 
         Raises:
             CorruptData: The file cannot be read.
@@ -48,10 +48,10 @@ class ChangelogStore:
         return snapshot
 
     def keep(self, snapshot_id: int, data: bytes) -> None:
-        """Keep a snapshot that is about to expire; it may be kept already.
+        """Keep a snapshot that is about to expire; does no harm if it is kept already.
 
-        Whoever expires it writes the same bytes, so replacing is harmless; what an older history
-        left under the id before a rollback has to go.
+        Every process that expires it writes the same bytes, so replacing is harmless; and a changelog of
+        the same id, left from before a rollback, has to be replaced.
 
         Args:
             snapshot_id: Of the snapshot.
@@ -60,7 +60,7 @@ class ChangelogStore:
         self._file_io.overwrite(self._paths.changelog(snapshot_id), data)
 
     def delete(self, snapshot_id: int) -> bool:
-        """Delete one; return whether it was there."""
+        """Delete a changelog; return whether it existed."""
         return self._file_io.delete(self._paths.changelog(snapshot_id))
 
     def write_latest_hint(self, snapshot_id: int) -> None:

@@ -1,13 +1,13 @@
-"""The consumers of a table: who still reads, and from which snapshot on.
+"""The consumers of a table: readers, each with the oldest snapshot that it still needs.
 
-A file per consumer, overwritten as it goes on. What is read here decides what may be deleted, so a
-file that cannot be understood (empty or torn after a power failure, or made by somebody else) is not
-nobody: it stands for one who needs every snapshot, until `UNREADABLE_MS` after it was last written. No
-lease lasts longer than that, and who still reads has written the file anew by then. After that it
-counts for nothing, so that it harms nobody but its owner.
+A file per consumer, overwritten as the reader advances. Expiry deletes what no consumer needs, so a file that
+cannot be parsed (empty or torn after a power failure, or written by another program) must not count as
+absent: it counts as a consumer that needs every snapshot, until `UNREADABLE_MS` after it was last written. No
+lease lasts longer, and a reader that is still alive has rewritten its file by then. Afterwards it is ignored,
+so that it harms no one but its owner.
 
-Beside them lie the marks of expiries that are under way: the snapshot that each is about to remove.
-Files appear whole, so a mark that cannot be understood is of a run that has died, and marks nothing.
+In the same directory are the markers of running expiries, each with the snapshot that the run is about to
+remove. Files appear whole, so a marker that cannot be parsed belongs to a run that died, and is ignored.
 """
 
 from collections.abc import Iterator
@@ -27,18 +27,18 @@ LEASE_MS_MAX: Final = 86_400_000
 """The longest that a lease holds without a refresh, milliseconds: a day."""
 
 UNREADABLE_MS: Final = LEASE_MS_MAX
-"""So long after its last write an unreadable consumer counts as somebody who needs everything."""
+"""Time after its last write during which an unreadable consumer holds every snapshot, milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerFile:
-    """One consumer, as it lies on storage.
+    """The file of one consumer.
 
     Attributes:
         id: Unique within the table.
-        consumer: What the file says; None when it cannot be read.
+        consumer: Content of the file; None if it cannot be parsed.
         modified_ms: When it was last written, milliseconds since 1970 UTC by storage's clock.
-        error: Why it cannot be read; None when it can.
+        error: Why it cannot be parsed; None if it can.
     """
 
     id: str
@@ -48,14 +48,14 @@ class ConsumerFile:
 
     @property
     def is_lease(self) -> bool:
-        """Whether it ends by itself; False for one that cannot be read."""
+        """Whether it has a deadline; False for one that cannot be parsed."""
         return self.consumer is not None and self.consumer.deadline_ms is not None
 
     def is_expired(self, *, now_ms: int, expiration_ms: int | None) -> bool:
-        """Return whether the consumer counts for nothing any more.
+        """Return whether the consumer no longer holds snapshots.
 
-        A lease says so itself; any other consumer is forgotten when it has not been written for
-        `consumer.expiration-time`, as other engines do it, and one that cannot be read when it has
+        A lease expires at its deadline. Any consumer expires when its file has not been written for
+        `consumer.expiration-time`, as in other engines, and one that cannot be parsed when its file has
         not been written for as long as a lease can last.
 
         Args:
@@ -71,7 +71,7 @@ class ConsumerFile:
 
 
 class ConsumerStore:
-    """Reads and writes consumer files; never remembers."""
+    """Reads and writes consumer files; caches nothing."""
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
         self._file_io = file_io
@@ -90,10 +90,10 @@ class ConsumerStore:
         return found
 
     def find(self, consumer_id: str) -> Consumer | None:
-        """Return one consumer, None when there is none of that id.
+        """Return one consumer, or None if there is none of that id.
 
         Raises:
-            InvalidRequest: No consumer can have such an id.
+            InvalidRequest: The id is not valid.
             CorruptData: The file cannot be read.
         """
         path = self._path(consumer_id)
@@ -105,7 +105,7 @@ class ConsumerStore:
             return parse_consumer(data)
 
     def put(self, consumer_id: str, consumer: Consumer) -> None:
-        """Write a consumer, in the place of what was there.
+        """Write a consumer, replacing an earlier file of the same id.
 
         Raises:
             InvalidRequest: As `find`.
@@ -113,43 +113,43 @@ class ConsumerStore:
         self._file_io.overwrite(self._path(consumer_id), serialize_consumer(consumer))
 
     def delete(self, consumer_id: str) -> bool:
-        """Delete a consumer, durably; return whether it was there.
+        """Delete a consumer durably; return whether it existed.
 
         Raises:
             InvalidRequest: As `find`.
         """
         is_deleted = self._file_io.delete(self._path(consumer_id))
         if is_deleted:
-            # One that came back would keep snapshots for ever, and nobody would take it away again.
+            # A file that reappeared after a power failure would hold snapshots for ever.
             self._file_io.sync_directory(self._paths.consumer_dir)
         return is_deleted
 
     def mark_expiring(self, expiry: str, snapshot: Snapshot) -> None:
-        """Say that an expiry is about to remove a snapshot, in the place of what it said before.
+        """Mark a snapshot that an expiry is about to remove, replacing the run's earlier marker.
 
         Args:
             expiry: Name of the run, unique.
-            snapshot: Which one.
+            snapshot: That will be removed.
         """
         self._file_io.overwrite(self._paths.expiring(expiry), serialize_snapshot(snapshot))
 
     def unmark_expiring(self, expiry: str) -> None:
-        """Take back what an expiry said, durably: nobody can lease what is marked."""
+        """Remove the marker of an expiry, durably: a marked snapshot cannot be leased."""
         if self._file_io.delete(self._paths.expiring(expiry)):
             self._file_io.sync_directory(self._paths.consumer_dir)
 
     def is_marked_expiring(self, snapshot: Snapshot) -> bool:
         """Return whether an expiry is about to remove a snapshot.
 
-        What a run that died has left names one snapshot that it would have removed, and no other.
+        The marker of a run that died concerns the one snapshot that it would have removed next.
         """
         return any(snapshot.is_same(marked) for _, marked in self._marks() if marked is not None)
 
     def delete_stale_marks(self, *, before_ms: int) -> None:
-        """Delete the marks of runs that have died, as their age tells or that they say nothing.
+        """Delete the markers of runs that have died: old ones, and those that cannot be parsed.
 
         Args:
-            before_ms: Milliseconds since 1970 UTC; older ones go.
+            before_ms: Milliseconds since 1970 UTC; markers written before are deleted.
         """
         for status, marked in self._marks():
             if marked is None or status.modified_ms < before_ms:
@@ -173,7 +173,7 @@ class ConsumerStore:
             try:
                 data = self._file_io.read_bytes(status.path)
             except FileNotFoundError:
-                continue  # that run is over
+                continue  # the run has ended since the listing
             marked = None
             with suppress(CorruptData, UnsupportedFeature):
                 marked = parse_snapshot(data)

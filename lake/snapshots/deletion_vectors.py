@@ -1,8 +1,8 @@
-"""The rows of a bucket that are marked as deleted: read, changed, written anew.
+"""Deletion vectors of buckets: the rows of data files that are marked as deleted.
 
-A snapshot has one index file for each bucket with marked rows, and it holds the vectors of all data
-files of that bucket. A compaction that changes any of them writes all of them into a new file, which
-takes the place of the old one in the same commit (`VectorsChange`).
+A snapshot has one index file for each bucket with marked rows, which holds the vectors of all data files of
+that bucket. A compaction that changes any of them writes all of them into a new file, which replaces the old
+one in the same commit (`VectorsChange`).
 
 Source: table-format 14, merge-semantics 6.6.
 """
@@ -28,7 +28,7 @@ from lake.format.indexes.index_manifest import (
 from lake.snapshots.lru_cache import LruCache
 
 CACHE_BYTES: Final = 64 << 20
-"""Bytes of index files whose vectors are kept, about."""
+"""Approximate bound of the cached vectors, in bytes of their index files."""
 
 Vectors = Mapping[str, FrozenBitMap]
 """Positions of marked rows, 0-based in file order, by data file name; none of them empty."""
@@ -48,7 +48,7 @@ class BucketVectors:
 
     @property
     def base(self) -> str | None:
-        """Return the name of the index file, as commits compare it; None without one."""
+        """Return the name of the index file, by which commits detect a conflict; None without one."""
         return None if self.entry is None else self.entry.file_name
 
 
@@ -64,47 +64,49 @@ def vector_entries(
         indexes: All index files of a snapshot.
 
     Raises:
-        UnsupportedFeature: A bucket has several, as only tables without a primary key have.
+        UnsupportedFeature: A bucket has several files, as only tables without a primary key do.
     """
     found: dict[tuple[bytes, int], IndexManifestEntry] = {}
     for entry in indexes:
         if entry.index_type != DELETION_VECTORS_INDEX:
             continue
-        place = entry.partition, entry.bucket
-        if place in found:
+        bucket_id = entry.partition, entry.bucket
+        if bucket_id in found:
             text = (
-                f"bucket {entry.bucket} has deletion vectors in {found[place].file_name} and in "
+                f"bucket {entry.bucket} has deletion vectors in {found[bucket_id].file_name} and in "
                 f"{entry.file_name}, expected one file"
             )
             raise UnsupportedFeature(text)
-        found[place] = entry
+        found[bucket_id] = entry
     return found
 
 
 def change_vectors(
     before: Vectors, deleted: Mapping[str, AbstractBitMap], removed_files: Collection[str]
 ) -> dict[str, FrozenBitMap]:
-    """Return the vectors of a bucket after more rows were marked and files went.
+    """Return the vectors of a bucket after more rows were marked and files were removed.
 
     Args:
-        before: As they were.
-        deleted: Further positions by data file name; those marked already may be among them.
+        before: The vectors until now.
+        deleted: Further positions by data file name; may include positions that are marked already.
         removed_files: Names of files that are no longer live; a file that only changes its level
             keeps its vector.
 
     Returns:
-        New vectors, none of them empty; the arguments stay as they are.
+        New vectors, none of them empty; the arguments are not changed.
     """
     after = dict(before)
     for name, positions in deleted.items():
+        # `union` returns a new vector: cached ones are shared between readers.
         after[name] = after.get(name, FrozenBitMap()).union(positions)
+    # A vector of a removed file would mark rows of nothing, and an empty one must not be written.
     return {name: vector for name, vector in after.items() if vector and name not in removed_files}
 
 
 class VectorStore:
     """Reads and writes the index files with deletion vectors; safe to share between threads.
 
-    What was read once is kept, least recently used first to go, within `cache_bytes`.
+    Keeps what it has read in an LRU cache of `cache_bytes`.
     """
 
     def __init__(
@@ -116,9 +118,9 @@ class VectorStore:
         self._cache_bytes = cache_bytes
 
     def __reduce__(self) -> tuple[partial["VectorStore"], tuple[()]]:
-        """Return what another process needs; it reads anew."""
-        anew = partial(VectorStore, self._file_io, self._paths, cache_bytes=self._cache_bytes)
-        return anew, ()
+        """Return a store for another process, with an empty cache."""
+        empty = partial(VectorStore, self._file_io, self._paths, cache_bytes=self._cache_bytes)
+        return empty, ()
 
     def read(self, entry: IndexManifestEntry | None) -> BucketVectors:
         """Return the vectors of one bucket.
@@ -133,6 +135,8 @@ class VectorStore:
         """
         if entry is None:
             return NO_VECTORS
+        assert entry.index_type == DELETION_VECTORS_INDEX, entry.index_type
+        # Names are unique and files immutable, so the name is the whole key.
         known: BucketVectors | None = self._cache.get(entry.file_name)
         if known is not None:
             return known
@@ -166,17 +170,18 @@ class VectorStore:
             vectors: Positions by data file name, at least one, none of them empty.
             partition: Serialised partition row.
             bucket: Bucket number.
-            name: Of the file; nobody else uses it.
-            is_64_bit: Which form to write (`deletion-vectors.bitmap64`).
+            name: Of the file, unique.
+            is_64_bit: Form of the bitmaps (`deletion-vectors.bitmap64`).
 
         Returns:
             The file's entry for the index manifest.
 
         Raises:
-            StorageUnavailable: Storage refused; the file may be there or not.
+            StorageUnavailable: Storage refused; the file may or may not exist.
         """
-        assert vectors, "no vectors, no file"
+        assert vectors, "a bucket without marked rows has no file"
         data, ranges = encode_deletion_vectors(vectors, is_64_bit=is_64_bit)
+        assert len(ranges) == len(vectors), "one range per vector"
         self._file_io.write_new(self._paths.index(name), data)
         return IndexManifestEntry(
             partition=partition,
@@ -199,25 +204,28 @@ class VectorStore:
         on_new_file: Callable[[str], None],
         is_64_bit: bool,
     ) -> VectorsChange:
-        """Write what has become of a bucket's vectors, if anything, and return what to commit.
+        """Write the changed vectors of a bucket, if they have changed, and return what to commit.
 
         Args:
-            before: As the compaction saw them.
-            after: As they are to be, see `change_vectors`.
+            before: As the compaction read them.
+            after: As they are to be, from `change_vectors`.
             partition: Serialised partition row.
             bucket: Bucket number.
-            new_name: Gives a file name that nobody else uses; asked only when a file is written.
-            on_new_file: Told the path of the file before it is written, for who cleans up.
-            is_64_bit: Which form to write (`deletion-vectors.bitmap64`).
+            new_name: Returns a unique file name; called only when a file is written.
+            on_new_file: Called with the path of the file before it is written, for cleaning up.
+            is_64_bit: Form of the bitmaps (`deletion-vectors.bitmap64`).
 
         Raises:
-            StorageUnavailable: Storage refused; the file may be there or not.
+            StorageUnavailable: Storage refused; the file may or may not exist.
         """
         if dict(after) == dict(before.vectors):
+            # Still a change to commit: its base makes a concurrent change of the vectors a conflict,
+            # since the compacted files have left out the rows that were marked in `before`.
             return VectorsChange(base=before.base, new=before.entry)
         if not after:
             return VectorsChange(base=before.base, new=None)
         name = new_name()
+        # Before the write: a write that fails may still have created the file.
         on_new_file(self._paths.index(name))
         entry = self.write(
             after, partition=partition, bucket=bucket, name=name, is_64_bit=is_64_bit

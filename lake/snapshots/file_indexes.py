@@ -1,7 +1,7 @@
-"""The indexes of data files: read once, and remembered for a while.
+"""The indexes of data files, read and cached.
 
-A small index is in the manifest entry of its file; a larger one is a file beside it, which costs one
-look at storage.
+A small index is embedded in the manifest entry of its file; a larger one is a file beside it, which costs one
+read of storage.
 
 Source: table-format 16.
 """
@@ -22,21 +22,22 @@ from lake.format.indexes.file_index import BLOOM_FILTER, FILE_INDEX_SUFFIX, deco
 from lake.snapshots.lru_cache import LruCache
 
 CACHE_BYTES: Final = 64 << 20
-"""Bytes of index files that are kept, about."""
+"""Approximate bound of the cached indexes, in bytes of their files."""
 
 Filters = Mapping[str, BloomFilter]
 """Bloom filters by the names that columns had when the file was written."""
 
 NO_FILTERS: Final[Filters] = MappingProxyType({})
+# Without a set bit: excludes every value.
 _NO_VALUES: Final = BloomFilter(functions=1, data=np.zeros(1, dtype=np.uint8))
 _HINT: Final = "hint: `file-index.read.enabled` = false reads the table without its indexes"
 
 
 def embedded_filters(file: DataFileMeta) -> Filters:
-    """Return the filters that a file's manifest entry has; none where they are elsewhere.
+    """Return the filters that are embedded in a file's manifest entry.
 
     Raises:
-        CorruptData: They are no file index.
+        CorruptData: The bytes are not a file index.
     """
     if file.embedded_file_index is None:
         return NO_FILTERS
@@ -44,32 +45,32 @@ def embedded_filters(file: DataFileMeta) -> Filters:
 
 
 class FileIndexStore:
-    """Finds the filters of data files; safe to share between threads."""
+    """Reads the filters of data files; safe to share between threads."""
 
     def __init__(self, file_io: FileIO, *, cache_bytes: int = CACHE_BYTES) -> None:
-        """Remember nothing yet.
+        """Create a store with an empty cache.
 
         Args:
             file_io: Storage.
-            cache_bytes: Bound of what is remembered; one index is, however large.
+            cache_bytes: Bound of the cache, which holds one index however large it is.
         """
         self._file_io = file_io
         self._cache = LruCache(cache_bytes)
         self._cache_bytes = cache_bytes
 
     def __reduce__(self) -> tuple[partial["FileIndexStore"], tuple[()]]:
-        """Return what another process needs; it reads anew."""
+        """Return a store for another process, with an empty cache."""
         return partial(FileIndexStore, self._file_io, cache_bytes=self._cache_bytes), ()
 
     def filters(self, path: str, file: DataFileMeta) -> Filters:
-        """Return the filters of a file; none where it has no index.
+        """Return the filters of a file; empty if it has no index.
 
         Args:
             path: Of the data file.
             file: Its entry in the manifest.
 
         Raises:
-            CorruptData: The index is absent, or none.
+            CorruptData: The index is absent or cannot be decoded.
             StorageUnavailable: Storage refused.
         """
         name = index_name(file)
@@ -95,7 +96,7 @@ class FileIndexStore:
 
 
 def index_name(file: DataFileMeta) -> str | None:
-    """Return the name of the index file beside a data file; None without one.
+    """Return the name of the index file beside a data file, or None if there is none.
 
     Raises:
         CorruptData: There are several.

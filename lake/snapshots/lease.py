@@ -1,12 +1,13 @@
-"""Leases: a snapshot that does not expire while somebody reads it.
+"""Leases: consumers with a deadline, which keep a snapshot from expiring while it is read.
 
-A lease is a consumer file, which every engine of the format respects, with a deadline: whoever dies
-holds nothing for ever. Taking one is writing the file and *then* looking whether an expiry has marked
-the snapshot, and whether it is there. Expiry of this engine marks a snapshot and *then* looks for
-consumers; so of the two, one sees the other, and a lease that was taken is kept. Another engine's
-expiry may pass a file that is written in the same moment, and somebody may delete consumers: then
-the lease is lost, which `check` and `refresh` tell. So is one of an expired snapshot that is kept for its
-changes alone, when it was taken in the moment in which these expire: they are not marked.
+A lease is a consumer file, which every engine of the format respects, with a deadline, so that a holder that
+dies does not hold the snapshot for ever. Taking one means writing the file and *then* checking that no expiry
+has marked the snapshot, and that it still exists. Expiry of this engine marks a snapshot and *then* lists the
+consumers. So of the two at least one sees the other, and a lease that was taken is kept.
+
+A lease can still be lost: another engine's expiry may miss a file that is written at the same moment, a
+consumer may be deleted, and a long-lived changelog may expire at the moment in which it is leased, because
+changelogs are not marked. `check` and `refresh` raise then.
 """
 
 import threading
@@ -29,22 +30,22 @@ REFRESHES_PER_LEASE: Final = 3
 
 
 class Snapshots(Protocol):
-    """What knows whether a snapshot is there."""
+    """The part of `SnapshotStore` that a lease needs."""
 
     def find(self, snapshot_id: int, /) -> Snapshot | None:
-        """Return the snapshot of that id, None when there is none."""
+        """Return the snapshot of an id, or None if there is none."""
         ...
 
 
 class LeaseLost(InvalidRequest):
-    """The leased snapshot is gone: read a newer one."""
+    """The leased snapshot has been removed: read a newer one."""
 
 
 class Lease:
     """Keeps one snapshot and all later ones from expiring; safe to share between threads.
 
-    As a context manager it refreshes itself, in a thread, and is released at the end. Without one,
-    whoever holds it calls `refresh` well before the deadline, and `release`.
+    As a context manager it refreshes itself in a thread and is released at the end. Otherwise its holder
+    calls `refresh` well before each deadline, and `release`.
     """
 
     def __init__(
@@ -59,19 +60,19 @@ class Lease:
         lease_ms: int = LEASE_MS,
         lease_id: str | None = None,
     ) -> None:
-        """Take the lease, or go on with one that another process has taken.
+        """Take the lease, or continue one that another process has taken.
 
         Args:
-            consumers: Where the file is written.
-            snapshots: Says whether the snapshot is there.
-            snapshot: What is to stay.
-            clock: Says when the lease ends.
-            new_uuid: Makes names.
-            holder: Who takes it, for people.
-            lease_ms: How long it holds without a refresh, in milliseconds; at most
+            consumers: Store of the lease's file.
+            snapshots: Checked for the snapshot.
+            snapshot: To be kept.
+            clock: Of deadlines.
+            new_uuid: Source of lease names.
+            holder: Description of the holder, for people.
+            lease_ms: How long the lease lasts without a refresh, milliseconds; at most
                 `LEASE_MS_MAX`.
-            lease_id: Of a lease to go on with, of this or an older snapshot; when it is gone or has
-                run out a new one is taken.
+            lease_id: Of a lease to continue, on this or an older snapshot; if it is absent or has
+                run out, a new one is taken.
 
         Raises:
             LeaseLost: The snapshot has expired.
@@ -86,7 +87,7 @@ class Lease:
         self._id = ""
         self._deadline_ms = 0
         found = None if lease_id is None else _found(consumers, lease_id)
-        # A consumer without a deadline is somebody's progress and none of ours.
+        # A consumer without a deadline is a reader's progress and not a lease.
         if lease_id is not None and found is not None and found.deadline_ms is not None:
             self._id, self._deadline_ms = lease_id, found.deadline_ms
         self._is_released = False
@@ -97,32 +98,32 @@ class Lease:
 
     @property
     def id(self) -> str:
-        """Name of the consumer; another one after a lease had run out and was taken anew."""
+        """Name of the consumer; changes when a lease that had run out is taken anew."""
         return self._id
 
     @property
     def snapshot(self) -> Snapshot:
-        """What is leased."""
+        """The leased snapshot."""
         return self._snapshot
 
     @property
     def snapshot_id(self) -> int:
-        """Id of what is leased, for scans."""
+        """Id of the leased snapshot, for scans."""
         return self._snapshot.id
 
     @property
     def deadline_ms(self) -> int:
-        """Until when the lease holds, milliseconds since 1970 UTC."""
+        """End of the lease, milliseconds since 1970 UTC."""
         return self._deadline_ms
 
     def refresh(self) -> None:
         """Move the deadline.
 
-        Also takes a lease anew that has run out, as long as the snapshot is there.
+        Also takes a lease anew that has run out, as long as the snapshot exists.
 
         Raises:
-            LeaseLost: The snapshot is gone; nothing is held any more.
-            StorageUnavailable: The deadline is perhaps as it was; try again.
+            LeaseLost: The snapshot was removed; nothing is held any more.
+            StorageUnavailable: The deadline may be unchanged; try again.
             InvalidRequest: The lease was released.
         """
         with self._lock:
@@ -132,7 +133,8 @@ class Lease:
             now_ms = self._clock.now_ms()
             is_taken_anew = now_ms > self._deadline_ms
             if is_taken_anew:
-                # An expiry may be about to delete the old file, even as it is overwritten.
+                # Under a new name: an expiry may be about to delete the old file, also while it is being
+                # overwritten.
                 self._delete_file()
                 self._id = f"{LEASE_PREFIX}{self._new_uuid()}"
             deadline_ms = now_ms + self._lease_ms
@@ -143,6 +145,8 @@ class Lease:
                 ),
             )
             self._deadline_ms = deadline_ms
+            # The checks come after the write. In the other order an expiry could mark the snapshot and
+            # list the consumers between the two, and neither would see the other.
             try:
                 if is_taken_anew:
                     self._check_unmarked()
@@ -152,23 +156,23 @@ class Lease:
                 raise
 
     def check(self) -> None:
-        """Tell whether the snapshot is still there.
+        """Check that the snapshot still exists.
 
         Raises:
-            LeaseLost: It is not.
+            LeaseLost: It does not.
         """
         if not self._snapshot.is_same(self._snapshots.find(self.snapshot_id)):
             message = (
-                f"snapshot {self.snapshot_id} is gone, although it was leased\n"
-                "hint: read a newer snapshot; something other than this engine has removed it, or "
-                "the lease was not refreshed in time"
+                f"snapshot {self.snapshot_id} was removed although it was leased\n"
+                "hint: read a newer snapshot; another engine has removed it, or the lease was not "
+                "refreshed in time"
             )
             raise LeaseLost(message)
 
     def release(self) -> None:
-        """Let the snapshot go; nothing happens the second time.
+        """Release the snapshot; does nothing the second time.
 
-        A file that cannot be deleted holds until its deadline.
+        A file that cannot be deleted holds the snapshot until its deadline.
         """
         self._ended.set()
         if self._refresher is not None and self._refresher is not threading.current_thread():
@@ -178,7 +182,7 @@ class Lease:
             self._delete_file()
 
     def __enter__(self) -> Self:
-        """Begin to refresh the lease in a thread."""
+        """Start the thread that refreshes the lease."""
         self._refresher = threading.Thread(
             target=self._keep, name=f"lease-{self.snapshot_id}", daemon=True
         )
@@ -194,10 +198,11 @@ class Lease:
         """Release the lease.
 
         Raises:
-            LeaseLost: It was lost meanwhile: what was read may be incomplete, and an error of the
-                engine that came of it is the cause.
+            LeaseLost: It was lost meanwhile: what was read may be incomplete. An error of the engine
+                that leaves the context becomes its cause.
         """
         try:
+            # An error of the engine, such as an absent file, is mostly the consequence of a lost lease.
             if error is None or isinstance(error, LakeError):
                 with suppress(StorageUnavailable):
                     self._check_with(error)
@@ -205,7 +210,8 @@ class Lease:
             self.release()
 
     def _check_unmarked(self) -> None:
-        # Before the look at the snapshot: a mark goes on to the next one when the snapshot is gone.
+        # Before the check for existence: an expiry that has removed the snapshot moves its marker on to the
+        # next one, so in the other order both checks could pass.
         if self._consumers.is_marked_expiring(self._snapshot):
             message = f"snapshot {self.snapshot_id} is about to expire\nhint: read a newer snapshot"
             raise LeaseLost(message)
@@ -221,9 +227,9 @@ class Lease:
             try:
                 self.refresh()
             except LeaseLost:
-                return  # told by `check`, in the thread that reads
+                return  # `check` raises it again, in the thread of the holder
             except (LakeError, OSError):
-                continue
+                continue  # a third of the lease has passed; there are further tries before its end
 
     def _delete_file(self) -> None:
         if self._id:
@@ -232,7 +238,7 @@ class Lease:
 
 
 def _found(consumers: ConsumerStore, lease_id: str) -> Consumer | None:
-    """Return a lease to go on with; None when it is gone, or says nothing any more."""
+    """Return a lease to continue, or None if it is absent or cannot be parsed."""
     try:
         return consumers.find(lease_id)
     except CorruptData:

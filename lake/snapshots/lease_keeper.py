@@ -1,15 +1,15 @@
-"""Leases for whatever turns out to take long.
+"""Leases for reads that turn out to take long.
 
-Nobody knows beforehand whether a read takes a millisecond or an hour, and a lease for each would cost
-more than most reads do. So who depends on a snapshot says so while it does, which touches no storage;
-what is not done after `LEASED_AFTER_S` is leased then, by a thread that refreshes the lease as well:
+Whether a read takes a millisecond or an hour is not known beforehand, and a lease for each would cost more
+than most reads do. So every read registers the snapshot it depends on (`hold`), which touches no storage. A
+thread leases the snapshots of reads that have run for `LEASED_AFTER_S`, and refreshes these leases:
 
     open ──after 5 s──► leased ──every third of the lease──► refreshed ──done──► released
 
-A snapshot lives that long anyway unless a table retains next to nothing. Where it has gone before, or
-goes although it is leased (another engine's expiry, somebody who deletes consumers), nothing happens
-here: most of what was planned may be read all the same, and who then misses a file asks
-`raise_if_expired` why. Storage that takes no lease, as where a reader may not write, stops nobody.
+A snapshot lives that long anyway unless the table retains next to nothing. If it expires earlier, or although
+it is leased (another engine's expiry, a deleted consumer), nothing happens here: most of what was planned may
+still be read, and a read that misses a file finds out why with `raise_if_expired`. Storage that refuses the
+lease, as where a reader has no permission to write, stops no read.
 """
 
 import os
@@ -39,25 +39,26 @@ LEASED_AFTER_S: Final = 5.0
 
 @dataclass(eq=False, kw_only=True)
 class _Hold:
-    """One who depends on a snapshot.
+    """One reader of a snapshot.
 
     Attributes:
         take: Takes the lease.
-        due_s: When to look after it next, by the monotonic clock.
+        due_s: When the lease has to be taken or refreshed next, by the monotonic clock.
     """
 
     take: Callable[[], Lease]
     due_s: float
     _lease: Lease | None = None
     _is_done: bool = False
-    # Reentrant: a reader that nobody reads on is closed by the collector, in whichever thread.
+    # Reentrant: an abandoned generator is closed by the garbage collector, which runs in any thread, also
+    # in the keeper's while it holds this lock.
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def tend(self) -> None:
+    def take_or_refresh(self) -> None:
         """Take the lease, or refresh it.
 
         Raises:
-            LakeError, OSError: It is as it was.
+            LakeError, OSError: The lease is as before.
         """
         with self._lock:
             if self._is_done:
@@ -66,10 +67,11 @@ class _Hold:
                 self._lease = self.take()
             else:
                 self._lease.refresh()
+            # `release` may have run meanwhile in this very thread, by way of the collector.
             self._release_if_done()
 
     def release(self) -> None:
-        """Let the snapshot go."""
+        """Release the snapshot; a lease that is being taken is released when it is taken."""
         with self._lock:
             self._is_done = True
             self._release_if_done()
@@ -81,17 +83,17 @@ class _Hold:
 
 @dataclass(kw_only=True)
 class LeaseKeeper:
-    """Leases the snapshots of one table for those who take long; shared between threads.
+    """Leases the snapshots of one table for long reads; shared between threads.
 
-    Has a thread only while somebody is open, and a few seconds longer.
+    Has a thread only while there are holds, and a few seconds longer.
 
     Attributes:
         file_io: Storage.
         paths: Of the table or branch.
-        clock: Says when leases end.
-        new_uuid: Names them.
-        lease_ms: How long one holds without a refresh, milliseconds.
-        after_s: How long one is open before it is leased, seconds.
+        clock: Of the leases' deadlines.
+        new_uuid: Source of lease names.
+        lease_ms: How long a lease lasts without a refresh, milliseconds.
+        after_s: Age of a hold from which its snapshot is leased, seconds.
     """
 
     file_io: FileIO
@@ -102,11 +104,12 @@ class LeaseKeeper:
     after_s: float = LEASED_AFTER_S
     _open: set[_Hold] = field(default_factory=set)
     _thread: threading.Thread | None = None
+    # Reentrant for the reason of `_Hold._lock`.
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __reduce__(self) -> tuple[partial["LeaseKeeper"], tuple[()]]:
-        """Return what another process needs; nobody is open there."""
-        anew = partial(
+        """Return a keeper for another process, without holds."""
+        empty = partial(
             LeaseKeeper,
             file_io=self.file_io,
             paths=self.paths,
@@ -115,7 +118,7 @@ class LeaseKeeper:
             lease_ms=self.lease_ms,
             after_s=self.after_s,
         )
-        return anew, ()
+        return empty, ()
 
     @contextmanager
     def hold(
@@ -124,9 +127,9 @@ class LeaseKeeper:
         """Keep a snapshot while the block runs, if it runs for long.
 
         Args:
-            snapshot: None where there is none to keep.
-            what: Who needs it, for people: "a scan".
-            is_changelog: Its changes are enough, which may outlive it.
+            snapshot: None if there is none to keep.
+            what: Description of the holder, for people: "a scan".
+            is_changelog: The snapshot's changes are enough, which may outlive it.
         """
         if snapshot is None:
             yield
@@ -136,8 +139,10 @@ class LeaseKeeper:
             due_s=time.monotonic() + self.after_s,
         )
         with self._lock:
+            # Added under the lock under which the thread decides to end: it sees this hold, or a new
+            # thread is started.
             self._open.add(hold)
-            # After a fork the thread is there and does not run.
+            # In a forked process the thread object exists but does not run.
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._keep, name="leases", daemon=True)
                 self._thread.start()
@@ -146,14 +151,15 @@ class LeaseKeeper:
         finally:
             with self._lock:
                 self._open.discard(hold)
+            # Not under the lock: deleting the lease's file takes a request.
             hold.release()
 
     @contextmanager
     def reading(self, snapshot: Snapshot | None, *, what: str) -> Iterator[None]:
-        """Keep a snapshot as `hold` does while its files are read, and say so if it has expired.
+        """Keep a snapshot as `hold` does while its files are read, and detect that it has expired.
 
         Raises:
-            LeaseLost: A file was absent, and the snapshot has expired.
+            LeaseLost: A file was absent because the snapshot has expired.
         """
         with self.hold(snapshot, what=what):
             try:
@@ -170,16 +176,16 @@ class LeaseKeeper:
         is_changelog: bool = False,
         lease_id: str | None = None,
     ) -> Lease:
-        """Take a lease at once, which whoever asked refreshes and releases.
+        """Take a lease at once; the caller refreshes and releases it.
 
         Args:
-            snapshot: That is to stay.
-            what: Who needs it, for people.
-            is_changelog: Its changes are enough, which may outlive it.
-            lease_id: Of a lease to go on with (see `Lease`).
+            snapshot: To be kept.
+            what: Description of the holder, for people.
+            is_changelog: The snapshot's changes are enough, which may outlive it.
+            lease_id: Of a lease to continue (see `Lease`).
 
         Raises:
-            LeaseLost: It has expired.
+            LeaseLost: The snapshot has expired.
         """
         kept = SnapshotsAndChangelogs if is_changelog else SnapshotStore
         return Lease(
@@ -194,17 +200,18 @@ class LeaseKeeper:
         )
 
     def raise_if_expired(self, snapshot: Snapshot | None, error: CorruptData) -> None:
-        """Say what it means that a file of a snapshot is absent; nothing where it is not that.
+        """Raise if a read failed because its snapshot has expired; return otherwise.
 
         Args:
             snapshot: That was read.
-            error: What reading it has come to.
+            error: Of the read.
 
         Raises:
-            LeaseLost: The snapshot has expired, and no tag keeps it.
+            LeaseLost: A file is absent, the snapshot has expired, and no tag keeps its files.
         """
         if snapshot is None or not isinstance(error.__cause__, FileNotFoundError):
             return
+        # By identity: after a rollback another snapshot may have the id.
         if snapshot.is_same(SnapshotStore(self.file_io, self.paths).find(snapshot.id)):
             return
         tags = TagStore(self.file_io, self.paths).list()
@@ -213,7 +220,7 @@ class LeaseKeeper:
         message = (
             f"snapshot {snapshot.id} has expired while it was read\n"
             "hint: read a newer one; retain snapshots for longer (`snapshot.time-retained`), or "
-            "take `Table.lease` before the first look at one"
+            "take `Table.lease` before the first read of one"
         )
         raise LeaseLost(message) from error
 
@@ -225,14 +232,16 @@ class LeaseKeeper:
                     return
                 now_s = time.monotonic()
                 due = [hold for hold in self._open if hold.due_s <= now_s]
+            # Without the lock, so that reads begin and end while storage is slow.
             for hold in due:
-                self._tend(hold)
+                self._take_or_refresh(hold)
             time.sleep(self.after_s)
 
-    def _tend(self, hold: _Hold) -> None:
+    def _take_or_refresh(self, hold: _Hold) -> None:
         try:
-            hold.tend()
+            hold.take_or_refresh()
         except LeaseLost:
+            # There is nothing left to lease; the read finds out when it misses a file.
             hold.due_s = float("inf")
         except (LakeError, OSError):
             hold.due_s = time.monotonic() + self.after_s

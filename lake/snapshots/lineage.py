@@ -1,15 +1,16 @@
-"""The snapshot that a snapshot was built on, as it says itself.
+"""The lineage of snapshots: which snapshot a snapshot was built on.
 
-A chain of ids does not tell what was built on what: an id can lie in a hole that expiry or a rollback
-left, right below a snapshot that followed another one of that id. So every snapshot of ours carries
+Consecutive ids do not prove it: an id may have been reused after a rollback, or lie in a gap that expiry or a
+rollback left, directly below a snapshot that was built on another one of that id. So every snapshot of this
+engine has the property
 
 ```
 braid.follows   name of the delta manifest list of the snapshot that it was planned on, which is
                 unique; never carried forward, and absent from the first
 ```
 
-Other engines' snapshots say nothing of the kind. Their base list tells: it has everything before them, so
-what it leaves standing is what the snapshot that they were built on consists of.
+Snapshots of other engines have no such property. For them the base list decides: it contains everything before
+the snapshot, so its live files are those of the snapshot that it was built on.
 """
 
 from collections.abc import Iterable
@@ -24,12 +25,12 @@ FOLLOWS_PROPERTY: Final = "braid.follows"
 
 
 def lineage_properties(previous: Snapshot | None) -> dict[str, str]:
-    """Return the property of a snapshot that is planned on another one, None for the first."""
+    """Return the property of a snapshot that is planned on `previous`; None for the first one."""
     return {} if previous is None else {FOLLOWS_PROPERTY: previous.delta_manifest_list}
 
 
 def follows(snapshot: Snapshot, previous: Snapshot) -> bool | None:
-    """Return whether a snapshot was built on another one, None where it does not say."""
+    """Return whether a snapshot was built on another one, or None if it does not have the property."""
     name = snapshot.properties.get(FOLLOWS_PROPERTY)
     if name is None:
         return None
@@ -37,13 +38,13 @@ def follows(snapshot: Snapshot, previous: Snapshot) -> bool | None:
 
 
 def is_built_on(snapshot: Snapshot, previous: Snapshot, manifests: ManifestStore) -> bool:
-    """Return whether a snapshot was built on another one; where it does not say, its files tell.
+    """Return whether a snapshot was built on another one, by its property or else by its files.
 
-    One that was built on another of the same files counts as well. Costs at most three small reads, but
-    where manifests were merged in between those as well.
+    By files, a snapshot with the same live files as `previous` counts as `previous`. Costs at most three
+    small reads, and those of manifests that were merged in between.
 
     Returns:
-        False also where the files of one of the two have expired, so that nobody can tell.
+        False also if manifests of one of the two have expired, so that it cannot be decided.
 
     Raises:
         CorruptData: A manifest or list cannot be read.
@@ -63,13 +64,13 @@ def is_built_on(snapshot: Snapshot, previous: Snapshot, manifests: ManifestStore
         after = {
             manifest.file_name for manifest in manifests.read_list(snapshot.base_manifest_list)
         }
-        # What both name is the same in both, so that only what was merged is read.
+        # Manifests in both lists contribute the same to both, so only the merged ones have to be read.
         return _changes(before - after, manifests) == _changes(after - before, manifests)
     except ManifestGone:
         return False
 
 
 def _changes(names: Iterable[str], manifests: ManifestStore) -> set[tuple[FileKind, FileIdentity]]:
-    """Return what some manifests add and delete together."""
+    """Return the files that some manifests add and delete together."""
     entries = [entry for found in manifests.read_manifests(sorted(names)) for entry in found]
     return {(entry.kind, entry.identity) for entry in cancel_entries(entries)}

@@ -1,8 +1,8 @@
-"""The data files that a snapshot consists of.
+"""The live data files of snapshots.
 
 Live = entries added minus entries deleted, over all manifests of the base and the delta list. The
-set of manifest names is the whole state, so a set that was seen before (the base of snapshot N + 1
-is usually base + delta of N) is a known state, and only the delta is applied to it. Names are
+set of manifest names determines the state, so a set that was read before (the base of snapshot N + 1
+is usually base + delta of N) is a cached state, and only the delta is applied to it. Names are
 random and files immutable, so this holds across rollbacks and overwritten snapshots too.
 """
 
@@ -16,9 +16,9 @@ from lake.format.snapshot import Snapshot
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.metadata_cache import entries_bytes
 
-# Of one table. Successive states share their entries; what each costs besides is one dictionary.
+# Cached states of one table. Successive states share their entries; each costs one further dictionary.
 STATES_MAX = 4
-_PLACE_BYTES = 100
+_DICTIONARY_ENTRY_BYTES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +29,16 @@ class _State:
 
 
 class LiveFiles:
-    """Finds the live files of snapshots and remembers recent states; safe between threads.
+    """Finds the live files of snapshots and caches recent states; safe between threads.
 
-    States are remembered with the manifests, for whoever reads the same table.
+    States are in the cache of the manifests, shared by all readers of the table.
     """
 
     def __init__(self, store: ManifestStore, *, states_max: int = STATES_MAX) -> None:
         self._store = store
         self._states_max = states_max
-        self._place = f"{store.root}#live"
+        # In the same cache as the manifests, whose keys are their paths.
+        self._key = f"{store.root}#live"
 
     def entries(
         self,
@@ -51,7 +52,7 @@ class LiveFiles:
         Args:
             snapshot: Any snapshot whose manifests still exist.
             partitions: Serialised partition rows to keep; None keeps all.
-            buckets: Buckets to keep; None keeps all. While the state is unknown, manifests
+            buckets: Buckets to keep; None keeps all. If the state is not cached, manifests
                 without any of these buckets are not read.
 
         Raises:
@@ -96,9 +97,9 @@ class LiveFiles:
     def register_equivalent(
         self, manifests: Sequence[ManifestFileMeta], *, same_as: Sequence[ManifestFileMeta]
     ) -> None:
-        """Tell that two lists of manifests leave the same files standing.
+        """Register that two lists of manifests have the same live files.
 
-        Whoever has merged manifests knows this, and saves the reading of what they became.
+        Called after a merge of manifests, so that the merged ones need not be read back.
         """
         known = self._known(_names(same_as))
         if known is not None:
@@ -109,7 +110,7 @@ class LiveFiles:
         before: _State | None,
         manifests: Sequence[ManifestFileMeta],
     ) -> tuple[dict[FileIdentity, ManifestEntry], int]:
-        """Return the live files after some manifests, and what they take in memory, about."""
+        """Return the live files after some manifests, and their approximate bytes in memory."""
         # Deletes are taken out last: a list may name them before what they delete.
         entries = {} if before is None else dict(before.entries)
         size = 0 if before is None else before.bytes
@@ -122,24 +123,23 @@ class LiveFiles:
                     added.append(entry)
                 else:
                     deleted.append(entry.identity)
-        gone = [entries.pop(identity) for identity in deleted if identity in entries]
-        return entries, size + entries_bytes(added) - entries_bytes(gone)
+        removed = [entries.pop(identity) for identity in deleted if identity in entries]
+        return entries, size + entries_bytes(added) - entries_bytes(removed)
 
     def _known(self, names: frozenset[str]) -> _State | None:
         return next((state for state in self._states() if state.manifests == names), None)
 
     def _remember(self, state: _State) -> None:
-        # Of two threads that do so at once one may forget what the other has remembered: it is
-        # found out anew.
+        # Not atomic: of two threads at once one may drop the other's state, which is then read again.
         others = [known for known in self._states() if known.manifests != state.manifests]
         states = (state, *others)[: self._states_max]
         size = max(known.bytes for known in states)
-        size += sum(_PLACE_BYTES * len(known.entries) for known in states)
-        self._store.cache.put(self._place, states, size)
+        size += sum(_DICTIONARY_ENTRY_BYTES * len(known.entries) for known in states)
+        self._store.cache.put(self._key, states, size)
 
     def _states(self) -> tuple[_State, ...]:
-        """Return what is known, newest first."""
-        return cast("tuple[_State, ...]", self._store.cache.get(self._place) or ())
+        """Return the cached states, newest first."""
+        return cast("tuple[_State, ...]", self._store.cache.get(self._key) or ())
 
 
 def live_entries(
@@ -149,7 +149,7 @@ def live_entries(
     partitions: Collection[bytes] | None = None,
     buckets: Collection[int] | None = None,
 ) -> list[ManifestEntry]:
-    """Return the live files of one snapshot without remembering (see `LiveFiles.entries`)."""
+    """Return the live files of one snapshot (see `LiveFiles.entries`)."""
     return LiveFiles(store).entries(snapshot, partitions=partitions, buckets=buckets)
 
 
@@ -158,7 +158,7 @@ def _names(manifests: Sequence[ManifestFileMeta]) -> frozenset[str]:
 
 
 def _may_hold(manifest: ManifestFileMeta, buckets: Collection[int]) -> bool:
-    """Return whether the bounds of a manifest leave room for one of the buckets."""
+    """Return whether the bucket bounds of a manifest admit one of the buckets."""
     low, high = manifest.min_bucket, manifest.max_bucket
     if low is None or high is None:
         return True

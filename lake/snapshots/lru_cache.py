@@ -1,4 +1,4 @@
-"""Files that never change, remembered by name within a bound."""
+"""A cache of immutable values by name, bounded in bytes."""
 
 import threading
 from collections import OrderedDict
@@ -7,11 +7,11 @@ from typing import Any
 
 
 class LruCache:
-    """Values by name within a number of bytes; the least recently used go first.
+    """Values by name within a number of bytes; evicts the least recently used.
 
-    Safe between threads. The newest value is kept however large it is, and so is the last used of those
-    that take more than half of the bytes: else the small values that come between two uses of it would
-    drive it out each time.
+    Safe between threads. Never evicted are the value just put, however large it is, and the last used of
+    those that take more than half of the bound: otherwise the small values put between two uses of it would
+    evict it every time.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -23,11 +23,11 @@ class LruCache:
 
     @property
     def bytes(self) -> int:
-        """What the values take now."""
+        """Bytes of the values in the cache."""
         return self._bytes
 
     def get(self, name: Hashable) -> Any | None:
-        """Return the value of a name, None when it is not kept."""
+        """Return the value of a name, or None if it is not in the cache."""
         with self._lock:
             found = self._values.get(name)
             if found is None:
@@ -36,13 +36,15 @@ class LruCache:
             return found[0]
 
     def put(self, name: Hashable, value: Any, size: int) -> None:
-        """Keep a value that takes so many bytes."""
+        """Put a value that takes `size` bytes."""
+        assert size >= 0, "a value takes no negative bytes"
         with self._lock:
             self._remove(name)
             self._values[name] = (value, size)
             self._bytes += size
             self._use(name, size)
             spared = {name, self._large}
+            # In the order of last use, the least recent first.
             for other in [] if self._bytes <= self._bytes_max else list(self._values):
                 if self._bytes <= self._bytes_max:
                     break
@@ -50,7 +52,7 @@ class LruCache:
                     self._remove(other)
 
     def remove(self, name: Hashable) -> None:
-        """Forget a value, if it is kept."""
+        """Remove a value, if it is in the cache."""
         with self._lock:
             self._remove(name)
 

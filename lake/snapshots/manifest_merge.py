@@ -1,16 +1,16 @@
-"""Keeping the base list of manifests short, so that planning costs the same at any age.
+"""Merging of manifests, which bounds the length of the base list and so the cost of planning.
 
-Every commit adds a manifest. Merging replaces several by one that leaves the same files standing:
+Every commit adds a manifest. Merging replaces several by one with the same live files:
 
-- *minor*: a run of neighbours. A group is closed where its bytes reach the target size, as the
-  format's own writers do. The rest is merged in tiers: when it is longer than `merge-min-count` +
-  log2(its entries), the newest `merge-min-count` become one, together with each older neighbour
-  that holds no more entries than the group so far. So an entry is rewritten as often as its
-  manifest doubles, not with every merge, and that bound on the length always holds.
-- *full*: when manifests that are small or hold deletes have grown to the threshold together, all
-  of those are rewritten, and each large one that holds a deleted file's entry; no DELETE is left.
+- *minor*: consecutive manifests. A group is closed where its bytes reach the target size, as the
+  format's own writers do. The tail of the list is merged in tiers: when it is longer than
+  `merge-min-count` + log2(its entries), the newest `merge-min-count` become one, together with each
+  older neighbour that has no more entries than the group so far. So an entry is rewritten when its
+  manifest doubles and not with every merge, and that bound on the length always holds.
+- *full*: when manifests that are small or have DELETEs reach the threshold together, all of these are
+  rewritten, and each large one that has the ADD of such a DELETE; no DELETE is left.
 
-Inside a minor merge an ADD and its DELETE cancel; a DELETE whose ADD lies elsewhere is kept. State
+In a minor merge an ADD and its DELETE cancel; a DELETE whose ADD is in another manifest is kept. The state
 is a set difference, so the order of entries never matters.
 
 Source:
@@ -30,25 +30,29 @@ WriteManifests = Callable[[Sequence[ManifestEntry]], list[ManifestFileMeta]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestMergePlan:
-    """What to merge.
+    """The manifests to merge.
 
     Attributes:
         groups: Manifests to rewrite together, each group in list order; disjoint.
-        is_full: One group, whose deletes are to vanish with what they delete; large manifests
-            without deletes join it when they hold a deleted file.
+        is_full: A full merge, of one group; large manifests that have the ADD of one of its DELETEs are
+            rewritten with it.
     """
 
     groups: tuple[tuple[ManifestFileMeta, ...], ...] = ()
     is_full: bool = False
 
+    def __post_init__(self) -> None:
+        """Check that a full merge has one group."""
+        assert not self.is_full or len(self.groups) == 1, "a full merge has one group"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedGroup:
-    """Manifests and what replaces them; valid wherever all of `before` are in a list.
+    """The replacement of some manifests; valid for every list that contains all of `before`.
 
     Attributes:
-        before: Names of the manifests replaced.
-        after: What replaces them; empty when nothing of them is left.
+        before: Names of the replaced manifests.
+        after: The manifests that replace them; empty when no entry is left.
     """
 
     before: frozenset[str]
@@ -58,22 +62,24 @@ class MergedGroup:
 def plan_manifest_merge(
     manifests: Sequence[ManifestFileMeta], options: TableOptions
 ) -> ManifestMergePlan:
-    """Return what to merge in a base list; pure.
+    """Return the manifests of a base list to merge; pure.
 
     Args:
         manifests: Oldest first.
         options: Target size, minimal count and threshold of the full merge.
     """
     target = options.manifest_target_file_size_bytes
-    unsettled = [
+    # Large manifests with ADDs only are final: reading them again gains nothing.
+    unfinished = [
         manifest
         for manifest in manifests
         if manifest.num_deleted_files > 0 or manifest.file_size < target
     ]
     threshold = options.manifest_full_compaction_threshold_bytes
-    has_deletes = any(manifest.num_deleted_files for manifest in unsettled)
-    if has_deletes and sum(manifest.file_size for manifest in unsettled) >= threshold:
-        return ManifestMergePlan(groups=(tuple(unsettled),), is_full=True)
+    # Without a DELETE a full merge would only join small manifests, which minor merges do at less cost.
+    has_deletes = any(manifest.num_deleted_files for manifest in unfinished)
+    if has_deletes and sum(manifest.file_size for manifest in unfinished) >= threshold:
+        return ManifestMergePlan(groups=(tuple(unfinished),), is_full=True)
     return ManifestMergePlan(groups=tuple(_minor_groups(manifests, options)))
 
 
@@ -87,10 +93,12 @@ def _minor_groups(
         group.append(manifest)
         size += manifest.file_size
         if size >= options.manifest_target_file_size_bytes:
-            # One manifest that is large already is left alone.
+            # A single manifest is large already and left alone.
             if len(group) > 1:
                 groups.append(tuple(group))
             group, size = [], 0
+    # What is left after the last full group: manifests too small together for the target size. At least
+    # two, for merging one manifest would rewrite it with every commit.
     tail = _tail_group(group, min_count=max(options.manifest_merge_min_count, 2))
     return [*groups, tail] if tail else groups
 
@@ -98,12 +106,16 @@ def _minor_groups(
 def _tail_group(
     tail: Sequence[ManifestFileMeta], *, min_count: int
 ) -> tuple[ManifestFileMeta, ...]:
-    """Return the newest manifests and the older ones that they outgrow; () while it is short."""
+    """Return the newest manifests and the older ones that they outgrow; () while the tail is short."""
+    # Manifests of which each has at most half the entries of the one before are at most log2(n) for n
+    # entries: so many may stay beside the newest ones.
     tiers = sum(_entry_count(manifest) for manifest in tail).bit_length()
     if len(tail) < min_count + tiers:
         return ()
     start = len(tail) - min_count
     entries = sum(_entry_count(manifest) for manifest in tail[start:])
+    # An older manifest joins only if the result has at least twice its entries. Otherwise large
+    # manifests would be rewritten with every merge of small ones.
     while start > 0 and _entry_count(tail[start - 1]) <= entries:
         start -= 1
         entries += _entry_count(tail[start])
@@ -121,16 +133,16 @@ def merge_manifests(
     read: ReadManifest,
     write: WriteManifests,
 ) -> list[MergedGroup]:
-    """Carry out a plan: read the groups, write what replaces them.
+    """Execute a plan: read the groups, write their replacements.
 
     Args:
         manifests: The list that was planned for.
-        plan: What to merge.
-        read: Gives the entries of a manifest by name.
+        plan: The manifests to merge.
+        read: Returns the entries of a manifest by name.
         write: Writes entries as one or more manifests, rolled at the target size; [] for none.
 
     Returns:
-        One replacement per group, to be put in place by `replace_manifests`.
+        One replacement per group, for `replace_manifests`.
     """
     if not plan.is_full:
         return [_merge_minor(group, read, write) for group in plan.groups]
@@ -140,30 +152,31 @@ def merge_manifests(
 def replace_manifests(
     manifests: Sequence[ManifestFileMeta], merged: MergedGroup
 ) -> list[ManifestFileMeta] | None:
-    """Return the list with a replacement in place, where its first member was.
+    """Return the list with a replacement in the position of its first replaced manifest.
 
     Returns:
-        None when a member is missing: somebody else has merged it, the replacement is of no use.
+        None if a replaced manifest is missing: another commit has merged it, and the replacement cannot
+        be used.
     """
     names = {manifest.file_name for manifest in manifests}
     if not merged.before <= names:
         return None
     replaced: list[ManifestFileMeta] = []
-    is_placed = False
+    is_inserted = False
     for manifest in manifests:
         if manifest.file_name not in merged.before:
             replaced.append(manifest)
-        elif not is_placed:
+        elif not is_inserted:
             replaced.extend(merged.after)
-            is_placed = True
+            is_inserted = True
     return replaced
 
 
 def cancel_entries(entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
-    """Return the entries that are left when each ADD and its DELETE have cancelled.
+    """Return the entries that remain when each ADD and its DELETE have cancelled.
 
     Returns:
-        In the order given; each identity at most once per kind.
+        DELETEs, then ADDs, each in the order given; each identity at most once.
     """
     adds: dict[FileIdentity, ManifestEntry] = {}
     deletes: dict[FileIdentity, ManifestEntry] = {}
@@ -193,21 +206,25 @@ def _merge_full(
     before = [manifest.file_name for manifest in group]
     left = cancel_entries([entry for name in before for entry in read(name)])
     adds = [entry for entry in left if entry.kind is FileKind.ADD]
-    homeless = {entry.identity: entry for entry in left if entry.kind is FileKind.DELETE}
+    # DELETEs whose ADDs are in large manifests outside of the group.
+    unmatched = {entry.identity: entry for entry in left if entry.kind is FileKind.DELETE}
     members = set(before)
     for manifest in manifests:
-        if manifest.file_name in members or not _may_hold(manifest, homeless.values()):
+        if manifest.file_name in members or not _may_hold(manifest, unmatched.values()):
             continue
         entries = read(manifest.file_name)
-        kept = [entry for entry in entries if entry.identity not in homeless]
+        kept = [entry for entry in entries if entry.identity not in unmatched]
+        # Only a manifest that has such an ADD is rewritten.
         if len(kept) < len(entries):
             before.append(manifest.file_name)
             adds.extend(kept)
+    # The DELETEs are dropped: the base list is everything before a commit, so an ADD that is in none
+    # of its manifests is in no manifest at all.
     return MergedGroup(before=frozenset(before), after=tuple(write(adds)))
 
 
 def _may_hold(manifest: ManifestFileMeta, deletes: Iterable[ManifestEntry]) -> bool:
-    """Return whether the bucket bounds of a manifest leave room for one of the deletes."""
+    """Return whether the bucket bounds of a manifest admit one of the deletes."""
     low, high = manifest.min_bucket, manifest.max_bucket
     if low is None or high is None:
         return any(True for _ in deletes)

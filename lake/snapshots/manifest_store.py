@@ -1,4 +1,4 @@
-"""Manifests, manifest lists and index manifests: written once, named uniquely, so remembered by name."""
+"""Manifests, manifest lists and index manifests on storage; immutable, so cached by name."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,33 +25,33 @@ from lake.snapshots.metadata_cache import MetadataCache, entries_bytes
 
 T = TypeVar("T")
 
-# Python objects made of one encoded (compressed) byte of a list, measured on those of wide tables.
+# Bytes of Python objects per encoded (compressed) byte of a list, measured on lists of wide tables.
 _DECODED_BYTES_PER_BYTE = 8
 
 
 class ManifestGone(InvalidRequest):
-    """A manifest is not there any more: the snapshot that names it has expired."""
+    """A manifest was deleted: the snapshot that references it has expired."""
 
 
 class ManifestStore:
     """Reads and writes manifests; safe to share between threads.
 
-    Decoded files are kept in a memory that tables share.
+    Decoded files are in a cache that tables share.
 
     Attributes:
-        cache: What is remembered; live files are, too.
+        cache: Of decoded files, and of live files.
         root: Of the table.
     """
 
     def __init__(
         self, file_io: FileIO, paths: TablePaths, *, cache: MetadataCache | None = None
     ) -> None:
-        """Make a store.
+        """Create a store.
 
         Args:
             file_io: Storage.
             paths: Of the table.
-            cache: Shared with others; None: of its own.
+            cache: Shared with other tables; None means one of its own.
         """
         self._file_io = file_io
         self._paths = paths
@@ -62,16 +62,16 @@ class ManifestStore:
         """Return the entries of a manifest, in file order.
 
         Raises:
-            ManifestGone: The file is not there any more.
-            CorruptData: It cannot be read.
-            UnsupportedFeature: It names files that this version does not handle.
+            ManifestGone: The file is absent.
+            CorruptData: The file cannot be read.
+            UnsupportedFeature: It references files that this version does not support.
         """
         return self._read(name, lambda data: tuple(decode_manifest(data)), entries_bytes)
 
     def read_manifests(self, names: Sequence[str]) -> Iterator[tuple[ManifestEntry, ...]]:
         """Yield the entries of several manifests, in the order of their names.
 
-        On a store that is far away several are read at once.
+        On a store with high latency several are read concurrently.
 
         Raises:
             As `read_manifest`.
@@ -87,8 +87,8 @@ class ManifestStore:
         """Return the manifests of a list, in file order.
 
         Raises:
-            ManifestGone: The file is not there any more.
-            CorruptData: It cannot be read.
+            ManifestGone: The file is absent.
+            CorruptData: The file cannot be read.
         """
         return self._read(name, lambda data: tuple(decode_manifest_list(data)))
 
@@ -96,8 +96,8 @@ class ManifestStore:
         """Return the entries of an index manifest, in file order.
 
         Raises:
-            ManifestGone: The file is not there any more.
-            CorruptData: It cannot be read.
+            ManifestGone: The file is absent.
+            CorruptData: The file cannot be read.
         """
         return self._read(name, lambda data: tuple(decode_index_manifest(data)))
 
@@ -109,7 +109,7 @@ class ManifestStore:
         partition_fields: Sequence[DataField],
         compression: str,
     ) -> ManifestFileMeta:
-        """Write one manifest, durable on return, and return its line for a list."""
+        """Write one manifest, durable on return, and return its description for a manifest list."""
         data = encode_manifest(entries, compression)
         self._file_io.write_new(self._paths.manifest(name), data)
         self._remember(name, tuple(entries), entries_bytes(entries))
@@ -133,7 +133,7 @@ class ManifestStore:
         self._remember(name, tuple(entries), len(data) * _DECODED_BYTES_PER_BYTE)
 
     def delete(self, name: str) -> bool:
-        """Delete a manifest or list that no snapshot names; return whether it was there."""
+        """Delete a manifest or list that no snapshot references; return whether it existed."""
         self.cache.remove(self._paths.manifest(name))
         return self._file_io.delete(self._paths.manifest(name))
 
@@ -153,8 +153,8 @@ class ManifestStore:
             data = self._file_io.read_bytes(self._paths.manifest(name))
         except FileNotFoundError as error:
             message = (
-                f"manifest {self._paths.manifest(name)} is gone: the snapshot that names it has "
-                "expired\nhint: read a newer snapshot"
+                f"manifest {self._paths.manifest(name)} is absent: the snapshot that references it "
+                "has expired\nhint: read a newer snapshot"
             )
             raise ManifestGone(message) from error
         with corrupt_at(self._paths.manifest(name)):

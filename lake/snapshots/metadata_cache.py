@@ -1,8 +1,8 @@
-"""Metadata of tables that a process remembers: decoded manifests and the live files of snapshots.
+"""The metadata cache of a process: decoded manifests and the live files of snapshots.
 
-All tables of a process share one number of bytes, however often they are opened: a file of a storage that
-is the same for everybody (a disk of this machine, an object store) is decoded once. Storage that only its
-owner sees has a memory of its own.
+All tables of a process share one bound in bytes, and a file is decoded once however often its table is opened,
+on storage that all objects share (a local file system, an object store). Storage that only its owner sees,
+such as memory, has a cache of its own.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -17,46 +17,47 @@ from lake.format.statistics import SimpleStats
 from lake.snapshots.lru_cache import LruCache
 
 METADATA_BYTES: Final = 256 << 20
-"""The bound of one process, about. Of a table whose live files alone take more, these are kept."""
+"""Approximate bound per process. Exceeded for a table whose live files alone take more."""
 
 _ENTRY_BYTES: Final = 1_100
-"""Python objects of one manifest entry without its keys and statistics, and its place in a state."""
+"""Bytes of the Python objects of a manifest entry without its keys and statistics, with its dictionary entry
+in the live files."""
 
 _SAMPLE: Final = 256
 
 
 class MetadataCache:
-    """A part of what is remembered: that of one storage."""
+    """The part of a cache that belongs to one storage."""
 
     def __init__(self, cache: LruCache | None = None, *, storage: Hashable = None) -> None:
-        """Remember nothing yet, or go on with what others have remembered.
+        """Create a view of a shared cache, or an empty one.
 
         Args:
-            cache: Shared with others; None: of its own.
-            storage: Tells the storage from others in the same cache; None: it has a cache of its own.
+            cache: Shared with other storage; None means one of its own.
+            storage: Identifies the storage within the shared cache; None means a cache of its own.
         """
         self._cache = cache or LruCache(METADATA_BYTES)
         self._storage = storage
 
     def __reduce__(self) -> tuple[Callable[..., "MetadataCache"], tuple[Hashable, ...]]:
-        """Return what another process needs: its own memory."""
+        """Return a cache for another process: that process's own."""
         return (MetadataCache, ()) if self._storage is None else (_shared, (self._storage,))
 
     def get(self, path: str) -> object | None:
-        """Return what is remembered under a path, None when nothing is."""
+        """Return the value of a path, or None if it is not in the cache."""
         return self._cache.get((self._storage, path))
 
     def put(self, path: str, value: object, size: int) -> None:
-        """Remember what takes so many bytes."""
+        """Put a value that takes `size` bytes."""
         self._cache.put((self._storage, path), value, size)
 
     def remove(self, path: str) -> None:
-        """Forget what is remembered under a path."""
+        """Remove the value of a path, if it is in the cache."""
         self._cache.remove((self._storage, path))
 
 
 def metadata_cache_for(file_io: FileIO) -> MetadataCache:
-    """Return the memory of a storage: that of the process where everybody sees the same files."""
+    """Return the cache for a storage: the process's, if all objects of the storage share its files."""
     storage: Hashable = None
     if isinstance(file_io, LocalFileIO | ObjectStoreFileIO):
         storage = file_io.identity
@@ -64,7 +65,7 @@ def metadata_cache_for(file_io: FileIO) -> MetadataCache:
 
 
 def entries_bytes(entries: Sequence[ManifestEntry]) -> int:
-    """Return how much memory decoded entries take, about: of many, some are looked at."""
+    """Return the approximate bytes of decoded entries in memory, extrapolated from a sample of many."""
     step = len(entries) // _SAMPLE + 1
     sample = entries[::step]
     return sum(map(_entry_bytes, sample)) * len(entries) // max(len(sample), 1)

@@ -1,14 +1,18 @@
-"""Telling a snapshot that was built on what a rollback has removed.
+"""Detection of snapshots that were built on history which a rollback has removed.
 
-A writer that was planned on a snapshot, and sleeps while a rollback removes that, publishes above what the
-rollback leaves. Its snapshot has the highest id then, so whoever plans meanwhile is planned on it: the
-removed history would come back. It shows in the chain. Walking down from a snapshot, each of which says what
-it was built on (`lake.snapshots.lineage`), one comes to the target of the rollback, or to what was the newest
-before it (as long as that is there, the rollback has not taken place), or to the end of the chain, below
-which everything has expired. One of the removed history stands above a gap instead, or on a snapshot that
-is not the one it was built on.
+A writer may plan a commit on a snapshot, pause while a rollback removes that snapshot, and then publish above
+what the rollback has left. Its snapshot then has the highest id, so later commits would be planned on it, and
+the removed history would come back. The chain shows it. Every snapshot has the one it was built on as a
+property (`lake.snapshots.lineage`), so walking down from a valid snapshot leads to
 
-Only the rollback that was made last is looked at, and only while its mark is there, a day at least.
+- the target of the rollback, or
+- the snapshot that was the newest before it (while that exists, the rollback has removed nothing), or
+- the end of the chain, below which everything has expired.
+
+From a snapshot of the removed history it leads to a gap instead, or to a snapshot that is not the one which
+the snapshot above was built on.
+
+Only the latest rollback is considered, and only while its marker exists, which is a day at least.
 """
 
 from dataclasses import dataclass
@@ -23,23 +27,24 @@ from lake.snapshots.snapshot_store import SnapshotStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """A snapshot that is of the table's history, as was found.
+    """A snapshot that was found to belong to the table's history.
 
     Attributes:
         snapshot: The snapshot.
-        note: Of the rollback that it was compared with.
-        is_undecided: It was built on what the rollback removes last, and goes with that.
+        rollback: That it was compared with.
+        is_undecided: It was built on the snapshot that the rollback removes last. It belongs to the
+            history only as long as that snapshot exists.
     """
 
     snapshot: SnapshotName
-    note: RollbackRecord
+    rollback: RollbackRecord
     is_undecided: bool
 
 
 class RemovedHistory:
-    """Tells which snapshots of one table are of a history that was removed.
+    """Decides which snapshots of one table belong to removed history.
 
-    Remembers where it has looked, so that one that lives on reads each snapshot once.
+    Caches the last snapshot found valid, so that a long-lived instance reads each snapshot once.
     """
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
@@ -48,55 +53,63 @@ class RemovedHistory:
         self._known: _Known | None = None
 
     def holds(self, snapshot: Snapshot) -> bool:
-        """Return whether a snapshot was built on what a rollback has removed.
+        """Return whether a snapshot was built on history that a rollback has removed.
 
         Args:
-            snapshot: That is there, or was a moment ago.
+            snapshot: That exists, or existed a moment ago.
 
         Raises:
             CorruptData: A snapshot below it cannot be read.
             StorageUnavailable: Storage does not answer.
         """
-        note = self._marker.read()
-        if note is None:
+        rollback = self._marker.read()
+        if rollback is None:
             return False
-        known = self._known if self._known is not None and self._known.note == note else None
-        if known is not None and known.is_undecided and not self._is_there(note.newest):
+        known = (
+            self._known if self._known is not None and self._known.rollback == rollback else None
+        )
+        if known is not None and known.is_undecided and not self._exists(rollback.newest):
+            # The rollback has removed its basis since.
             known = None
         current = snapshot
         is_undecided = False
-        while not note.target.is_of(current):
+        while not rollback.target.is_of(current):
             if known is not None and known.snapshot.is_of(current):
                 is_undecided = known.is_undecided
                 break
-            if note.newest.is_of(current):
+            if rollback.newest.is_of(current):
+                # Deleted last, so the rollback has not ended: it may yet be abandoned, and this
+                # snapshot stay.
                 is_undecided = True
                 break
             below = self._snapshots.find(current.id - 1)
             if below is None:
                 lower = self._next_lower(current.id)
                 if lower is None:
-                    break
+                    break  # everything below has expired
                 if lower == current.id - 1:
-                    continue  # a rollback has given it its file back in this moment
+                    continue  # a rollback has restored the file since `find`
                 return True
             link = follows(current, below)
             if link is None:
-                return False  # another engine's, which does not say
+                return False  # of another engine, without the property
             if not link:
                 return True
+            assert below.id < current.id, "the walk goes down"
             current = below
-        self._known = _Known(snapshot=name_of(snapshot), note=note, is_undecided=is_undecided)
+        self._known = _Known(
+            snapshot=name_of(snapshot), rollback=rollback, is_undecided=is_undecided
+        )
         return False
 
-    def _is_there(self, name: SnapshotName) -> bool:
+    def _exists(self, name: SnapshotName) -> bool:
         return name.is_of(self._snapshots.find(name.id))
 
     def _next_lower(self, snapshot_id: int) -> int | None:
-        """Return the next lower snapshot that there is, None when all below have expired.
+        """Return the next lower existing id, or None if all below have expired.
 
-        Expiry removes from the low end. One that is there still, when another above it is known to be
-        missing, is not about to expire together with that.
+        Expiry removes from the low end. So a snapshot that still exists after another above it is known
+        to be missing is not being expired together with that one.
         """
         lower = max((n for n in self._snapshots.list_ids() if n < snapshot_id), default=None)
         return None if lower is None or not self._snapshots.exists(lower) else lower

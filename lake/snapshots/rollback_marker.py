@@ -1,20 +1,20 @@
-"""The mark of a table that is being taken back, or was not long ago.
+"""The marker of a table that is being rolled back, or was recently.
 
-A rollback deletes snapshots one by one, so for as long as it takes, and for good where it breaks off,
-the chain has a gap: a writer that was planned on the target could publish right behind it, where nobody
-finds its commit. One that was planned on what is removed could publish above what is left, where it would
-be the newest. Whoever publishes therefore looks for this mark, which lies there from before the first
-deletion on, and where it is there looks at the whole chain (`lake.commit.publisher`).
+A rollback deletes snapshots one by one. Until it ends, and for good if it breaks off, the chain has a gap: a
+commit that was planned on the target could be published right behind it, where no reader finds it; one that
+was planned on a removed snapshot could be published above what is left, where it would be the newest. So every
+publication checks for this marker, which is written before the first deletion; if it exists, the whole chain
+is checked (`lake.commit.publisher`).
 
-The mark names two snapshots, each by its id and its delta manifest list, whose name is unique:
+The marker names two snapshots, each by its id and its delta manifest list, whose name is unique:
 
 ```
-target   what the table is taken back to
-newest   what was the newest when the removal began; the last to be deleted
+target   the snapshot that the table is rolled back to
+newest   the newest snapshot when the removal began; the last to be deleted
 ```
 
-No rollback removes the mark, as another one may be under way. Expiry does, when it is a day old and the
-chain has no gap.
+A rollback does not remove the marker at its end, because another one may be running. Expiry removes it when it
+is a day old and the chain has no gap.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _LONGEST_RUN_MS: Final = 86_400_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotName:
-    """A snapshot, told from all others that may get its id.
+    """The identity of a snapshot, unique although ids are reused after a rollback.
 
     Attributes:
         id: That it has or had.
@@ -44,17 +44,17 @@ class SnapshotName:
     delta_manifest_list: str
 
     def is_of(self, snapshot: Snapshot | None) -> bool:
-        """Return whether a snapshot is the one that is named."""
+        """Return whether a snapshot is the named one."""
         return snapshot is not None and self == name_of(snapshot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackRecord:
-    """What the mark says of the rollback that put it last.
+    """The rollback that the marker describes: the latest one.
 
     Attributes:
-        target: What the table is taken back to.
-        newest: What was the newest; while it is there, the rollback has changed nothing.
+        target: That the table is rolled back to.
+        newest: The newest snapshot before; while it exists, the rollback has changed nothing.
     """
 
     target: SnapshotName
@@ -67,31 +67,31 @@ def name_of(snapshot: Snapshot) -> SnapshotName:
 
 
 class RollbackMarker:
-    """Puts, reads and removes the mark of one table."""
+    """Writes, reads and removes the marker of one table."""
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
         self._file_io = file_io
         self._paths = paths
 
     def put(self, *, target: Snapshot, newest: Snapshot) -> None:
-        """Mark the table from now on; the mark is durable.
+        """Write the marker, durably.
 
         Args:
-            target: What the table is taken back to.
+            target: That the table is rolled back to.
             newest: Of the snapshots that are about to be removed.
         """
         names = {"target": _to_json(target), "newest": _to_json(newest)}
         data = dump_json(names)
         if not self._file_io.create_exclusive(self._paths.rollback_marker, data):
-            # Its time says until when somebody was at work.
+            # Replaced even if equal: the time of its file is that of the latest rollback.
             self._file_io.overwrite(self._paths.rollback_marker, data)
 
     def exists(self) -> bool:
-        """Return whether the chain may have a gap in its midst, or had one not long ago."""
+        """Return whether the chain may have a gap in its middle, or had one recently."""
         return self._file_io.exists(self._paths.rollback_marker)
 
     def read(self) -> RollbackRecord | None:
-        """Return what the mark says; None without one, or where an earlier version has put it."""
+        """Return the marked rollback, or None without a marker or for one of an earlier version."""
         try:
             document = orjson.loads(self._file_io.read_bytes(self._paths.rollback_marker))
             return RollbackRecord(
@@ -101,12 +101,13 @@ class RollbackMarker:
             return None
 
     def remove_if_stale(self, ids: Sequence[int], *, now_ms: int) -> None:
-        """Remove the mark if it is old, unless a rollback broke off.
+        """Remove the marker if it is old, unless the chain has a gap.
 
         Args:
-            ids: All snapshots, ascending.
+            ids: Of all snapshots, ascending.
             now_ms: Milliseconds since 1970 UTC.
         """
+        # Fewer ids than their range has numbers: a rollback broke off.
         if not ids or len(ids) <= ids[-1] - ids[0]:
             return
         path = self._paths.rollback_marker

@@ -1,4 +1,4 @@
-"""The schemas of a table."""
+"""The schema files of a table."""
 
 import threading
 
@@ -12,7 +12,7 @@ from lake.format.schema import TableSchema, parse_schema, serialize_schema
 class SchemaStore:
     """Reads and creates schema files; safe to share between threads.
 
-    The newest schema is asked of storage every time; files that were read once are remembered.
+    The id of the newest schema is listed every time; schema files are immutable and cached.
     """
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
@@ -22,7 +22,7 @@ class SchemaStore:
         self._lock = threading.Lock()
 
     def latest_id(self) -> int | None:
-        """Return the highest schema id, None when the directory is no table. One listing."""
+        """Return the highest schema id, or None if the directory is not a table. One listing."""
         return max(self._ids(), default=None)
 
     def ids(self) -> list[int]:
@@ -30,7 +30,7 @@ class SchemaStore:
         return sorted(self._ids())
 
     def latest(self) -> TableSchema | None:
-        """Return the newest schema, None when the directory is no table.
+        """Return the newest schema, or None if the directory is not a table.
 
         Raises:
             CorruptData: The file cannot be read.
@@ -42,7 +42,7 @@ class SchemaStore:
         """Return one schema.
 
         Raises:
-            InvalidRequest: No such schema; the message names those there are.
+            InvalidRequest: No such schema; the message lists the existing ones.
             CorruptData: The file cannot be read.
         """
         with self._lock:
@@ -67,14 +67,14 @@ class SchemaStore:
         """Create schema `schema.id` exclusively.
 
         Returns:
-            True: it is the table's newest schema now. False: somebody else has made one of that
-            id; read it and plan the change again.
+            True if it is the table's newest schema now. False if another writer has created one of
+            that id; read it and plan the change again.
         """
         data = serialize_schema(schema)
         path = self._paths.schema(schema.id)
         if self._file_io.create_exclusive(path, data):
             return True
-        # A store that repeats requests by itself may refuse what it has just done for us.
+        # A store that repeats requests by itself may refuse the repetition of a request that succeeded.
         return self._file_io.read_bytes(path) == data
 
     def _ids(self) -> list[int]:

@@ -4,9 +4,9 @@
 the table is the snapshot of the highest id. `LATEST` and `EARLIEST` are hints: they may be absent,
 torn or old, and only save listings.
 
-Why a hint can be trusted as a place to start: it is written after its snapshot was published, and
-removal goes from the low end. So while the hinted snapshot exists, every later one up to the
-newest exists as well, and walking up finds the newest.
+A hint is a safe point to start from: it is written after its snapshot was published, and expiry removes
+from the low end. So while the hinted snapshot exists, every later one up to the newest exists as well, and
+walking up finds the newest.
 """
 
 from typing import Final
@@ -18,24 +18,24 @@ from lake.format.corruption import corrupt_at
 from lake.format.snapshot import Snapshot, parse_snapshot
 
 CLOCK_AHEAD_MAX_MS: Final = 300_000
-"""A clock that is further ahead of storage's is wrong; milliseconds."""
+"""A writer's clock that is further ahead of storage's counts as wrong; milliseconds."""
 
-# Above this a listing is cheaper than looking for one file after the other.
+# After this many checks for the next id, a listing is cheaper.
 _PROBES_MAX = 16
 _ID_DIGITS_MAX = 19
 
 
 class SnapshotStore:
-    """Reads snapshot files and hints; never remembers, because a rollback reuses ids."""
+    """Reads snapshot files and hints; caches nothing, because a rollback reuses ids."""
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
         self._file_io = file_io
         self._paths = paths
 
     def latest(self) -> Snapshot | None:
-        """Return the newest snapshot, None when the table has none.
+        """Return the newest snapshot, or None if the table has none.
 
-        Costs two small reads and a look when the hint is fresh.
+        Costs two small reads and one check for existence when the hint is fresh.
 
         Raises:
             CorruptData: The file cannot be read.
@@ -46,7 +46,7 @@ class SnapshotStore:
         if hinted is not None and not self.exists(hinted.id + 1):
             return hinted
         newest = self._latest_id_from(None if hinted is None else hinted.id + 1)
-        # Between the look and the read a rollback or a whole retention may pass.
+        # The snapshot may be removed before it is read, by a rollback or by expiry.
         for _ in range(_PROBES_MAX):
             if newest is None:
                 return None
@@ -54,16 +54,18 @@ class SnapshotStore:
             if snapshot is not None:
                 return snapshot
             newest = max(self.list_ids(), default=None)
-        message = f"table {self._paths.root}: the newest snapshot vanishes whenever it is read"
+        message = (
+            f"table {self._paths.root}: the newest snapshot vanishes each time before it is read"
+        )
         raise StorageUnavailable(message)
 
     def latest_id(self) -> int | None:
-        """Return the id of the newest snapshot, None when the table has none."""
+        """Return the id of the newest snapshot, or None if the table has none."""
         hint = self.read_hint(self._paths.latest_hint)
         return self._latest_id_from(hint if hint is not None and self.exists(hint) else None)
 
     def earliest_id(self) -> int | None:
-        """Return the id of the oldest snapshot that is kept, None when the table has none."""
+        """Return the id of the oldest existing snapshot, or None if the table has none."""
         hint = self.read_hint(self._paths.earliest_hint)
         if hint is not None and self.exists(hint):
             return hint
@@ -73,7 +75,7 @@ class SnapshotStore:
         """Return one snapshot.
 
         Raises:
-            InvalidRequest: It has expired or was never made; the message names those kept.
+            InvalidRequest: It has expired or never existed; the message gives the existing range.
             CorruptData: The file cannot be read.
         """
         snapshot = self.find(snapshot_id)
@@ -88,7 +90,7 @@ class SnapshotStore:
         return snapshot
 
     def find(self, snapshot_id: int) -> Snapshot | None:
-        """Return one snapshot, None when its file is not there.
+        """Return one snapshot, or None if its file is absent.
 
         Raises:
             CorruptData: The file cannot be read.
@@ -106,10 +108,10 @@ class SnapshotStore:
         return snapshot
 
     def commit_time_ms(self, snapshot: Snapshot) -> int:
-        """Return when a snapshot was committed, ms since the epoch, whatever its writer's clock said.
+        """Return when a snapshot was committed, ms since the epoch, whatever its writer's clock was.
 
-        That is the time it says, unless storage has its file from `CLOCK_AHEAD_MAX_MS` before: then
-        storage's. One look at the file.
+        That is its own time, unless its file is older by more than `CLOCK_AHEAD_MAX_MS`: then the
+        writer's clock was wrong, and the file's time counts. One request to storage.
         """
         try:
             stored_ms = self._file_io.modified_ms(self._paths.snapshot(snapshot.id))
@@ -120,7 +122,7 @@ class SnapshotStore:
         return stored_ms
 
     def exists(self, snapshot_id: int) -> bool:
-        """Return whether the file of a snapshot is there."""
+        """Return whether the file of a snapshot exists."""
         return self._file_io.exists(self._paths.snapshot(snapshot_id))
 
     def list_ids(self) -> list[int]:
@@ -132,7 +134,7 @@ class SnapshotStore:
         return sorted(number for number in found if number is not None)
 
     def _latest_id_from(self, known: int | None) -> int | None:
-        """Return the id of the newest snapshot, looking upwards from one that is there."""
+        """Return the id of the newest snapshot, searching upwards from one that exists."""
         if known is not None:
             for newest in range(known, known + _PROBES_MAX):
                 if not self.exists(newest + 1):
@@ -140,10 +142,13 @@ class SnapshotStore:
         return max(self.list_ids(), default=None)
 
     def write_latest_hint(self, snapshot_id: int) -> None:
-        """Write `LATEST`; only after the snapshot exists, or other readers fail.
+        """Write `LATEST`.
+
+        Requires:
+            The snapshot exists, or readers of other engines fail.
 
         Raises:
-            StorageUnavailable: The hint is as it was; no commit depends on it.
+            StorageUnavailable: The hint is unchanged; no commit depends on it.
         """
         self._file_io.overwrite(self._paths.latest_hint, str(snapshot_id).encode())
 
@@ -151,15 +156,15 @@ class SnapshotStore:
         """Write `EARLIEST`.
 
         Raises:
-            StorageUnavailable: The hint is as it was; nothing depends on it.
+            StorageUnavailable: The hint is unchanged; nothing depends on it.
         """
         self._file_io.overwrite(self._paths.earliest_hint, str(snapshot_id).encode())
 
     def read_hint(self, path: str) -> int | None:
-        """Return the number in a hint file, None when it is absent or torn."""
+        """Return the number in a hint file, or None if it is absent or torn."""
         try:
             text = self._file_io.read_bytes(path)
         except FileNotFoundError:
             return None
-        # More digits than that are no id, and too many are no number to Python.
+        # Longer ones are not ids, and Python refuses to convert very long ones.
         return int(text) if text.isdigit() and len(text) <= _ID_DIGITS_MAX else None

@@ -1,9 +1,9 @@
-"""Finds snapshots by the time of their commits.
+"""Search for snapshots by the time of their commit.
 
-Times of commits never go back, so a few reads find one among thousands. A snapshot that seems too
-young may have been committed by a clock that was ahead: storage is asked as well. Where another engine's
-clock went back all the same, the one that is found was committed by then, and need not be the newest of
-those.
+Commit times never decrease, so a binary search finds one among thousands. A snapshot that seems too young may
+have been committed by a clock that was ahead: then the time of its file decides. Where the clock of another
+engine went back nevertheless, the result was committed by the given time, but need not be the newest such
+snapshot.
 
 Source: table-format 3 (`timeMillis`).
 """
@@ -26,17 +26,16 @@ def newest_until(
 ) -> Snapshot | None:
     """Return the newest snapshot of those committed at a time or before.
 
-    Of several that were committed in that millisecond it is the last. Reads about as many snapshots
-    as their count has binary digits.
+    The last one if several were committed in that millisecond. Cost: O(log n) reads of n snapshots.
 
     Args:
         time_ms: Milliseconds since 1970 UTC.
-        bounds: Returns the ids of the oldest and the newest snapshot; None where there are none.
-        find: Reads a snapshot; None where it is not there, as when it has just expired.
+        bounds: Returns the ids of the oldest and the newest snapshot; None if there are none.
+        find: Reads a snapshot; None if it is absent, as when it has just expired.
         commit_time_ms: Returns when a snapshot was committed, as `SnapshotStore.commit_time_ms`.
 
     Returns:
-        None when there is no snapshot, or all are younger.
+        None if there is no snapshot, or all are younger.
 
     Raises:
         StorageUnavailable: Snapshots vanish faster than they can be read.
@@ -48,13 +47,13 @@ def newest_until(
         try:
             return _search(time_ms, *between, find, commit_time_ms)
         except _Vanished:
-            continue  # by an expiry or a rollback: what is there is another range now
-    message = "snapshots vanish whenever one is looked for by its time"
+            continue  # an expiry or a rollback has changed the range
+    message = "snapshots vanish during each search for one by its time"
     raise StorageUnavailable(message)
 
 
 class _Vanished(Exception):
-    """A snapshot of the range is gone."""
+    """A snapshot of the range was removed during the search."""
 
 
 def _search(
@@ -66,11 +65,14 @@ def _search(
 ) -> Snapshot | None:
     best: Snapshot | None = None
     low, high = oldest, newest
-    probe = newest  # first, for it is asked for most of all
+    probe = newest  # first, because it is the most frequent result
+    # Invariant: `best` and everything below `low` was committed by the time, nothing above `high` was.
     while low <= high:
+        assert low <= probe <= high, "the search stays within its bounds"
         snapshot = find(probe)
         if snapshot is None:
             raise _Vanished
+        # The second comparison asks storage, so it comes only when the first fails.
         if snapshot.time_millis <= time_ms or commit_time_ms(snapshot) <= time_ms:
             best, low = snapshot, probe + 1
         else:

@@ -1,4 +1,4 @@
-"""Snapshots, and what is kept of expired ones for their changes."""
+"""Snapshots and long-lived changelogs, found by id."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from lake.snapshots.snapshot_store import SnapshotStore
 
 @dataclass(frozen=True, slots=True)
 class SnapshotsAndChangelogs:
-    """Finds the snapshots whose changes can be read, expired or not; never remembers.
+    """Finds the snapshots whose changes can be read, expired or not; caches nothing.
 
     Attributes:
         file_io: Storage.
@@ -22,12 +22,12 @@ class SnapshotsAndChangelogs:
     paths: TablePaths
 
     def find(self, snapshot_id: int, /) -> Snapshot | None:
-        """Return a snapshot, or what is kept of it; None when neither is there.
+        """Return a snapshot, or the changelog kept of it; None if there is neither.
 
         Raises:
             CorruptData: The file cannot be read.
         """
-        # An expiring snapshot is kept before it goes, so it is found in this order.
+        # In this order: expiry keeps the changelog before it deletes the snapshot.
         return self._snapshots.find(snapshot_id) or self._changelogs.find(snapshot_id)
 
     def commit_time_ms(self, snapshot: Snapshot) -> int:
@@ -35,7 +35,7 @@ class SnapshotsAndChangelogs:
         return self._snapshots.commit_time_ms(snapshot)
 
     def list_ids(self) -> list[int]:
-        """Return all ids in ascending order; one that is just expiring may be there twice."""
+        """Return all ids in ascending order; one that is just expiring may occur twice."""
         return sorted([*self._changelogs.list_ids(), *self._snapshots.list_ids()])
 
     @property

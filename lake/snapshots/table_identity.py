@@ -1,14 +1,13 @@
-"""Is what lies at a path still the table that was opened?
+"""The identity of an opened table: detection of a table that was dropped and created anew.
 
-A table can be dropped and another be made under its name while somebody holds the first one. A
-snapshot says nothing of the table it belongs to, and both tables number their schemas from 0. What
-tells them apart is the schema's file: files of schemas are never written twice, and each holds the
-millisecond in which it was made. Two tables whose schemas agree in everything, that millisecond
-included, take each other's data files without harm.
+A table can be dropped and another be created under its path while a process has the first one open. A snapshot
+does not identify its table, and both tables number their schemas from 0. The schema file distinguishes them:
+schema files are never overwritten, and each contains the millisecond in which it was created. Two tables whose
+schemas are equal, that millisecond included, can read each other's data files without harm.
 
-A snapshot that was confirmed once is not asked about again, so whoever reads the same newest
-snapshot over and over pays nothing, and a commit one small read. Between the look and the
-publication another table may still come: dropping a table under its writers loses what they write.
+A snapshot is confirmed once, so repeated reads of the same newest snapshot cost nothing, and a commit costs
+one small read. Between the check and the publication the table may still be replaced: dropping a table while
+it is written loses what is written.
 """
 
 from lake.errors import TableNotFound
@@ -20,27 +19,28 @@ from lake.format.snapshot import Snapshot
 
 
 class TableIdentity:
-    """The table that was opened, as one of its schemas names it; safe between threads."""
+    """The table that was opened, identified by one of its schemas; safe between threads."""
 
     def __init__(self, file_io: FileIO, paths: TablePaths, schema: TableSchema) -> None:
-        """Take a schema that was read when the table was opened."""
+        """Identify a table by a schema that was read when it was opened."""
         self._file_io = file_io
         self._paths = paths
         self._schema = schema
         self._confirmed: Snapshot | None = None
 
     def confirm(self, snapshot: Snapshot | None) -> None:
-        """Check that a snapshot is the opened table's.
+        """Check that a snapshot belongs to the opened table.
 
         Args:
-            snapshot: Read before this call; None when there is none, or none was found.
+            snapshot: Read before this call; None if there is none, or none was found.
 
         Raises:
-            TableNotFound: The table is gone, or another one is in its place.
+            TableNotFound: The table was dropped, or replaced by another one.
             CorruptData: The schema's file cannot be read.
         """
         if snapshot is not None and snapshot == self._confirmed:
             return
+        # Read after the snapshot: if the schema is still ours now, the snapshot was ours before.
         path = self._paths.schema(self._schema.id)
         try:
             data = self._file_io.read_bytes(path)

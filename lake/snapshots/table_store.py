@@ -1,4 +1,4 @@
-"""What every operation on a table needs: its storage, its names, its stores, clock and randomness."""
+"""The dependencies of every operation on a table: storage, paths, stores, clock and randomness."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ from lake.snapshots.tag_store import TagStore
 class TableStore:
     """One table, or one branch of it, under one schema; safe between threads.
 
-    The stores that remember what they have read are attributes, so that `replace(store,
-    schema=...)` shares them. The others remember nothing, and each look makes a new one.
+    The stores that cache what they have read are attributes, so that `replace(store, schema=...)` shares
+    them. The others have no state, and each access creates a new one.
 
     Attributes:
         file_io: Storage.
-        paths: Names of the files of the table or branch.
-        schema: The newest that was seen, or the one to work under.
-        clock: Says what time it is.
-        new_uuid: Makes names that are never made again.
+        paths: Of the files of the table or branch.
+        schema: The newest one read, or the one to work under.
+        clock: Source of time.
+        new_uuid: Source of unique names.
         schemas: Reads and creates schemas.
         manifests: Reads and writes manifests.
         live: Finds the live files of snapshots, by the same manifests.
@@ -81,7 +81,7 @@ def table_store(
     new_uuid: Callable[[], UUID],
     metadata_cache: MetadataCache | None = None,
 ) -> TableStore:
-    """Return a store that has read nothing yet, but for what is in a memory that tables share."""
+    """Return a store with empty caches, except for the metadata cache if one is given."""
     manifests = ManifestStore(file_io, paths, cache=metadata_cache)
     return TableStore(
         file_io=file_io,

@@ -1,4 +1,4 @@
-"""The tags of a table, and the names of its branches."""
+"""The tag files of a table, and the names of its branches."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from lake.format.tag import Tag, parse_tag, serialize_tag
 
 
 class TagStore:
-    """Reads, creates and deletes tag files of one branch; remembers nothing."""
+    """Reads, creates and deletes tag files of one branch; caches nothing."""
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
         self._file_io = file_io
@@ -21,20 +21,20 @@ class TagStore:
         return _names(self._file_io, self._paths.tag_dir, TAG_PREFIX, is_directory=False)
 
     def list(self) -> list[Tag]:
-        """Return all tags by snapshot id and name; one that vanishes meanwhile is left out.
+        """Return all tags by snapshot id and name; a tag that is deleted meanwhile is left out.
 
         Raises:
-            CorruptData: A tag file cannot be read: nobody can say which files it keeps.
+            CorruptData: A tag file cannot be read, so it is unknown which files it keeps.
         """
         found = [self.find(name) for name in self.names()]
         tags = [tag for tag in found if tag is not None]
         return sorted(tags, key=lambda tag: (tag.snapshot.id, tag.name))
 
     def find(self, name: str) -> Tag | None:
-        """Return one tag, None when there is none of that name.
+        """Return one tag, or None if there is none of that name.
 
         Raises:
-            InvalidRequest: No tag can have such a name.
+            InvalidRequest: The name is not valid.
             CorruptData: The file cannot be read.
         """
         path = self._paths.tag(checked_name(name, field="tag"))
@@ -49,7 +49,7 @@ class TagStore:
         """Return one tag.
 
         Raises:
-            InvalidRequest: There is none of that name; the message lists those there are.
+            InvalidRequest: There is none of that name; the message lists the existing ones.
             CorruptData: The file cannot be read.
         """
         tag = self.find(name)
@@ -61,25 +61,26 @@ class TagStore:
         """Create a tag file exclusively.
 
         Returns:
-            False when there is a tag of that name with another content, which is left as it is.
+            False if a tag of that name with other content exists, which is left unchanged.
 
         Raises:
-            InvalidRequest: No tag can have such a name.
+            InvalidRequest: The name is not valid.
         """
         path = self._paths.tag(checked_name(tag.name, field="tag"))
         data = serialize_tag(tag)
         if self._file_io.create_exclusive(path, data):
             return True
-        # A store that repeats requests by itself may refuse what it has just done for us.
+        # A store that repeats requests by itself may refuse the repetition of a request that succeeded.
         try:
             return self._file_io.read_bytes(path) == data
         except FileNotFoundError:
             return False
 
     def delete(self, name: str) -> bool:
-        """Delete a tag file, durably, and nothing that it keeps; return whether it was there."""
+        """Delete a tag file durably, but no file that it keeps; return whether it existed."""
         is_deleted = self._file_io.delete(self._paths.tag(checked_name(name, field="tag")))
-        # What only the tag has kept is deleted next.
+        # The caller deletes next what only this tag has kept: a tag that reappeared after a power failure
+        # would reference deleted files.
         self._file_io.sync_directory(self._paths.tag_dir)
         return is_deleted
 
@@ -93,7 +94,7 @@ def branch_paths(file_io: FileIO, paths: TablePaths, name: str) -> TablePaths:
     """Return the paths of a branch.
 
     Raises:
-        InvalidRequest: There is none of that name; the message lists those there are.
+        InvalidRequest: There is none of that name; the message lists the existing ones.
     """
     names = list_branches(file_io, paths)
     if name not in names:
@@ -102,14 +103,14 @@ def branch_paths(file_io: FileIO, paths: TablePaths, name: str) -> TablePaths:
 
 
 def checked_name(name: str, *, field: str) -> str:
-    """Return a name that can be the end of a file's name.
+    """Return a name if it can be a part of a file's name.
 
     Args:
-        name: Of a tag or branch.
-        field: What it is the name of.
+        name: Of a tag, branch or consumer.
+        field: What is named, for the error.
 
     Raises:
-        InvalidRequest: Blank, or with a character that no file's name can hold.
+        InvalidRequest: The name is blank, or has a character that no file name can have.
     """
     is_text = isinstance(name, str)
     if is_text and name.strip() == name != "" and "/" not in name and name.isprintable():
@@ -119,7 +120,7 @@ def checked_name(name: str, *, field: str) -> str:
         value=name if is_text and name.isprintable() else repr(name),
         message="expected a name without `/`, control characters and surrounding blanks",
     )
-    message = f"no {field} can have this name"
+    message = f"the name of the {field} is not valid"
     raise InvalidRequest(message, problems=[problem])
 
 
