@@ -1,14 +1,14 @@
-"""What a snapshot changed, as rows with kinds.
+"""Changes of one snapshot: which files have them, and their rows with kinds.
 
-| mode | `changelog-producer` | a snapshot's changes are |
+| mode | `changelog-producer` | changes of a snapshot |
 |---|---|---|
-| `delta` | any | the files that an append brought, as they are: what was written, not what it made of the row |
+| `delta` | any | the files that an append added: the records as written, not their effect on rows |
 | `changelog` | any but `none` | its changelog files |
 | `auto` | `none` | as `delta` |
 | `auto` | any other | as `changelog` |
 
-Nothing is merged. The rows of a key come in the order in which they happened: a bucket's files are
-read in the order of their manifest, which is that in which they were written.
+Nothing is merged. The changes of a key come in the order in which they happened: a bucket's files are
+read in the order of their manifest entries, which is the order in which they were written.
 
 Source: merge-semantics 1.7, 6.1; table-format 17.
 """
@@ -26,6 +26,7 @@ from lake.files.data_file_path import live_file_path
 from lake.files.data_files import DataFileReader, ReadCounters
 from lake.files.paths import TablePaths
 from lake.files.storage.file_io import FileIO
+from lake.format.bucket import BucketId
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.partition_path import partition_directory
 from lake.format.schema import TableSchema
@@ -37,14 +38,14 @@ from lake.snapshots.manifest_store import ManifestStore
 
 
 class ChangesMode(StrEnum):
-    """Which files tell what changed, called as the reference's `incremental-between-scan-mode`."""
+    """Files that changes are read from; values as of the reference's `incremental-between-scan-mode`."""
 
     AUTO = "auto"
     DELTA = "delta"
     CHANGELOG = "changelog"
 
     def for_producer(self, producer: ChangelogProducer) -> "ChangesMode":
-        """Return the mode that is meant for a table: not `AUTO`.
+        """Return the effective mode for a table; never `AUTO`.
 
         Raises:
             InvalidRequest: The table has no changelog.
@@ -57,15 +58,15 @@ class ChangesMode(StrEnum):
                 field="mode",
                 value=self,
                 message="the table has no changelog, its `changelog-producer` is `none`",
-                hint="`delta` tells what was written",
+                hint="`delta` reads the records that were written",
             )
-            message = "the table does not tell its changes so"
+            message = "the changes of the table cannot be read in this mode"
             raise InvalidRequest(message, problems=[problem])
         return self
 
 
 KIND_COLUMN: Final = VALUE_KIND
-"""Name of the column that says what happened to a row; the first one of each batch."""
+"""Name of the column with the row kinds; the first one of each batch."""
 
 
 def changes_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:
@@ -80,17 +81,17 @@ def changed_files(
     manifests: ManifestStore,
     mode: ChangesMode = ChangesMode.AUTO,
 ) -> tuple[ManifestEntry, ...]:
-    """Return the files that hold a snapshot's changes, in the order to read them in.
+    """Return the files that have a snapshot's changes, in reading order.
 
     Args:
-        snapshot: Any snapshot whose lists are kept, an expired one that is kept for its changes too.
-        schema: Says which producer the table has.
-        manifests: Where to read.
+        snapshot: Any snapshot whose lists are kept; also an expired one that is kept as a changelog.
+        schema: Of the table; has its changelog producer.
+        manifests: Reads the manifests.
         mode: Which files are wanted.
 
     Returns:
         ADD entries, by partition directory and bucket, those of a bucket in the order of the
-        manifest; none where the snapshot changed no rows.
+        manifests; none where the snapshot changed no rows.
 
     Raises:
         InvalidRequest: The table has no changelog.
@@ -101,13 +102,16 @@ def changed_files(
     list_name = _list_of_changes(snapshot, wanted)
     if list_name is None:
         return ()
-    by_bucket: dict[tuple[bytes, int], list[ManifestEntry]] = defaultdict(list)
+    by_bucket: dict[BucketId, list[ManifestEntry]] = defaultdict(list)
     for manifest in manifests.read_list(list_name):
         for entry in manifests.read_manifest(manifest.file_name):
             if entry.kind is FileKind.ADD:
                 by_bucket[entry.partition, entry.bucket].append(entry)
-    places = sorted(by_bucket, key=lambda place: (partition_directory(place[0], schema), place[1]))
-    return tuple(entry for place in places for entry in by_bucket[place])
+    # Sorted, so that a reader that is interrupted finds the same order when it continues.
+    buckets = sorted(
+        by_bucket, key=lambda bucket: (partition_directory(bucket[0], schema), bucket[1])
+    )
+    return tuple(entry for bucket in buckets for entry in by_bucket[bucket])
 
 
 def read_changes(
@@ -121,7 +125,7 @@ def read_changes(
     batch_rows: int = BATCH_ROWS,
     counters: ReadCounters | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of files as they are, with their kinds.
+    """Yield the rows of files as they were written, with their kinds.
 
     Memory: one batch, and a row group's compressed bytes.
 
@@ -154,12 +158,13 @@ def read_changes(
         )
         for batch in reader.batches(columns, batch_rows=batch_rows):
             if batch.num_rows:
+                # The first column is the sequence number, which is no part of a change.
                 yield pa.RecordBatch.from_arrays(batch.columns[1:], schema=target)
 
 
 def _list_of_changes(snapshot: Snapshot, mode: ChangesMode) -> str | None:
     if mode is ChangesMode.CHANGELOG:
         return snapshot.changelog_manifest_list
-    # A compaction changes no row, and readers of the format pass an overwrite over as well.
+    # A compaction changes no row, and the format's own readers skip an overwrite as well.
     is_append = snapshot.commit_kind is CommitKind.APPEND
     return snapshot.delta_manifest_list if is_append else None

@@ -1,7 +1,7 @@
 """Conditions as SQL text: `day = 2 AND id >= 100 AND state IN ('new', 'sent')`.
 
 The one grammar of everything that takes conditions as text: the option `where` of Spark's reader and
-`--where` of the command line. It is the part of SQL's WHERE that scans evaluate themselves: comparisons
+`--where` of the command line. It is the part of SQL's WHERE that scans evaluate: comparisons
 of a column with values, joined by AND.
 
     conditions   comparison { AND comparison }
@@ -11,7 +11,7 @@ of a column with values, joined by AND.
     value        number  |  TRUE  |  FALSE  |  [DATE | TIME | TIMESTAMP] 'text', with '' for '
                  |  X'hexadecimal digits'
 
-Dates and times are read as a cast of the text to the column's type reads them. A time with a zone
+Dates and times are parsed as by a cast of the text to the column's type. A time with a zone
 (`'2026-01-31T05:15:00+01:00'`, `…Z`) is a value of TIMESTAMP WITH LOCAL TIME ZONE columns; without a zone
 it is UTC. `'NaN'`, `'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns.
 """
@@ -58,7 +58,7 @@ _HINT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A piece of the text: its kind, as the groups of `_TOKEN` are called, and itself."""
+    """A token: its kind, which is the name of a group of `_TOKEN`, and its text."""
 
     kind: str
     text: str
@@ -68,14 +68,14 @@ _END: Final = _Token("end", "the end")
 
 
 def parse_conditions(text: str, schema: TableSchema) -> tuple[Condition, ...]:
-    """Return the conjunction that a text says.
+    """Return the conjunction that a text expresses.
 
     Args:
-        text: See the grammar above; words in upper or lower case.
-        schema: Of the table; says what kind the values are of.
+        text: See the grammar above; keywords in upper or lower case.
+        schema: Of the table; values are read by the types of their columns.
 
     Raises:
-        InvalidRequest: The text cannot be read; or there is no such column, or a value is not of
+        InvalidRequest: The text cannot be parsed; or there is no such column, or a value is not of
             its column's type.
 
     Example:
@@ -87,13 +87,13 @@ def parse_conditions(text: str, schema: TableSchema) -> tuple[Condition, ...]:
 
 
 class _Parser:
-    """Takes the tokens of one text."""
+    """Recursive descent over the tokens of one text."""
 
     def __init__(self, text: str, schema: TableSchema) -> None:
         self._text = text
         self._schema = schema
         self._tokens = list(self._split(text))
-        self._place = 0
+        self._position = 0
 
     def conditions(self) -> Iterator[Condition]:
         yield self._comparison()
@@ -107,7 +107,7 @@ class _Parser:
             found = _TOKEN.match(text, place)
             if found is None:
                 self._refuse(text[place:].split(maxsplit=1)[0])
-            assert found.lastgroup is not None
+            assert found.lastgroup is not None, "each alternative is a group"
             yield _Token(found.lastgroup, found.group(found.lastgroup))
             place = found.end()
 
@@ -166,18 +166,18 @@ class _Parser:
             raise InvalidRequest(message, problems=[problem]) from error
 
     def _peek(self) -> _Token:
-        return self._tokens[self._place] if self._place < len(self._tokens) else _END
+        return self._tokens[self._position] if self._position < len(self._tokens) else _END
 
     def _next(self) -> _Token:
         token = self._peek()
-        self._place += 1
+        self._position += 1
         return token
 
     def _takes(self, text: str, *, kind: str | None = None) -> bool:
         token = self._peek()
-        is_it = token.kind == kind if kind else token.text.lower() == text
-        self._place += is_it
-        return is_it
+        is_match = token.kind == kind if kind else token.text.lower() == text
+        self._position += is_match
+        return is_match
 
     def _expect(self, text: str) -> None:
         if not self._takes(text):

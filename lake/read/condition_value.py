@@ -1,7 +1,7 @@
-"""Values that a caller compares a column with: taken exactly, or refused.
+"""Conversion of Python values to a column's type: each is taken exactly, or refused.
 
-Arrow rounds on its way into a narrower type (1.5 becomes 1, a moment becomes a day), and a rounded
-value would find other rows than the ones asked for.
+Arrow rounds when it converts into a narrower type (1.5 becomes 1, a timestamp becomes a day), and a
+rounded value would match other rows than the requested ones.
 """
 
 import math
@@ -24,16 +24,17 @@ _INTEGER_BITS = {
 
 
 def exact_array(values: list[object], data_type: DataType, arrow_type: pa.DataType) -> pa.Array:
-    """Return the values in the Arrow form of a column's type, each unchanged.
+    """Return the values as an Arrow array of a column's type, each unchanged.
 
     Args:
-        values: Without nulls, as `pa.Array.to_pylist()` would give them; whole floats for integers
-            and whole nanoseconds for TIMESTAMP(7..9) are taken too.
+        values: Without None, as `pa.Array.to_pylist()` would give them; whole floats for integers
+            and whole nanoseconds for TIMESTAMP(7..9) are accepted too.
         data_type: Of the column; not nested.
         arrow_type: Its Arrow form.
 
     Raises:
-        ValueError: A value is of another kind, or the type cannot hold it exactly; says which.
+        ValueError: A value is of another kind, or the type cannot hold it exactly; the message says
+            what was expected.
     """
     exact = [_exact(value, data_type) for value in values]
     try:
@@ -92,7 +93,7 @@ def _integer(value: object, bits: int) -> int:
 
 
 def _whole_number(value: object) -> int | None:
-    """Return a value as the whole number that it is; None when it is none."""
+    """Return a value as an int if it is a whole number, else None."""
     if isinstance(value, bool | np.bool_):
         return None
     if isinstance(value, SupportsIndex):
@@ -137,7 +138,7 @@ def _moment(value: object, data_type: DataType) -> object:
     is_zoned = value.tzinfo is not None
     if is_zoned != (data_type.root is TypeRoot.TIMESTAMP_LTZ):
         return _refuse("a moment without a zone" if is_zoned else "a moment with a zone")
-    # A pandas.Timestamp is a datetime with three digits more.
+    # A pandas.Timestamp is a datetime with nanoseconds.
     nanosecond = int(getattr(value, "nanosecond", 0))
     if (digits <= 3 and (value.microsecond % 1_000 or nanosecond)) or (digits <= 6 and nanosecond):
         return _refuse("whole milliseconds" if digits <= 3 else "whole microseconds")

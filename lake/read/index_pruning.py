@@ -1,7 +1,7 @@
-"""What the index of a data file proves about conditions: that no record of the file fulfils them.
+"""Pruning by file indexes: the bloom filters of a data file prove that no record of it matches.
 
-Only `=` and `in` are answered, of columns whose values are those that the file was written with: they
-are found by the column's id, and not at all where a change of type may have changed values.
+Filters answer `=` and `in` only. A column is found in a file by its id, and only where no change of its
+type since may have changed values: a filter has the values as they were written.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ class _Wanted:
 
     Attributes:
         field: The column.
-        values: At least one.
+        values: At least one; the condition holds if the column is one of them.
     """
 
     field: DataField
@@ -33,12 +33,12 @@ class _Wanted:
 
     @cached_property
     def hashes(self) -> Hashes:
-        """Of the values; most tables have no index, and need none."""
+        """Hashes of the values; computed at the first filter, as most tables have none."""
         return value_hashes(self.values, self.field.type)
 
 
 class IndexPruning:
-    """Asks the indexes of files about one conjunction."""
+    """Checks one conjunction against the indexes of files."""
 
     def __init__(
         self,
@@ -46,11 +46,11 @@ class IndexPruning:
         schema: TableSchema,
         older_schemas: OlderSchemas,
     ) -> None:
-        """Take the conditions that indexes can answer.
+        """Select the conditions that indexes can answer.
 
         Args:
             conditions: The conjunction.
-            schema: Under which rows are read; its options may say that no index is to be read.
+            schema: Under which rows are read; its options may disable the use of indexes.
             older_schemas: By id, those that files were written under if their columns are others.
         """
         self._schema = schema
@@ -64,12 +64,12 @@ class IndexPruning:
         ]
 
     @property
-    def asks(self) -> bool:
-        """Whether an index can exclude anything."""
+    def is_effective(self) -> bool:
+        """Whether an index could exclude a file: there is a condition that it answers."""
         return bool(self._wanted)
 
     def excludes(self, filters: Filters, file: DataFileMeta) -> bool:
-        """Return whether no record of a file fulfils all conditions, by its filters."""
+        """Return whether the filters of a file prove that no record of it fulfils all conditions."""
         if not filters:
             return False
         for name, wanted in zip(self._names_in(file.schema_id), self._wanted, strict=True):
@@ -88,7 +88,7 @@ class IndexPruning:
 
 
 def indexed_names(fields: Iterable[DataField], written: TableSchema) -> list[str | None]:
-    """Return the names that columns have in the indexes of files; None where those do not tell.
+    """Return the names of columns in the indexes of files; None where an index proves nothing.
 
     Args:
         fields: The columns as they are read.

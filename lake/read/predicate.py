@@ -1,7 +1,7 @@
-"""Conditions on rows: what a scan keeps.
+"""Conditions on rows: comparisons of columns with values, joined by AND.
 
 As in SQL a comparison with a null is not true, whatever the operator. FLOAT and DOUBLE compare as
-keys do, in Java's total order: -0.0 is less than 0.0; NaN equals NaN and is greater than all else.
+keys do, in Java's total order: -0.0 is less than 0.0; NaN equals NaN and is greater than all others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,9 +39,9 @@ class Condition:
     Attributes:
         column: A column of the table.
         op: One of `Operator`'s values.
-        value: What to compare with (NaN is a value, and -0.0 another than 0.0), in the form that `pa.Array.to_pylist()` would give; several
-            for `in`; None for `is_null` and `not_null`. A value that the column's type cannot hold
-            exactly is refused, never rounded.
+        value: The value to compare with, in the form that `pa.Array.to_pylist()` would give; several
+            for `in`; None for `is_null` and `not_null`. NaN is a value, and -0.0 is another than 0.0.
+            A value that the column's type cannot hold exactly is refused, never rounded.
 
     Example:
         >>> Condition(column="price", op=">=", value=10)
@@ -70,12 +70,12 @@ class BoundCondition:
 
     @property
     def never_holds(self) -> bool:
-        """Whether no row can fulfil it, because it compares with nothing or with null."""
+        """Whether no row can fulfil it, because it compares with an empty list or with null."""
         return len(self.values) == 0 and self.op not in (Operator.IS_NULL, Operator.NOT_NULL)
 
 
 def bind_conditions(where: Sequence[Condition], schema: TableSchema) -> tuple[BoundCondition, ...]:
-    """Return the conditions with operators and values checked against the table.
+    """Return the conditions with their operators and values checked against the schema.
 
     Raises:
         InvalidRequest: `problems` names each unknown column or operator, and each value that is
@@ -99,10 +99,10 @@ def matching_rows(
     columns: Mapping[str, pa.Array | pa.ChunkedArray] | pa.Table | pa.RecordBatch,
     where: Sequence[BoundCondition],
 ) -> pa.Array | pa.ChunkedArray | None:
-    """Return a boolean per row without nulls: True where all conditions hold; None for no condition.
+    """Return for each row whether all conditions hold, without nulls; None without conditions.
 
     Args:
-        columns: Has at least the columns that the conditions name.
+        columns: At least the columns that the conditions name.
         where: The conjunction.
     """
     mask: pa.Array | pa.ChunkedArray | None = None
@@ -134,6 +134,7 @@ def _bind(condition: Condition, schema: TableSchema) -> BoundCondition | Problem
         message = f"the operator {operator} expects a list of values"
         return Problem(field=name, value=str(condition.value), message=message)
     column_type = schema.field(name).type
+    # A comparison with null is never true, so nulls are left out: `in` then matches the others only.
     present = [value for value in values if value is not None]
     try:
         array = exact_array(present, column_type, arrow_type) if takes_value else pa.nulls(0)

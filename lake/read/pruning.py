@@ -1,8 +1,13 @@
-"""What metadata proves about conditions: which partitions, buckets, files need no look.
+"""Pruning rules: what metadata proves about conditions on partitions, buckets, files and row groups.
 
-Every rule says *drop* only when no row can match, so an unknown bound (null) and NaN keep. Bounds of
-FLOAT and DOUBLE that other writers made may pass over NaN, which is greater than all other values, and
-take -0.0 for 0.0: they are compared as IEEE 754 does, and an upper one proves nothing about `>`.
+A rule drops only where no row can match, so an unknown bound (null) or a bound of NaN drops nothing.
+FLOAT and DOUBLE are special, because other writers may leave NaN out of bounds although it is greater
+than all other values, and may write -0.0 for 0.0 or the reverse:
+
+- bounds are compared as IEEE 754 does, where the zeros are equal and comparisons with NaN are false;
+- an upper bound proves nothing about `>` and `>=`: a NaN may be above it;
+- equal bounds do not prove that all values are equal, so `!=` drops nothing;
+- `<` drops only where the lower bound is greater: an equal one may be the other zero.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,12 +28,12 @@ from lake.format.statistics import SimpleStats
 from lake.read.predicate import BoundCondition, Operator, matching_rows
 
 _KEY_COMBINATIONS_MAX = 1_000
-"""More wanted bucket keys than this hit every bucket anyway."""
+"""More combinations of values than this would select about every bucket anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """One column's statistics of several files or row groups, one entry for each.
+    """Statistics of one column in several files or row groups, one entry for each.
 
     Attributes:
         minima: Lower bounds; null where unknown or without values.
@@ -46,7 +51,7 @@ class Bounds:
 def may_match(
     bounds: Mapping[str, Bounds | ColumnBounds], where: Sequence[BoundCondition], count: int
 ) -> npt.NDArray[np.bool_]:
-    """Return for each of `count` files or row groups whether a row of it can fulfil `where`.
+    """Return for each of `count` files or row groups whether a row in it may fulfil `where`.
 
     Args:
         bounds: By column; conditions on other columns prove nothing.
@@ -69,13 +74,13 @@ def file_bounds(
     *,
     only: Collection[str] | None = None,
 ) -> dict[str, Bounds]:
-    """Return the bounds that the statistics of several files give, by column.
+    """Return the bounds of several files by column, decoded from their statistics.
 
     Args:
         statistics: One per file, each over all of `fields`.
         row_counts: Rows of each file.
         fields: The columns covered, in order.
-        only: Names of those that are asked for; None means all.
+        only: Names of the columns to decode; None means all.
     """
     minima = decode_rows([stats.min_values for stats in statistics], fields, only=only)
     maxima = decode_rows([stats.max_values for stats in statistics], fields, only=only)
@@ -109,9 +114,9 @@ def matching_partitions(
 def wanted_bucket_hashes(
     where: Sequence[BoundCondition], schema: TableSchema
 ) -> npt.NDArray[np.int32] | None:
-    """Return the hashes of the bucket keys that rows can have; None when they are not known.
+    """Return the hashes of the bucket keys that matching rows can have; None when they are unknown.
 
-    A bucket key is known when `=` or `in` names values for each of its columns.
+    They are known when `=` or `in` fixes the values of each column of the bucket key.
     """
     values: list[pa.Array] = []
     for name in schema.bucket_keys:
@@ -122,9 +127,10 @@ def wanted_bucket_hashes(
         ]
         if not fixing:
             return None
+        # All conditions have to hold, so any one of them suffices: the most selective.
         fewest = min(fixing, key=len)
         if pa.types.is_floating(fewest.type) and pc.any(pc.is_nan(fewest)).as_py():
-            # NaN is one value of many forms; other writers may have hashed another.
+            # NaN has many bit patterns, and other writers may have hashed another one.
             return None
         values.append(fewest)
     if np.prod([len(candidates) for candidates in values], dtype=np.int64) > _KEY_COMBINATIONS_MAX:
@@ -138,10 +144,10 @@ def wanted_bucket_hashes(
 
 
 def hash_in_bucket(hashes: npt.NDArray[np.int32], bucket: int, total_buckets: int) -> bool:
-    """Return whether one of the hashes belongs to the bucket; True for dynamic buckets."""
+    """Return whether one of the hashes is routed to the bucket; True for dynamic buckets."""
     if total_buckets < 1:
         return True
-    # |h| in 64 bits: the smallest int32 has no positive counterpart of its own width.
+    # The absolute value needs 64 bits: that of the smallest int32 does not fit into 32.
     return bool(np.any(np.abs(hashes.astype(np.int64)) % total_buckets == bucket))
 
 
@@ -157,25 +163,27 @@ def _cannot_match(
 
 
 def _outside(bounds: Bounds | ColumnBounds, condition: BoundCondition) -> npt.NDArray[np.bool_]:
-    low, high = condition.values[0], condition.values[0]
-    is_float = pa.types.is_floating(low.type)
+    """Return where the bounds prove that no value fulfils a comparison; see the rules above."""
+    assert len(condition.values), "a condition that never holds is decided before"
+    value = condition.values[0]
+    is_float = pa.types.is_floating(value.type)
     match condition.op:
         case Operator.IN:
             return _no_value_inside(bounds, condition.values)
         case Operator.EQUAL:
-            return _true(pc.greater(bounds.minima, high)) | _true(pc.less(bounds.maxima, low))
+            return _true(pc.greater(bounds.minima, value)) | _true(pc.less(bounds.maxima, value))
         case Operator.NOT_EQUAL:
-            return _single_valued(bounds, low)
+            return _single_valued(bounds, value)
         case Operator.LESS if not is_float:
-            return _true(pc.greater_equal(bounds.minima, high))
+            return _true(pc.greater_equal(bounds.minima, value))
         case Operator.LESS | Operator.LESS_OR_EQUAL:
-            return _true(pc.greater(bounds.minima, high))
+            return _true(pc.greater(bounds.minima, value))
         case Operator.GREATER | Operator.GREATER_OR_EQUAL if is_float:
             return np.zeros(len(bounds.row_counts), dtype=bool)
         case Operator.GREATER:
-            return _true(pc.less_equal(bounds.maxima, low))
+            return _true(pc.less_equal(bounds.maxima, value))
         case Operator.GREATER_OR_EQUAL:
-            return _true(pc.less(bounds.maxima, low))
+            return _true(pc.less(bounds.maxima, value))
         case _:
             return np.zeros(len(bounds.row_counts), dtype=bool)
 
@@ -190,7 +198,7 @@ def _no_value_inside(bounds: Bounds | ColumnBounds, values: pa.Array) -> npt.NDA
 
 
 def _single_valued(bounds: Bounds | ColumnBounds, value: pa.Scalar) -> npt.NDArray[np.bool_]:
-    # Not for floats: bounds may have passed over a NaN, which differs from every value.
+    # Not for floats: the bounds may leave out a NaN, which differs from every value.
     if pa.types.is_floating(bounds.minima.type):
         return np.zeros(len(bounds.row_counts), dtype=bool)
     return _true(pc.equal(bounds.minima, value)) & _true(pc.equal(bounds.maxima, value))

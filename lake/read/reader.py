@@ -1,8 +1,8 @@
-"""Rows of one split, merged, filtered and projected.
+"""Reader of one split: its rows, merged, filtered and projected.
 
-For every table and every condition the result is filter(project(full merge)): what is pushed below
-the merge (key conditions) concerns all records of a key alike. Rows that a deletion vector marks are
-no records: they are gone before anything else looks at them.
+For every table and every condition the result is filter(project(full merge)): only conditions on the
+key are pushed below the merge, because they hold for all records of a key or for none. Rows that a
+deletion vector marks are no records: they are removed before any other step.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ from lake.snapshots.deletion_vectors import VectorStore
 from lake.snapshots.file_indexes import FileIndexStore, index_name
 
 BATCH_ROWS = 65_536
-"""Rows of a batch; a merge holds at most about this many per run."""
+"""Rows of a batch; a merge keeps about this many of each run in memory."""
 
 
 def read_split(
@@ -61,14 +61,14 @@ def read_split(
         file_io: Storage.
         paths: Of the table.
         schema: Under which rows are read.
-        split: What to read.
+        split: The split to read.
         columns: Of the result, at least one, without repeats.
         where: A conjunction; its columns need not be among `columns`.
         older_schemas: By id, those that files were written under if their columns are others.
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.
-        vectors: Remembers deletion vectors between splits; None reads them anew.
-        indexes: Remembers the indexes of files likewise.
+        vectors: Caches deletion vectors between splits; None reads them anew.
+        indexes: Caches the indexes of files likewise.
         counters: Added to when given.
         merge_counters: Added to when given.
 
@@ -109,7 +109,7 @@ def read_split(
 
 
 class _SplitReader:
-    """Merges the sections of a split."""
+    """Reads the sections of a split."""
 
     def __init__(
         self,
@@ -165,10 +165,12 @@ class _SplitReader:
         wanted = tuple(dict.fromkeys([*columns, *(item.column for item in conditions)]))
         batch_rows = min(self._batch_rows, rows_per_run(len(section.runs)))
         batch_bytes = bytes_per_run(len(section.runs))
-        excludes = self._file_filter(conditions)
-        if self._is_excluded(section, excludes):
+        # By all conditions a merged section is dropped as a whole or not at all: the record of a key
+        # that matches may be replaced by one that does not, in another file.
+        if self._is_excluded(section, self._file_filter(conditions)):
             return
         needed = columns_needed(self._spec, wanted)
+        # By conditions on the key, files, row groups and rows are dropped one by one.
         on_key = [item for item in conditions if item.column in self._spec.key_columns]
         row_filter = _row_group_filter(on_key)
         excludes = self._file_filter(on_key)
@@ -191,9 +193,9 @@ class _SplitReader:
             yield drop_retracts(table)
 
     def _file_filter(self, conditions: Sequence[BoundCondition]) -> FileFilter | None:
-        """Return what asks the index beside a file; those in manifests were asked for the plan."""
+        """Return a check of indexes in files of their own; the plan has checked those in manifests."""
         pruning = IndexPruning(conditions, self._schema, self._older_schemas)
-        if not pruning.asks:
+        if not pruning.is_effective:
             return None
 
         def excludes(path: str, file: DataFileMeta) -> bool:
@@ -203,7 +205,7 @@ class _SplitReader:
         return excludes
 
     def _is_excluded(self, section: Section, excludes: FileFilter | None) -> bool:
-        """Return whether no record of a section that is merged can become a row that is wanted."""
+        """Return whether indexes prove that no row of a merged section fulfils the conditions."""
         if excludes is None or not rows_are_records(self._schema):
             return False
         files = [file for run in section.runs for file in run.files]
@@ -224,7 +226,7 @@ def scan_merge(
 def _undecided(
     conditions: Sequence[BoundCondition], split: Split, schema: TableSchema
 ) -> Sequence[BoundCondition] | None:
-    """Return the conditions that the partition of a split leaves open; None where one fails."""
+    """Return the conditions that the partition of a split does not decide; None if it fails one."""
     if not matching_partitions([split.partition], conditions, schema):
         return None
     return [item for item in conditions if item.column not in schema.partition_keys]
@@ -233,7 +235,7 @@ def _undecided(
 def _matching(
     batches: Iterator[pa.RecordBatch], on_key: Sequence[BoundCondition]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield what fulfils conditions on the key, so that other keys are not merged in vain."""
+    """Yield the rows that fulfil conditions on the key, so that records of other keys are not merged."""
     for batch in batches:
         mask = matching_rows(batch, on_key)
         yield batch if mask is None else batch.filter(mask)

@@ -1,4 +1,4 @@
-"""One sorted run of a bucket, read file after file."""
+"""Reader of the sorted runs of a bucket, file after file."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ from lake.format.system_columns import LEVEL_FIELD
 from lake.lsm.sorted_run import SortedRun
 
 FileFilter = Callable[[str, DataFileMeta], bool]
-"""From a file's path and its entry in the manifest to whether no record of it is looked for."""
+"""From a file's path and its manifest entry to whether no record of it is needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReader:
-    """Reads the runs of one bucket; scans and compactions see the same records.
+    """Reads the runs of one bucket, for scans and compactions alike.
 
     Attributes:
         file_io: Storage.
@@ -31,7 +31,7 @@ class RunReader:
         older_schemas: By id, those that files were written under if their columns are others.
         partition: Serialised partition row.
         bucket: Bucket number.
-        vectors: Positions of marked rows by file name; these rows are passed over.
+        vectors: Positions of marked rows by file name; these rows are skipped.
         has_level: Each record carries the level of its file, as the last column `_LEVEL`.
         counters: Added to.
     """
@@ -61,10 +61,10 @@ class RunReader:
         Args:
             run: Live files of the bucket.
             columns: Table columns wanted.
-            row_filter: Leaves out row groups that cannot hold what is looked for.
-            excludes: Leaves out files, which are not opened.
+            row_filter: Skips row groups that cannot contain matching rows.
+            excludes: Skips files, which are not opened.
             batch_rows: Upper bound of the rows of a batch.
-            batch_bytes: Upper bound of its bytes, about.
+            batch_bytes: Approximate upper bound of its bytes.
 
         Raises:
             CorruptData: A file is absent or not what its metadata says.
@@ -91,16 +91,18 @@ class RunReader:
         row_filter: RowFilter | None = None,
         excludes: FileFilter | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a run of which no record is of a key that others have (see `batches`).
+        """Yield the rows of a run that needs no merge.
+
+        Requires: no other run of the bucket has a live record of a key of this one.
 
         Args:
             run: Live files of the bucket.
             columns: Table columns wanted.
-            row_group_filter: Leaves out row groups that cannot hold what is looked for.
-            row_filter: Leaves out rows.
-            excludes: Leaves out files, which are not opened.
+            row_group_filter: Skips row groups that cannot contain matching rows.
+            row_filter: Skips rows.
+            excludes: Skips files, which are not opened.
             batch_rows: Upper bound of the rows of a batch.
-            batch_bytes: Upper bound of its bytes, about.
+            batch_bytes: Approximate upper bound of its bytes.
 
         Yields:
             Batches with `columns`, ascending by key, without retracts; some may be empty.
@@ -121,7 +123,7 @@ class RunReader:
         """Yield the files to open, each with its marked rows."""
         for file in run.files:
             marked = self.vectors.get(file.file_name)
-            # A file that newer levels replace row by row ends up with none; it is not opened.
+            # Compactions may mark row by row until no live one is left; such a file is not opened.
             if marked is not None and len(marked) == file.row_count:
                 continue
             if excludes is not None and excludes(self.path(file), file):
@@ -130,7 +132,7 @@ class RunReader:
             yield file, marked
 
     def path(self, file: DataFileMeta) -> str:
-        """Return where a file of the bucket is."""
+        """Return the path of a file of the bucket."""
         return live_file_path(self.paths, self.schema, self.partition, self.bucket, file)
 
     def _reader(self, file: DataFileMeta) -> DataFileReader:

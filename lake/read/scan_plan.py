@@ -1,21 +1,22 @@
-"""What a scan has to read, decided from metadata alone.
+"""Plan of a scan: the files to read, chosen from metadata alone.
 
-1. Level 0 of first-row tables and of those with deletion vectors is passed over; a compaction
-   makes it visible.
-2. Partitions: their values are known exactly.
-3. Buckets: when the conditions fix the whole bucket key, by its hash.
-4. Files by key statistics, and by an index of key columns where their manifest entries have one: a
-   key's records are dropped all or none, so merging stays right.
+1. Level 0 of first-row tables and of those with deletion vectors is skipped; a compaction makes it
+   visible.
+2. Partitions are chosen by their values, which are known exactly.
+3. Buckets are chosen by hash, when the conditions fix the whole bucket key.
+4. Files are chosen by key statistics, and by an index of key columns where their manifest entries
+   have one: all records of a key are dropped or none, so merging stays right.
 5. A bucket is read raw, file by file, when no two live records of its files are of one key: all
-   files are compacted, none has retracts, and either they are of one level, or whoever compacted
-   them has marked (deletion vectors) or left out (first-row) what is on several.
+   files are compacted, none has retracts, and of keys that are in several files the compaction has
+   marked all but one record (deletion vectors) or left them out (first-row).
 6. Files of other buckets are cut into sections of overlapping files.
 7. A file that needs no merge, raw or alone in its section, may be dropped by value statistics and by
-   its index; rows that a deletion vector marks do not make them wrong. Where a row is one of its
-   records, whole (deduplicate, first-row), files of a section may be dropped together. Elsewhere a
-   record that does not match now may be part of a row that does.
+   its index: rows that a deletion vector marks make the statistics wider, never wrong. Where a row is
+   one of its records, whole (deduplicate, first-row), the files of a section may be dropped together:
+   if no record matches, no row does. Elsewhere a record that does not match may be part of a row
+   that does.
 
-An index in a file of its own is not looked at here; who reads the file asks it first (`lake.read.reader`).
+An index in a file of its own costs a read and is checked by the reader of the file (`lake.read.reader`).
 
 Source: merge-semantics 1.7.
 """
@@ -50,6 +51,7 @@ from lake.snapshots.deletion_vectors import vector_entries
 from lake.snapshots.file_indexes import embedded_filters
 
 _EMPTY_ARITY = bytes(4)
+"""A serialised row begins with its arity: one of no fields has no statistics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +62,8 @@ class Split:
         partition: Serialised partition row.
         bucket: Bucket number.
         total_buckets: Buckets of the partition when the files were written.
-        sections: No two of them have live records of one key. Key-disjoint and ascending by key,
-            unless the bucket is read raw: then each is one file, and their keys may overlap.
+        sections: No two of them have live records of one key. Their key ranges are disjoint and
+            ascending, unless the bucket is read raw: then each is one file, and ranges may overlap.
         vectors: The index file with the bucket's deletion vectors; None without any.
     """
 
@@ -81,7 +83,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanPlan:
-    """All splits of a scan, and what pruning saved.
+    """All splits of a scan, and the effect of pruning.
 
     Attributes:
         snapshot_id: The snapshot that is read; None for a table without one.
@@ -107,7 +109,7 @@ def plan_scan(
     buckets: frozenset[int] | None = None,
     partitions: frozenset[bytes] | None = None,
 ) -> ScanPlan:
-    """Choose the files that can hold rows which fulfil `where`.
+    """Choose the files that can contain rows which fulfil `where`.
 
     Pure: no I/O.
 
@@ -116,7 +118,7 @@ def plan_scan(
         schema: Under which rows are read.
         entries: Its live files.
         indexes: Its index files.
-        where: A conjunction; pruning only, the reader evaluates it again.
+        where: A conjunction; used for pruning only, the reader evaluates it on rows.
         older_schemas: By id, those that files were written under if their columns are others.
         buckets: Only these; None means all.
         partitions: Only these serialised partition rows; None means all.
@@ -124,7 +126,7 @@ def plan_scan(
     Raises:
         InvalidRequest: A condition does not fit the table.
         UnsupportedFeature: A bucket has several index files of deletion vectors.
-        CorruptData: An index in a manifest is none.
+        CorruptData: An index in a manifest is damaged.
     """
     conditions = bind_conditions(where, schema)
     chosen = [
@@ -145,6 +147,7 @@ def plan_scan(
         IndexPruning(conditions, schema, older_schemas),
     )
     splits = _splits(chosen, vector_entries(indexes), by_values, schema)
+    assert sum(len(split.files) for split in splits) <= len(chosen), "pruning adds no file"
     return ScanPlan(
         snapshot_id=None if snapshot is None else snapshot.id,
         splits=splits,
@@ -154,10 +157,10 @@ def plan_scan(
 
 
 def is_visible(entry: ManifestEntry, schema: TableSchema) -> bool:
-    """Return whether scans see a file: those of some tables pass level 0 over.
+    """Return whether scans read a file: those of some tables skip level 0.
 
-    Only a compaction knows which rows of a first-row table come first, and which ones the new rows
-    of a table with deletion vectors replace (table-format 13.5).
+    Only a compaction determines which rows of a first-row table come first, and which rows the new
+    ones of a table with deletion vectors replace (table-format 13.5).
     """
     return entry.file.level > 0 or not schema.table_options.hides_level_0
 
@@ -178,6 +181,7 @@ def _prune_buckets(
     hashes = wanted_bucket_hashes(conditions, schema)
     if hashes is None:
         return list(entries)
+    # Per pair, because files that a rescale has not rewritten yet were routed for another count.
     pairs = {(entry.bucket, entry.total_buckets) for entry in entries}
     kept = {(bucket, total) for bucket, total in pairs if hash_in_bucket(hashes, bucket, total)}
     return [entry for entry in entries if (entry.bucket, entry.total_buckets) in kept]
@@ -189,6 +193,7 @@ def _prune_keys(
     on_key = [item for item in conditions if item.column in schema.trimmed_primary_keys]
     if not on_key or not entries:
         return list(entries)
+    # Files without key statistics are kept; bounds are decoded for the others together.
     known = [not entry.file.key_stats.min_values.startswith(_EMPTY_ARITY) for entry in entries]
     files = [entry.file for entry, is_known in zip(entries, known, strict=True) if is_known]
     bounds: dict[str, Bounds] = file_bounds(
@@ -205,21 +210,23 @@ def _prune_by_index(
     schema: TableSchema,
     older_schemas: OlderSchemas,
 ) -> list[ManifestEntry]:
-    pruning = IndexPruning(on_key(conditions, schema), schema, older_schemas)
-    if not pruning.asks:
+    pruning = IndexPruning(key_conditions(conditions, schema), schema, older_schemas)
+    if not pruning.is_effective:
         return list(entries)
     return [
         entry for entry in entries if not pruning.excludes(embedded_filters(entry.file), entry.file)
     ]
 
 
-def on_key(conditions: Sequence[BoundCondition], schema: TableSchema) -> list[BoundCondition]:
-    """Return the conditions that concern all records of a key alike."""
+def key_conditions(
+    conditions: Sequence[BoundCondition], schema: TableSchema
+) -> list[BoundCondition]:
+    """Return the conditions on key columns: they hold for all records of a key or for none."""
     return [item for item in conditions if item.column in schema.primary_keys]
 
 
 def rows_are_records(schema: TableSchema) -> bool:
-    """Return whether each row is one of the records of its key, whole, as it was written."""
+    """Return whether each row is one record of its key, as it was written, and no combination."""
     engine = schema.table_options.merge_engine
     return engine in (MergeEngine.DEDUPLICATE, MergeEngine.FIRST_ROW)
 
@@ -240,7 +247,7 @@ def _splits(
         files = [entry.file for entry in members]
         sections = plan_sections(files, schema.key_fields)
         if _is_raw(files, schema):
-            sections = [_alone(file) for section in sections for file in _files(section.runs)]
+            sections = [_single_file(file) for section in sections for file in _files(section.runs)]
         kept = tuple(section for section in sections if not by_values.excludes(section))
         if kept:
             splits.append(
@@ -258,8 +265,8 @@ def _splits(
 def _is_raw(files: Sequence[DataFileMeta], schema: TableSchema) -> bool:
     """Return whether no two live records of a bucket's files are of one key.
 
-    A file whose count of retracts is unknown is taken to have none, for level 0 alone had any when
-    files were written so.
+    A file whose count of retracts is unknown is assumed to have none: writers that did not count them
+    had retracts on level 0 only.
     """
     if any(file.level == 0 or file.delete_row_count for file in files):
         return False
@@ -268,12 +275,12 @@ def _is_raw(files: Sequence[DataFileMeta], schema: TableSchema) -> bool:
     return options.deletion_vectors_enabled or is_first_row
 
 
-def _alone(file: DataFileMeta) -> Section:
+def _single_file(file: DataFileMeta) -> Section:
     return Section(runs=(SortedRun(files=(file,)),))
 
 
 def is_single_run(section: Section) -> bool:
-    """Return whether reading a section takes no merge."""
+    """Return whether a section is read without a merge."""
     return len(section.runs) == 1
 
 
@@ -283,12 +290,12 @@ def _files(runs: Sequence[SortedRun]) -> list[DataFileMeta]:
 
 @dataclass(frozen=True, slots=True)
 class _ValuePruning:
-    """Leaves out what value statistics and indexes in manifests exclude.
+    """Drops sections that value statistics and indexes in manifests exclude.
 
     Attributes:
         schema: Under which rows are read.
-        excluded: Names of the files that have no row by their statistics.
-        by_index: Knows the conditions, too.
+        excluded: Names of the files that have no matching row by their statistics.
+        by_index: Checks the same conditions by indexes.
     """
 
     schema: TableSchema
@@ -297,7 +304,7 @@ class _ValuePruning:
 
     def excludes(self, section: Section) -> bool:
         """Return whether no row of a section can fulfil the conditions."""
-        if not self.excluded and not self.by_index.asks:
+        if not self.excluded and not self.by_index.is_effective:
             return False
         if not (is_single_run(section) or rows_are_records(self.schema)):
             return False
@@ -306,4 +313,6 @@ class _ValuePruning:
     def _may_match(self, file: DataFileMeta) -> bool:
         if file.file_name in self.excluded:
             return False
-        return not (self.by_index.asks and self.by_index.excludes(embedded_filters(file), file))
+        return not (
+            self.by_index.is_effective and self.by_index.excludes(embedded_filters(file), file)
+        )

@@ -1,8 +1,8 @@
-"""Splits of a scan, cut to a size: what one task of many reads.
+"""Cutting of a scan's splits to a size, so that many tasks can share the work.
 
-A bucket's split holds whole sections, and no two of them share a key, so a bucket may be cut between
-any two. What a task has to know of a file is much less than what planning has: bounds of values have
-done their work, counts of nulls say which columns need not be decoded.
+A split consists of whole sections, and no two of them share a key, so a bucket may be cut between any
+two. A task needs less of a file's metadata than planning does: bounds are left out, because they have
+served; counts of nulls stay, because columns of nulls alone are not decoded.
 
 Source: merge-semantics 7.5, and 1.7 for what a split is.
 """
@@ -20,23 +20,25 @@ from lake.read.scan_plan import Split
 def cut_splits(
     splits: Sequence[Split], *, target_bytes: int, open_file_bytes: int
 ) -> tuple[Split, ...]:
-    """Return the same rows in splits of about a size, in the same order.
+    """Return the same rows in splits of about `target_bytes`, in the same order.
 
-    Pure: no I/O. A section is never cut, so one of many large files stays a split of its own.
+    Pure: no I/O. A section is never cut, because its files are merged: a section of many large files
+    stays one split.
 
     Args:
-        splits: Of a plan; one each bucket.
-        target_bytes: Of the files of a split, at least 1.
-        open_file_bytes: What opening a file costs besides: a smaller one counts as much.
+        splits: Of a plan; one per bucket.
+        target_bytes: Bytes of the files of a split, at least 1.
+        open_file_bytes: Cost of opening a file, in bytes: smaller files count as this much.
 
     Returns:
-        Splits that can be sent elsewhere: bounds of keys and values are left out of them.
+        Splits that are small to serialise: without the bounds of keys and values.
     """
     assert target_bytes > 0, target_bytes
+    assert open_file_bytes >= 0, open_file_bytes
     return tuple(
-        replace(split, sections=tuple(_slim(section) for section in sections))
+        replace(split, sections=tuple(_without_bounds(section) for section in sections))
         for split in splits
-        for sections in _packs(split.sections, target_bytes, open_file_bytes)
+        for sections in _groups(split.sections, target_bytes, open_file_bytes)
     )
 
 
@@ -45,34 +47,35 @@ def split_bytes(split: Split) -> int:
     return sum(file.file_size for file in split.files)
 
 
-def _packs(
+def _groups(
     sections: Sequence[Section], target_bytes: int, open_file_bytes: int
 ) -> Iterator[list[Section]]:
-    """Yield neighbouring sections; as many together as fit."""
-    pack: list[Section] = []
+    """Yield groups of neighbouring sections, each as many as fit; at least one."""
+    group: list[Section] = []
     size = 0
     for section in sections:
         weight = sum(
             max(file.file_size, open_file_bytes) for run in section.runs for file in run.files
         )
-        if pack and size + weight > target_bytes:
-            yield pack
-            pack, size = [], 0
-        pack.append(section)
+        if group and size + weight > target_bytes:
+            yield group
+            group, size = [], 0
+        group.append(section)
         size += weight
-    if pack:
-        yield pack
+    if group:
+        yield group
 
 
-def _slim(section: Section) -> Section:
+def _without_bounds(section: Section) -> Section:
     return Section(
         runs=tuple(
-            SortedRun(files=tuple(_slim_file(file) for file in run.files)) for run in section.runs
+            SortedRun(files=tuple(_file_without_bounds(file) for file in run.files))
+            for run in section.runs
         )
     )
 
 
-def _slim_file(file: DataFileMeta) -> DataFileMeta:
+def _file_without_bounds(file: DataFileMeta) -> DataFileMeta:
     return replace(
         file,
         key_stats=EMPTY_STATS,

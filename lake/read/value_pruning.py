@@ -1,8 +1,7 @@
-"""Files of which value statistics say that no row fulfils the conditions.
+"""Pruning by value statistics: files whose statistics prove that no row fulfils the conditions.
 
-All files are looked at together: what their manifest entries say of a column is read at once for those
-with the same columns, and of no column that no condition names. A table may have a hundred thousand
-files and hundreds of columns.
+Files are checked together: the statistics of all files with the same columns are decoded at once, and
+only those of columns in conditions. A table may have a hundred thousand files and hundreds of columns.
 """
 
 from collections import defaultdict
@@ -23,7 +22,7 @@ def files_without_match(
     schema: TableSchema,
     older_schemas: OlderSchemas,
 ) -> frozenset[str]:
-    """Return the names of the files that hold no row which fulfils the conditions.
+    """Return the names of the files that contain no row which fulfils the conditions.
 
     Args:
         files: Live files, of any buckets; names are unique.
@@ -33,6 +32,7 @@ def files_without_match(
     """
     if not conditions:
         return frozenset()
+    # Statistics are rows of the columns that they cover: equal layouts are decoded together.
     groups: dict[tuple[int | None, tuple[str, ...] | None], list[DataFileMeta]] = defaultdict(list)
     for file in files:
         if not file.value_stats.min_values.startswith(_EMPTY_ARITY):
