@@ -71,6 +71,8 @@ class AttemptFiles:
                 `sequence.snapshot-ordering`, where the snapshot's id is part of them.
             schema: Of the table.
         """
+        # Compared by value: with `sequence.snapshot-ordering` each attempt has its own entries.
+        # Compared by value: with `sequence.snapshot-ordering` each attempt has its own entries.
         known = self._changes.get(role)
         if known is not None and known[0] == entries:
             return known[1]
@@ -89,6 +91,7 @@ class AttemptFiles:
             ManifestGone: A manifest to merge has expired; plan on a newer snapshot.
         """
         merged = self._merge(list(previous), schema)
+        # The merged list has the same live files, so the next attempt need not read them again.
         self._live.register_equivalent(merged, same_as=previous)
         return self._write_list(merged, schema)
 

@@ -221,6 +221,7 @@ class CommitRun:
         published = self.publisher.publish(snapshot, previous=previous)
         self._is_detached = published is PublishOutcome.DETACHED
         if published is PublishOutcome.LOST:
+            # Another snapshot has the id, so no file of this attempt is referenced.
             self.is_doubtful = was_doubtful
             return None
         is_in_chain = published is PublishOutcome.PUBLISHED
@@ -240,6 +241,7 @@ class CommitRun:
             if is_taken_back or published is PublishOutcome.DETACHED:
                 self.is_doubtful = was_doubtful
                 return None
+        assert published in (PublishOutcome.IN_DOUBT, PublishOutcome.GONE), published
         # Gone, and none of its files is live: it may have been part of the chain, and its files have
         # been compacted away since. The next attempt of a stream compares offsets, and an empty commit
         # may be made twice; adding the files of another commit twice would repeat their rows.
@@ -255,6 +257,7 @@ class CommitRun:
     def _changes_on(self, state: TableState) -> CommitChanges:
         """Return the entries for a snapshot that follows this state."""
         changes = self.intent.changes
+        # A compaction adds no new rows, and the numbers of old ones stay.
         if self.intent.kind is CommitKind.COMPACT:
             return changes
         if not state.schema.table_options.sequence_snapshot_ordering:
@@ -304,6 +307,7 @@ class CommitRun:
         self._files.clean(keep=kept, keep_index_manifest=index_manifest)
 
     def _result(self, snapshot: Snapshot | None, outcome: Outcome) -> CommitResult:
+        assert outcome is not Outcome.COMMITTED or snapshot is not None, "a commit has a snapshot"
         return CommitResult(
             snapshot_id=0 if snapshot is None else snapshot.id,
             attempts=self.attempts,

@@ -128,6 +128,7 @@ class StreamCommit:
         assert position is not None, "a batch without a position is never to be committed"
         moved = replace(
             position,
+            # A batch may have been read before Kafka gave the id, and must not forget a known one.
             topic_id=batch.topic_id or position.topic_id,
             offsets={**position.offsets, **batch.end},
             account=position.account + batch.account,
@@ -179,6 +180,7 @@ class StreamClaim:
         """
         self._check_expected(streams)
         position = self.next_position(streams, time_ms=time_ms)
+        assert position.epoch >= 1, "a claim has an epoch, so that its identifier is not negative"
         # One below the first batch of the epoch, and above all batches of the epoch before.
         identifier = (position.epoch << _EPOCH_SHIFT) - 1
         after = _with_position(streams, position)

@@ -50,6 +50,7 @@ def add_column(schema: TableSchema, change: AddColumn) -> TableSchema:
         position = change.position or _default_position(schema, change.path)
         return _placed(siblings, field, position)
 
+    assert highest > schema.highest_field_id, "the new field has an id of its own"
     fields = edit_siblings(schema.fields, change.path, add)
     return replace(schema, fields=fields, highest_field_id=highest)
 
@@ -61,6 +62,7 @@ def rename_column(schema: TableSchema, change: RenameColumn) -> TableSchema:
         RefusedChangeError: It is a partition column, or the name is taken.
     """
     old, new = change.path[-1], change.name
+    # Only a column of the table can be part of a key or be named by an option; nested fields cannot.
     is_column = len(change.path) == 1
     if is_column and old in schema.partition_keys:
         _refuse_key(old, "the directories of the table's files are named by it")
@@ -116,6 +118,7 @@ def update_type(schema: TableSchema, change: UpdateColumnType) -> TableSchema:
         _refuse_key(name, "files and buckets are sorted and routed by its values")
 
     def update(old: DataType) -> DataType:
+        # The type may be that of elements of an ARRAY or values of a MAP inside the column.
         new = change.type.with_nullable(old.nullable) if change.keep_nullability else change.type
         if not change.keep_nullability:
             _check_nullability(schema, change.path, old, new)
@@ -222,6 +225,7 @@ def _check_nullability(schema: TableSchema, path: Path, old: DataType, new: Data
 
 
 def _check_cast(schema: TableSchema, old: DataType, new: DataType) -> None:
+    # Old files keep the old type, so every reader has to be able to cast their values.
     explicitly = not _is_on(schema, "disable-explicit-type-casting")
     if not can_cast(old, new, explicitly=explicitly) or not has_executor(old, new):
         message = f"values of {old} cannot be read as the type"

@@ -71,6 +71,12 @@ class RollbackPlan:
     consumers: tuple[str, ...]
     is_restored: bool
 
+    def __post_init__(self) -> None:
+        above = (*self.snapshots, *self.changelogs)
+        assert all(number > self.target.id for number in above), (
+            "nothing up to the target is removed"
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackResult:
@@ -252,9 +258,11 @@ class TableRollback:
             if not above:
                 self._ensure_target(target)
                 return removed
+            assert list(above) == sorted(above), "the oldest goes first, and the newest last"
             newest = self._snapshots.find(above[-1])
             if newest is None:
                 continue  # another rollback was faster
+            # The marker first: a writer that publishes after the first deletion must see it.
             self._marker.put(target=target, newest=newest)
             self._file_io.delete(self._paths.latest_hint)
             for number in above[:-1]:

@@ -97,9 +97,11 @@ class DynamicBuckets:
             new_name: Returns a unique file name.
             on_new_file: Called with the path of each file before it is written, for cleaning up.
         """
+        # The base is read before `entries` is updated: it names the files that the rows were routed by.
         entries = self._entries.setdefault(partition, {})
         base = tuple(sorted(entry.file_name for entry in entries.values()))
         new: dict[int, IndexManifestEntry] = {}
+        assert partition in self._partitions, "rows of the partition were routed before"
         buckets = self._partitions[partition]
         for bucket, hashes in buckets.changed_hashes().items():
             name = new_name()

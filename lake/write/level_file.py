@@ -133,6 +133,7 @@ class LevelFile(StagedWrite):
             StorageUnavailable: Storage refused; the file may or may not exist.
         """
         schema, statistics = self._sink.schema, self._statistics
+        assert statistics.row_count, "a file has rows"
         # Before the file: an index beside it must exist when the file does.
         embedded = self._finished_index()
         written = self._writer.finish()
@@ -162,6 +163,7 @@ class LevelFile(StagedWrite):
     def discard(self, error: BaseException | None = None) -> None:
         """Delete the file unless it is finished."""
         self._writer.discard(error)
+        # `finish` clears the path, so the index of a finished file stays.
         if self._index_path is not None:
             delete_best_effort(self._sink.file_io, [self._index_path])
 

@@ -61,6 +61,7 @@ def apply_null_deletes(
     members = {group: takes_part(chosen, group) for group in groups}
     clears = _clears(len(retracts), members, named, set(removing_columns(schema.options)))
     emptied = _without_values(chosen, schema, members, named, clears)
+    assert emptied.num_rows == len(retracts), "each retract is rewritten as one row"
     adds = np.zeros(len(values), dtype=np.bool_)
     adds[retracts[clears]] = True
     new_kinds = pa.array(np.where(adds, np.int8(RowKind.INSERT), values), pa.int8())

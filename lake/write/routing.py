@@ -40,6 +40,9 @@ class RoutedRows:
     rows: pa.Table
     codes: npt.NDArray[np.uint64]
 
+    def __post_init__(self) -> None:
+        assert len(self.codes) == self.rows.num_rows, "each row has a code"
+
 
 def route(
     table: pa.Table, schema: TableSchema, dynamic: DynamicBuckets | None = None

@@ -44,6 +44,7 @@ def row_kinds(rows: pa.Table, kinds: pa.Array | None, schema: TableSchema) -> pa
             hint="leave `kinds` out",
         )
         raise SchemaMismatch(_NO_FIT, problems=[problem])
+    assert len(found) == rows.num_rows, "each row has a kind"
     _refuse_retracts(found, schema)
     return found
 

@@ -181,6 +181,7 @@ class TableWriter:
         if not self._buffered:
             return
         table = pa.concat_tables(self._buffered).combine_chunks()
+        # Emptied first: a flush that fails is aborted, and its rows are not written twice.
         self._buffered = []
         self._buffered_bytes = 0
         for group in route(table, self._schema, self._dynamic):
@@ -202,6 +203,7 @@ class TableWriter:
             StorageUnavailable: Storage refused; `abort` and write everything again.
         """
         self.flush()
+        assert not self._buffered, "a flush leaves no rows"
         if self._schema.table_options.sequence_snapshot_ordering:
             self._merge_flushes()
         has_numbers = self._next_sequence_number > self._first_sequence_number
@@ -293,6 +295,7 @@ class TableWriter:
         return rows.filter(kept), kinds.filter(kept)
 
     def _buffer(self, rows: pa.Table, kinds: pa.Array) -> None:
+        assert len(kinds) == rows.num_rows, "each row has a kind"
         first = self._next_sequence_number
         self._next_sequence_number += rows.num_rows
         numbers = pa.array(np.arange(first, self._next_sequence_number, dtype=np.int64))
@@ -307,6 +310,7 @@ class TableWriter:
         if self._schema.table_options.changelog_producer is ChangelogProducer.INPUT:
             self._write_input(group)
         folded = fold(group.rows, self._spec, machine=self._machine, codes=group.codes)
+        assert folded.num_rows <= group.rows.num_rows, "folding makes no rows"
         self._rows_accepted += folded.num_rows
         self._rows_folded += group.rows.num_rows - folded.num_rows
         if not folded.num_rows:

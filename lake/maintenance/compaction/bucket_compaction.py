@@ -159,6 +159,10 @@ class BucketCompactor:
         ]
         # An upgraded file keeps its name and content and only changes its level.
         upgraded = [replace(upgrade.file, level=plan.output_level) for upgrade in plan.upgrades]
+        written = [file for part in parts for file in part.files]
+        assert all(file.level == plan.output_level for file in written), (
+            "a plan has one output level"
+        )
         return CommitMessage(
             partition=work.partition,
             bucket=work.bucket,
@@ -166,8 +170,9 @@ class BucketCompactor:
             schema_id=self._schema.id,
             new_files=(),
             compact_before=plan.files,
-            compact_after=(*upgraded, *(file for part in parts for file in part.files)),
+            compact_after=(*upgraded, *written),
             changelog_files=tuple(file for part in parts for file in part.changelog_files),
+            # Written last, when all rows to be marked are known.
             vectors=self._vectors_after(work, parts, on_new_file),
         )
 
@@ -233,6 +238,7 @@ class BucketCompactor:
             partition=work.partition,
             bucket=work.bucket,
             vectors=work.vectors.vectors,
+            # The other merges tell old rows from new ones by their level.
             has_level=not isinstance(merge, PlainMerge),
         )
         for section in sections:

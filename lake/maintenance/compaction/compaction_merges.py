@@ -1,11 +1,11 @@
-"""The merges of compactions that do more than merge: they find the old row, and tell what changed.
+"""Merges of compactions that also find the old row of a key, or write its change to a changelog.
 
-| merge | of tables with | the old row is |
+| merge | for tables with | the old row is |
 |---|---|---|
 | `LookupCompactionMerge` | changelog of lookups, deletion vectors, `force-lookup`, first-row | among the records, else in the levels above |
 | `ToldMerge` | changelog of full compactions | on the highest level |
 
-Records carry `_LEVEL` int32, not null; what comes out does not.
+Input records have the column `_LEVEL` (int32, not null), merged rows do not.
 
 Source: merge-semantics 6.2, 6.4, 6.6.
 """
@@ -27,27 +27,27 @@ from lake.merge.order.key_order import key_codes
 from lake.merge.spec import MergeSpec
 
 Tell: TypeAlias = Callable[[pa.Table, Uints | None, pa.Table], None]
-"""Takes all records of some keys, with `_LEVEL`, their codes if known, and what they became."""
+"""Called with all records of some keys, with `_LEVEL`; their codes, None if unknown; and the merged rows."""
 
 FindOld: TypeAlias = Callable[[pa.Table], pa.Table | None]
-"""From keys, once each, to their newest records above the output level, with `_LEVEL`.
+"""From distinct keys to their newest records above the output level, with `_LEVEL`, in any order.
 
-In any order; None when none is there, or none takes part in merging.
+None if there is none, or if none takes part in the merge.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookupCompactionMerge:
-    """New records, with the one row that was there before them.
+    """Merges new records with the one old row of their key, wherever it is.
 
     Attributes:
         spec: How the table's records merge.
-        find_old: Asked about keys that have a record of level 0 and no compacted one at hand.
-        tell: Told what became of the records; None where nobody asks.
-        drops_known: Records of keys that have an old row are dropped instead of merged with it: a
-            first row stays where it is.
-        machine: Which execution folds.
-        counters: Added to.
+        find_old: Called with the keys that have only records of level 0 among those to merge.
+        tell: Called with the records and the merged rows; None without a changelog.
+        drops_known: Drop records of keys with an old row instead of merging them: under first-row the
+            old row stays where it is.
+        machine: The execution that folds.
+        counters: Incremented by each merge.
     """
 
     spec: MergeSpec
@@ -59,21 +59,22 @@ class LookupCompactionMerge:
 
     @property
     def keeps_lone(self) -> bool:
-        """Return False: a lone record may have an old row elsewhere."""
+        """Return False: a single record may have an old row in another file."""
         return False
 
     def keep(self, records: pa.Table) -> pa.Table:
-        """Merge them all the same."""
+        """Merge the records (see `keeps_lone`)."""
         return self.merge(records, None)
 
     def merge(self, records: pa.Table, codes: Uints | None) -> pa.Table:
         """Return one row per key; see `RoundMerge`."""
         if codes is None:
             codes = key_codes([records.column(name) for name in self.spec.key_columns])
+        # A record of a higher level is the old row itself, so only keys without one are looked up.
         lacking = _first_of_new_keys(_levels(records), codes)
         if len(lacking):
-            asked = records.select(self.spec.key_columns).take(pa.array(lacking))
-            old = self.find_old(asked)
+            keys = records.select(self.spec.key_columns).take(pa.array(lacking))
+            old = self.find_old(keys)
             if old is not None:
                 records, codes = self._with_old(records, old)
         if not records.num_rows:
@@ -85,12 +86,14 @@ class LookupCompactionMerge:
         return merged
 
     def _with_old(self, records: pa.Table, old: pa.Table) -> tuple[pa.Table, Uints]:
-        """Return the records together with old ones, or without those of the same keys."""
-        # Behind all others: of records that compare equal the old row is the newer.
+        """Return the records and the old ones together; with `drops_known` those of new keys alone."""
+        # The old rows come last, because of records that compare equal the last one counts as newer,
+        # and that has to be the old row.
         together = pa.concat_tables([records, old.select(records.column_names)])
         codes = key_codes([together.column(name) for name in self.spec.key_columns])
         if not self.drops_known:
             return together, codes
+        # Codes are comparable only within one call, so both parts are coded together.
         codes, known = codes[: records.num_rows], codes[records.num_rows :]
         is_new = ~np.isin(codes, known)
         return records.filter(pa.array(is_new)), codes[is_new]
@@ -98,12 +101,12 @@ class LookupCompactionMerge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToldMerge:
-    """Any merge, of which somebody is told.
+    """Merges as another merge does, and writes the changes.
 
     Attributes:
         inner: The table's merge.
-        tell: Told what became of the records.
-        takes_levels: Whether `inner` wants `_LEVEL`.
+        tell: Called with the records and the merged rows.
+        takes_levels: The records of `inner` have `_LEVEL`.
     """
 
     inner: RoundMerge
@@ -117,11 +120,11 @@ class ToldMerge:
 
     @property
     def keeps_lone(self) -> bool:
-        """Return whether a record that is alone stays as it is."""
+        """Return whether a single record of a key stays as it is."""
         return self.inner.keeps_lone
 
     def keep(self, records: pa.Table) -> pa.Table:
-        """Return records that are alone as they are, after telling of them."""
+        """Return single records as they are, after writing their changes."""
         kept = self.inner.keep(self._for_inner(records))
         self.tell(records, None, kept)
         return kept
@@ -142,7 +145,7 @@ def _levels(records: pa.Table) -> npt.NDArray[np.int32]:
 
 
 def _first_of_new_keys(levels: npt.NDArray[np.int32], codes: Uints) -> npt.NDArray[np.int64]:
-    """Return one record of each key that has records of level 0 only, by ascending key."""
+    """Return the index of one record of each key that has records of level 0 only, by ascending key."""
     keys, first = np.unique(codes, return_index=True)
     compacted = np.unique(codes[levels > 0])
     if not len(compacted):

@@ -116,9 +116,11 @@ def plan_expiry(
     """
 
     def is_young(snapshot_id: int) -> bool:
+        # The successor's time is when the snapshot stopped being the newest.
         time_ms = time_ms_of(snapshot_id + 1)
         return time_ms is not None and retention.older_than_ms <= time_ms
 
+    assert earliest <= latest, "the oldest snapshot is not above the newest"
     bounds = _bounds(earliest, latest, retention, holds)
     return _first_that_stays(earliest, latest - retention.count_max + 1, bounds, is_young=is_young)
 
@@ -148,6 +150,7 @@ def plan_changelog_expiry(
         time_ms = time_ms_of(snapshot_id)
         return time_ms is not None and retention.older_than_ms <= time_ms
 
+    assert kept, "there is a changelog"
     bounds = [
         *_bounds(kept[0], latest, retention, holds),
         Hold(snapshot_id=kept[-1], reason="the newest of all that outlived their snapshots stays"),

@@ -141,6 +141,7 @@ class SnapshotExpiry:
         successor = self._successor(snapshot_id)
         if successor is None:
             return None
+        assert successor.id > snapshot_id, "a successor is above"
         # In this order: a lease is granted only if no mark exists after it was written, so every lease is
         # either seen below or refused.
         self._consumers.mark_expiring(self.name, snapshot)

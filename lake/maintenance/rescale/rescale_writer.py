@@ -118,6 +118,7 @@ class RescaleWriter:
             StorageUnavailable: Storage refused.
         """
         begun = len(self._written)
+        # Columns without a value in any old file are left out of the new ones.
         old = [entry.file for entry in unit.entries]
         empty = columns_without_values(old, self._schema, self._older_schemas(unit.entries))
         new_files = partial(self._new_files, unit, empty)
@@ -125,6 +126,9 @@ class RescaleWriter:
             files = self._side_by_side(self._rows(unit), len(unit.buckets), new_files)
         else:
             files = self._among_many(unit, new_files)
+        assert files.keys() <= set(unit.buckets), (
+            "rows of a unit stay in the buckets of its remainder"
+        )
         return RescaledUnit(
             unit=unit,
             files={bucket: _as_old_as(unit, files[bucket]) for bucket in sorted(files)},
@@ -179,6 +183,7 @@ class RescaleWriter:
         """Write rows that are held in memory, one bucket after the other."""
         finished: _Files = {}
         for bucket, part in self._by_bucket(rows):
+            assert bucket not in finished, "all rows of a bucket come together"
             with new_files(bucket, _HELD_BYTES) as files:
                 files.add(part)
                 finished[bucket] = files.finish()
@@ -202,6 +207,7 @@ class RescaleWriter:
 
     def _rows(self, unit: RescaleUnit) -> Iterator[pa.Table]:
         """Yield the records of a unit in key order, without those that deletion vectors mark."""
+        # One run per old bucket: their keys are disjoint, so merging them only orders the rows.
         runs = unit.runs(self._schema.key_fields)
         older_schemas = self._older_schemas(unit.entries)
         rows, size = rows_per_run(len(runs)), bytes_per_run(len(runs))

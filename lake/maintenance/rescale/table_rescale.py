@@ -88,6 +88,9 @@ class TableRescale:
     _seen: LiveTable = field(init=False)
     _kept: set[str] = field(default_factory=set, init=False)
 
+    def __post_init__(self) -> None:
+        assert self.routing.id - self.schema.id in (0, 1), "the new count is in the next schema"
+
     def run(self) -> RescaleResult:
         """Rescale the table.
 
@@ -263,6 +266,7 @@ class TableRescale:
             if error.committed_nothing:
                 self._kept -= paths
             raise
+        assert committed.snapshot_id > 0, "also an empty replacement makes a snapshot"
         files = [file for unit in done for part in unit.files.values() for file in part]
         self._done.clear()
         self._result = replace(
