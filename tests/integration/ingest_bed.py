@@ -1,4 +1,4 @@
-"""What tests of ingest need: a warehouse, a table, topics, messages, queries on one session."""
+"""Test bed of ingest: a warehouse, a table, topics, messages, and queries on one session."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

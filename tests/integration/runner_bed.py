@@ -1,4 +1,4 @@
-"""What tests of runners need: the registry as the service writes it, and a runner in a thread."""
+"""Test bed of runners: the registry as the service writes it, and a runner in a thread."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping

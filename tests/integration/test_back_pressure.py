@@ -1,4 +1,4 @@
-"""Streams slow down while nobody compacts their table, lose nothing, and come back."""
+"""Streams slow down while their table is not compacted, lose nothing, and speed up again."""
 
 from collections.abc import Callable
 from pathlib import Path

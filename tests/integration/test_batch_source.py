@@ -141,7 +141,7 @@ def test_one_loaded_table_serves_queries_with_different_filters(
     assert frame.groupBy("state").count().orderBy("state").collect() == [("new", 190), ("sent", 10)]
 
 
-def test_conditions_find_what_a_full_read_does(session: SparkSession, parcels: Table) -> None:
+def test_conditions_find_the_rows_of_a_full_read(session: SparkSession, parcels: Table) -> None:
     cases: list[tuple[str, Callable[[dict[str, object]], bool]]] = [
         ("day = 2 AND id IN (3, 4, 200)", lambda row: row["day"] == 2 and row["id"] in (3, 4)),
         (
@@ -153,7 +153,7 @@ def test_conditions_find_what_a_full_read_does(session: SparkSession, parcels: T
         assert rows_of(load(session, parcels, where=text)) == scanned(parcels, matches), text
 
 
-def test_what_conditions_rule_out_is_no_task(session: SparkSession, parcels: Table) -> None:
+def test_files_that_conditions_rule_out_are_no_tasks(session: SparkSession, parcels: Table) -> None:
     def tasks(**options: object) -> int:
         return load(session, parcels, split_size="1 b", **options).rdd.getNumPartitions()
 
@@ -212,7 +212,7 @@ def test_chosen_columns_of_a_table_whose_schema_changed(
         ({"path": "/nowhere", "tag": "a", "split-size": "much"}, "split-size: expected a size"),
     ],
 )
-def test_what_cannot_be_read_is_said_at_load(
+def test_errors_of_options_are_raised_at_load(
     session: SparkSession, options: dict[str, str], message: str
 ) -> None:
     with pytest.raises(AnalysisException, match=message):
@@ -233,5 +233,5 @@ def test_one_query_reads_one_state_while_the_table_moves_on(
     assert load(session, parcels).where("state = 'late'").count() == 100
 
 
-def test_the_guide_says_what_happens(session: SparkSession) -> None:
+def test_the_guide_runs_as_printed(session: SparkSession) -> None:
     run_python(ROOT / "docs" / "guides" / "spark.md", {"spark": session}, kind="spark")

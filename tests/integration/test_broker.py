@@ -1,4 +1,4 @@
-"""The broker keeps its promises over a crash: same address, same data."""
+"""The broker keeps its address and its data over a crash."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -51,7 +51,7 @@ def test_values_come_back_in_order(broker: KafkaBroker) -> None:
     assert consume(broker, "ordered") == values
 
 
-def test_topic_has_the_partitions_and_settings_asked_for(broker: KafkaBroker) -> None:
+def test_topic_has_the_requested_partitions_and_settings(broker: KafkaBroker) -> None:
     broker.create_topics({"wide": 3}, configs={"retention.ms": "-1"})
 
     with closing(broker.admin()) as admin:

@@ -57,7 +57,7 @@ def test_each_bucket_is_a_task_and_a_commit(spark: SparkSession, tmp_path: Path)
     assert values(table) == {2}
 
 
-def test_what_fails_on_an_executor_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_failure_on_an_executor_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     table = given_table(tmp_path, buckets=1)
     write(table, commits=2, value=100)
     pool = SparkPool(spark.sparkContext, parallel=1)

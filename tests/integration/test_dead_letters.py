@@ -1,4 +1,4 @@
-"""What a stream refuses is on the dead-letter topic with its reason, and the stream goes on."""
+"""Records that a stream refuses are on the dead-letter topic with their reason, and the stream continues."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def _reasons(records: list[Any]) -> list[str]:
     return [_headers(record)["braid.reason"] for record in records]
 
 
-def test_refused_records_go_to_the_dead_letter_topic_and_the_stream_goes_on(
+def test_refused_records_go_to_the_dead_letter_topic_and_the_stream_continues(
     bed: IngestBed,
 ) -> None:
     topic = bed.topic("left", partitions=1)
@@ -62,7 +62,7 @@ def test_refused_records_go_to_the_dead_letter_topic_and_the_stream_goes_on(
     assert dict(ingest.progress.dead_letters) == dict.fromkeys(refused, 1) | {"missing_key": 2}
 
 
-def test_a_record_that_the_table_refuses_is_a_dead_letter_once_and_the_stream_goes_on(
+def test_a_record_that_the_table_refuses_is_a_dead_letter_once_and_the_stream_continues(
     kafka: KafkaBroker, session: SparkSession, tmp_path: Path
 ) -> None:
     """One says no kind of a row, one cannot be merged with an earlier one of its key."""
@@ -235,7 +235,7 @@ def test_more_dead_letters_than_the_budget_fail_the_stream_and_commit_nothing(
     assert not list(bed.directory.rglob("*.parquet"))
 
 
-def test_what_broke_a_task_is_told_and_not_that_its_letters_are_given_up(bed: IngestBed) -> None:
+def test_the_error_of_a_task_is_not_hidden_by_that_of_its_letters(bed: IngestBed) -> None:
     letter = DeadLetter(
         topic="left",
         partition=0,

@@ -77,7 +77,7 @@ def test_batches_that_spark_replays_are_passed_over(bed: IngestBed, tmp_path: Pa
     _check_all_there(bed, records=40)
 
 
-def test_a_replay_that_reaches_past_the_table_stops_and_a_fresh_start_goes_on(
+def test_a_replay_that_reaches_past_the_table_stops_and_a_fresh_start_continues(
     bed: IngestBed, tmp_path: Path
 ) -> None:
     topic = bed.topic("left", partitions=1)

@@ -1,4 +1,4 @@
-"""The guide for people with a Kafka of their own runs as it is printed: every command, in its order."""
+"""The guide for an existing Kafka runs as it is printed: every command, in its order."""
 
 import os
 import re

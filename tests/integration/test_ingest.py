@@ -53,7 +53,7 @@ def test_two_streams_fill_their_columns_of_one_row(bed: IngestBed) -> None:
     assert bed.position("right").offsets == {0: 3}
 
 
-def test_tracking_columns_say_when_and_how_a_stream_touched_a_row(bed: IngestBed) -> None:
+def test_tracking_columns_have_when_and_how_a_stream_touched_a_row(bed: IngestBed) -> None:
     topic = bed.topic("left")
     bed.produce(topic, [left(1, 1, "x")])
     (record,) = bed.records(topic)
@@ -167,7 +167,7 @@ def test_added_partitions_of_a_stream_in_the_order_of_arrival_are_read_after_the
     assert bed.position("right").generation == 1
 
 
-def test_who_takes_a_group_over_goes_on_above_what_is_there(bed: IngestBed) -> None:
+def test_a_stream_that_takes_a_group_over_continues_above_its_rows(bed: IngestBed) -> None:
     """Its offsets begin anew, far below those of the topic that fed the group before."""
     former, topic = bed.topic("former", partitions=1), bed.topic("new", partitions=1)
     bed.produce(former, [{"id": 1, "b": float(value)} for value in range(5)])

@@ -25,7 +25,7 @@ WRITERS = 8
 COLUMNS = [("id", "BIGINT"), ("day", "STRING"), ("version", "INT"), ("text", "STRING")]
 
 
-def test_a_table_lives_through_faults_of_its_store(s3_server: S3Server, warehouse: str) -> None:
+def test_a_table_survives_faults_of_its_store(s3_server: S3Server, warehouse: str) -> None:
     file_io = s3_file_io(s3_server)
     s3_server.proxy.faults = Faults.of(0.05)
     table = given_orders(Catalog(warehouse, file_io=file_io))
@@ -88,7 +88,7 @@ def test_of_eight_processes_that_commit_for_long_no_commit_is_lost(
     )
 
 
-def test_a_server_that_looks_before_it_writes_is_refused(
+def test_a_server_whose_conditional_puts_are_not_exclusive_is_refused(
     s3_server: S3Server, warehouse: str
 ) -> None:
     bare = replace(s3_settings(s3_server), endpoint=s3_server.bare_endpoint)
@@ -110,7 +110,7 @@ def test_a_bucket_that_is_absent_is_named(s3_server: S3Server) -> None:
             ask()
 
 
-def test_wrong_credentials_are_told_and_not_repeated(
+def test_wrong_credentials_are_reported_and_not_retried(
     s3_server: S3Server, warehouse: str, tmp_path: Path
 ) -> None:
     wrong = tmp_path / "credentials"
@@ -124,7 +124,7 @@ def test_wrong_credentials_are_told_and_not_repeated(
         assert "s3cr3t" not in str(caught.value)
 
 
-def test_an_answer_that_makes_no_sense_is_told_as_the_stores(
+def test_an_answer_that_makes_no_sense_is_reported_as_the_stores(
     s3_server: S3Server, warehouse: str
 ) -> None:
     file_io = s3_file_io(s3_server)
@@ -136,14 +136,14 @@ def test_an_answer_that_makes_no_sense_is_told_as_the_stores(
     assert not file_io.exists(f"{warehouse}/odd")
 
 
-def test_an_endpoint_where_nobody_listens_is_named(s3_server: S3Server, warehouse: str) -> None:
+def test_an_endpoint_that_does_not_listen_is_named(s3_server: S3Server, warehouse: str) -> None:
     settings = replace(s3_settings(s3_server), endpoint="http://127.0.0.1:1")
 
     with pytest.raises(StorageUnavailable, match=r"no connection to http://127\.0\.0\.1:1"):
         ObjectStoreFileIO(settings).list(warehouse)
 
 
-def test_a_process_that_was_forked_too_late_is_told_so_and_does_not_hang(
+def test_a_process_that_was_forked_too_late_gets_an_error_and_does_not_hang(
     s3_server: S3Server, warehouse: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file_io = s3_file_io(s3_server)
@@ -260,7 +260,7 @@ def test_the_program_works_on_an_address(s3_server: S3Server, warehouse: str) ->
     assert "APPEND" in done.stdout
 
 
-def test_the_guide_prints_what_it_says(
+def test_the_guide_prints_its_output(
     s3_server: S3Server, warehouse: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in s3_server.environment.items():

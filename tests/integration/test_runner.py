@@ -41,7 +41,7 @@ sys.exit(main(RunnerSettings(
 """
 
 
-def test_a_stream_does_what_the_registry_wants(bed: IngestBed) -> None:
+def test_a_stream_is_kept_equal_to_its_registration(bed: IngestBed) -> None:
     registry = Registry(bed)
     topic = bed.topic("left")
     bed.produce(topic, [left(key, 1, "x") for key in range(5)] + [b"not JSON"])
@@ -74,7 +74,7 @@ def test_a_stream_does_what_the_registry_wants(bed: IngestBed) -> None:
     assert [row["a"] for row in bed.rows("a")] == ["y"] * 5
 
 
-def test_a_waiting_stream_says_why_and_leaves_others_alone(bed: IngestBed) -> None:
+def test_a_waiting_stream_reports_why_and_affects_no_other(bed: IngestBed) -> None:
     registry = Registry(bed)
     topic = bed.topic("right")
     registry.register("left", topic="nobody-made-it")

@@ -1,4 +1,4 @@
-"""Streams follow changes of their table while they run: no restart, nothing lost, nothing twice."""
+"""Streams take up changes of their table while they run: no restart, nothing lost, nothing twice."""
 
 import json
 import threading

@@ -74,7 +74,7 @@ def start_service(supervisor: Supervisor, warehouse: Path, port: int) -> ChildPr
     return child
 
 
-def test_what_one_service_registers_the_other_answers(
+def test_a_table_registered_at_one_service_is_answered_by_the_other(
     services: tuple[httpx.Client, ...], warehouse: Path
 ) -> None:
     path = "/v1/tables/shop/shared"
@@ -196,9 +196,7 @@ def test_a_service_whose_warehouse_cannot_be_written_is_alive_and_not_ready(
     assert (ready.status_code, ready.json()["code"]) == (503, "not_ready")
 
 
-def test_a_service_ends_in_order_when_it_is_asked_to(
-    supervisor: Supervisor, warehouse: Path
-) -> None:
+def test_a_service_ends_in_order_at_sigterm(supervisor: Supervisor, warehouse: Path) -> None:
     child = start_service(supervisor, warehouse, free_port())
 
     # uvicorn ends by the signal that it has obeyed, so that its parent knows which.

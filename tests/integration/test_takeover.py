@@ -72,7 +72,7 @@ class Warehouse:
             ingest.stop()
 
 
-def test_a_stream_that_returns_to_its_group_or_to_a_topic_made_again_counts_what_is_asked_for(
+def test_a_stream_that_returns_to_its_group_or_to_a_recreated_topic_counts_as_declared(
     kafka: KafkaBroker, session: SparkSession, tmp_path: Path
 ) -> None:
     bed = IngestBed(broker=kafka, session=session, directory=tmp_path, spec=SUMS)

@@ -58,7 +58,7 @@ def test_an_aim_is_a_bound_that_may_be_touched(found: float, is_most: bool, is_m
     assert aim.figure()["met"] == is_met
 
 
-def test_the_end_names_what_is_missed() -> None:
+def test_the_end_names_the_missed_aims() -> None:
     aims = [
         Aim(what="speed", found=3.0, unit="times", limit=2.0),
         Aim(what="peak", found=600.0, unit="MB", limit=512, is_most=True),
@@ -67,7 +67,7 @@ def test_the_end_names_what_is_missed() -> None:
     assert summary(aims) == "1 of 2 aims met\nMISSED: peak: 600.00 MB, aim at most 512"
 
 
-def test_a_line_says_which_aim_it_misses() -> None:
+def test_a_line_names_the_aim_that_it_misses() -> None:
     assert report.full_row(CASE, line(java_s=2.0)).endswith("| ok")
     assert report.full_row(CASE, line(java_s=1.5)).endswith("| MISSED (1.50 times)")
     assert report.full_row(CASE, line(java_s=2.0, read_after_s=4.0)).endswith("(0.50 times)")
@@ -101,7 +101,7 @@ def test_memory_is_to_be_within_the_budget_and_flat() -> None:
     assert [aim.is_met for aim in report.memory_aims(CASE, peaks, 512)] == [True, False]
 
 
-def test_a_past_with_upkeep_stays_small(tmp_path: Path) -> None:
+def test_a_maintained_history_stays_small(tmp_path: Path) -> None:
     history = CommitHistory(name="t", commits=0, is_maintained=True)
     clock = ManualClock(start_ms=now_after(history).now_ms())
     catalog = Catalog(str(tmp_path), file_io=LocalFileIO(UnsyncedDisk()), clock=clock)

@@ -1,4 +1,4 @@
-"""What the demo prints for another shell."""
+"""The exports that the demo prints for another shell."""
 
 import io
 import subprocess
@@ -8,7 +8,7 @@ from rich.console import Console
 from demo.flights import print_exports
 
 
-def test_what_is_printed_can_be_pasted_into_another_shell() -> None:
+def test_printed_exports_can_be_pasted_into_another_shell() -> None:
     values = {"WAREHOUSE": "/tmp/it's [bold]here[/bold] " + "x" * 100, "API": "http://host:1/?a&b"}
     narrow = Console(file=io.StringIO(), width=20)
 

@@ -1,4 +1,4 @@
-"""Children end with us, whatever ends us, and say why when they end before."""
+"""Children end with their parent, however it ends, and show why when they end before."""
 
 import os
 import signal
@@ -113,7 +113,7 @@ def test_child_that_is_not_ready_in_time_shows_its_last_lines(supervisor: Superv
         child.wait_ready(lambda: False, timeout_s=0.1)
 
 
-def test_stop_kills_what_does_not_listen(supervisor: Supervisor) -> None:
+def test_stop_kills_a_child_that_ignores_sigterm(supervisor: Supervisor) -> None:
     child = supervisor.start("stubborn", STUBBORN)
     child.wait_ready(lambda: child.read_log_tail() == "up", timeout_s=PATIENCE_S)
 
@@ -134,14 +134,14 @@ def test_stop_reaches_the_children_of_a_child(supervisor: Supervisor) -> None:
     wait_until(lambda: not is_alive(inner))
 
 
-def test_name_can_be_used_again_and_its_log_goes_on(supervisor: Supervisor) -> None:
+def test_name_can_be_used_again_and_its_log_is_continued(supervisor: Supervisor) -> None:
     for text in ("first", "second"):
         supervisor.start("again", ["echo", text]).wait(timeout_s=PATIENCE_S)
 
     assert supervisor.start("again", ["true"]).read_log_tail() == "first\nsecond"
 
 
-def test_child_outlives_the_thread_that_asked_for_it(supervisor: Supervisor) -> None:
+def test_child_outlives_the_thread_that_started_it(supervisor: Supervisor) -> None:
     thread = threading.Thread(target=supervisor.start, args=("threaded", SLEEP))
     thread.start()
     thread.join()

@@ -36,5 +36,5 @@ def test_own_headers_come_first_and_null_ones_stay() -> None:
     ("reason", "stage"),
     [(DeadLetterReason.MALFORMED, "VALUE_CONVERTER"), (DeadLetterReason.TOMBSTONE, "TASK_PUT")],
 )
-def test_the_stage_tells_conversion_from_the_rest(reason: DeadLetterReason, stage: str) -> None:
+def test_the_stage_separates_conversion_from_the_rest(reason: DeadLetterReason, stage: str) -> None:
     assert reason.stage == stage

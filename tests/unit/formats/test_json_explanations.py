@@ -58,7 +58,7 @@ INNOCENT = {
         (b"[" * 100_000, "not JSON that can be read: nested too deeply"),
     ],
 )
-def test_what_is_no_json_object_is_malformed(value: bytes, message: str) -> None:
+def test_a_message_that_is_not_a_json_object_is_malformed(value: bytes, message: str) -> None:
     reason, found = explain_message(value, PLAN.columns)
 
     assert reason is MALFORMED
@@ -113,7 +113,9 @@ def test_the_guilty_column_is_named_among_innocent_ones(
         ('{"text": 1.' + "9" * 5_000 + "}", OUT_OF_RANGE, "field text: found a number of 5002"),
     ],
 )
-def test_what_is_wrong_inside_is_named(message: str, reason: DeadLetterReason, text: str) -> None:
+def test_faults_inside_of_values_are_named(
+    message: str, reason: DeadLetterReason, text: str
+) -> None:
     found, explanation = explain_message(message.encode(), PLAN.columns)
 
     assert found is reason
@@ -138,7 +140,7 @@ def test_a_value_where_an_object_should_be_is_named() -> None:
     assert message == "field a.b: found a string, expected an object"
 
 
-def test_what_cannot_be_explained_is_still_a_dead_letter() -> None:
+def test_a_fault_without_an_explanation_is_still_a_dead_letter() -> None:
     reason, message = explain_message(json.dumps(INNOCENT).encode(), PLAN.columns)
 
     assert reason is WRONG_TYPE
@@ -165,7 +167,7 @@ def test_what_cannot_be_explained_is_still_a_dead_letter() -> None:
         ("MAP<STRING, INT>", {"\ud800": 1}, "MAP<STRING, INT> without half of a surrogate pair"),
     ],
 )
-def test_the_forms_that_are_read_are_told(sql: str, value: Any, expected: str) -> None:
+def test_the_forms_that_are_read_are_named(sql: str, value: Any, expected: str) -> None:
     column = MappedColumn(name="at", path=("at",), type=parse_type(sql))
 
     assert expected in str(explain_value(json.dumps({"at": value}).encode(), column))

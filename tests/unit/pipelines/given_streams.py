@@ -1,4 +1,4 @@
-"""Plans of streams, and batches of parsed records as Spark would give them."""
+"""Plans of streams, and batches of parsed records as Spark returns them."""
 
 import datetime as dt
 from collections.abc import Mapping, Sequence

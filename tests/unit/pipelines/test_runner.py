@@ -1,4 +1,4 @@
-"""A runner that starts says whether its name may be taken."""
+"""A runner warns when its name may be taken."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

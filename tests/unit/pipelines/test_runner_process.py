@@ -22,7 +22,9 @@ def test_nothing_is_left_after_a_runner(temporary: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
-def test_what_a_killed_runner_has_left_goes_and_a_living_one_keeps_its_own(temporary: Path) -> None:
+def test_the_directory_of_a_killed_runner_is_removed_and_that_of_a_living_one_kept(
+    temporary: Path,
+) -> None:
     left = temporary / "0123456789abcdef"
     with _work_dir(None) as living:
         (left / "scratch").mkdir(parents=True)
@@ -32,7 +34,7 @@ def test_what_a_killed_runner_has_left_goes_and_a_living_one_keeps_its_own(tempo
             assert living.exists()
 
 
-def test_a_given_folder_stays_without_what_was_in_it(tmp_path: Path) -> None:
+def test_a_given_folder_is_emptied_and_kept(tmp_path: Path) -> None:
     for name in ("checkpoints", "scratch", "jvm"):
         (tmp_path / name / "old").mkdir(parents=True)
 

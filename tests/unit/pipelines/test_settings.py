@@ -29,7 +29,9 @@ def test_waits_double_up_to_their_bound() -> None:
     [((), True), (("db.t",), True), (("db.t/a",), True), (("db.t/b", "db.u"), False)],
     ids=["any", "table", "stream", "others"],
 )
-def test_a_runner_hosts_what_it_may(streams: tuple[str, ...], is_hosted: bool) -> None:
+def test_a_runner_hosts_the_streams_of_its_settings(
+    streams: tuple[str, ...], is_hosted: bool
+) -> None:
     settings = RunnerSettings(warehouse="/w", name="r", streams=streams)
 
     assert settings.hosts("db.t", "a") is is_hosted

@@ -66,11 +66,11 @@ def test_values_of_every_type_stay(data: st.DataObject, begin: int) -> None:
         ("ROW<a INT, b ARRAY<DATE>>", "struct<a:int,b:array<date>>"),
     ],
 )
-def test_types_have_the_names_that_the_guide_says(declared: str, expected: str) -> None:
+def test_types_have_the_names_of_the_guide(declared: str, expected: str) -> None:
     assert spark_type(parse_type(declared)).simpleString() == expected
 
 
-def test_what_is_never_null_is_never_null_to_spark() -> None:
+def test_not_null_columns_are_not_nullable_in_spark() -> None:
     fields = [
         DataField(name="k", type=parse_type("INT NOT NULL")),
         DataField(name="v", type=parse_type("ARRAY<INT NOT NULL>")),

@@ -24,12 +24,12 @@ def _row(**fields: str) -> DataType:
     ],
     ids=str,
 )
-def test_spark_is_told_what_to_read(data_type: DataType, spark: str) -> None:
+def test_the_type_that_spark_reads(data_type: DataType, spark: str) -> None:
     assert json_type(data_type, column="c").simpleString() == spark
 
 
 @pytest.mark.parametrize("sql", ["CHAR(3)", "TIMESTAMP(9)", "TINYINT"])
-def test_a_row_of_what_needs_a_check_is_refused(sql: str) -> None:
+def test_a_row_with_a_field_that_needs_a_check_is_refused(sql: str) -> None:
     with pytest.raises(UnsupportedFeature, match="column c cannot be read") as caught:
         json_type(_row(x=sql), column="c")
 

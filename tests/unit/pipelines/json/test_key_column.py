@@ -1,4 +1,4 @@
-"""What becomes of a record's Kafka key where the row's key is read from it."""
+"""Record keys from which the row's key is read: values where they are well-formed, a reason where not."""
 
 import datetime as dt
 from decimal import Decimal

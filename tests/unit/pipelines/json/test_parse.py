@@ -1,4 +1,4 @@
-"""What becomes of a message: values and types where it is accepted, a reason where not."""
+"""Messages: values and types where they are accepted, a reason where not."""
 
 import datetime as dt
 import json
@@ -247,7 +247,7 @@ def test_values_that_are_not_of_their_type_refuse_the_record(
     ]
 
 
-def test_whole_messages_are_accepted_or_refused_with_what_they_were(
+def test_messages_are_accepted_or_refused_with_their_raw_parts(
     spark: SparkSession, plan: StreamPlan
 ) -> None:
     rows = _parse(spark, plan, [value for value, _, _ in WHOLE])
@@ -388,7 +388,7 @@ def test_fields_that_are_not_declared_are_found(spark: SparkSession) -> None:
     assert raw == [is_marked for _, _, is_marked in UNDECLARED_IN]
 
 
-def test_other_fields_of_the_objects_that_paths_go_through_are_not_looked_at(
+def test_other_fields_of_objects_on_a_path_are_not_checked(
     spark: SparkSession,
 ) -> None:
     spec = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})

@@ -1,4 +1,4 @@
-"""Partitions that are added wait until the known ones are read and producers know of them."""
+"""Added partitions wait until the known ones are read and producers know of them."""
 
 from dataclasses import replace
 from typing import Any
@@ -76,7 +76,7 @@ def test_arrival_alone_orders_no_records_that_are_spread_over_partitions() -> No
         assert way in problem.hint
 
 
-def test_a_stream_stops_at_added_partitions_unless_it_says_otherwise() -> None:
+def test_a_stream_stops_at_added_partitions_unless_declared_otherwise() -> None:
     plan = given_plan(ARRIVAL, partitioned_by_key=True)
 
     assert assigned(plan) == PartitionAssignment(partitions=(0, 1, 2))

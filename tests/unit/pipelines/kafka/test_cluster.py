@@ -1,4 +1,4 @@
-"""One declaration of a cluster, in the words of both clients, with secrets only where used."""
+"""One declaration of a cluster in the terms of both clients, with secrets only where used."""
 
 from pipelines.kafka.cluster import KafkaCluster
 

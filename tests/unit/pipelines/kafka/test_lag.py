@@ -1,4 +1,4 @@
-"""Lag is told from offsets; its age is bounded from above."""
+"""Lag is computed from offsets; its age is bounded from above."""
 
 from pipelines.kafka.lag import Lag, LagMeter
 
@@ -28,7 +28,7 @@ def test_after_an_idle_hour_a_new_record_is_not_an_hour_old() -> None:
     assert lag == Lag(records=1, seconds=2.0)
 
 
-def test_while_catching_up_the_newest_committed_record_tells_the_age() -> None:
+def test_while_catching_up_the_newest_committed_record_bounds_the_age() -> None:
     lag = LagMeter(started_ms=0).measure(
         offsets={0: 5}, end={0: 9}, newest_ms=40_000, now_ms=100_000
     )

@@ -1,4 +1,4 @@
-"""A cluster that takes no connections is known at once, and by what each address says."""
+"""A cluster that takes no connections is known at once, with the error of each address."""
 
 import socket
 

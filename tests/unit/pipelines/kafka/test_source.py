@@ -1,4 +1,4 @@
-"""Where a query starts, and when it must not."""
+"""The offsets at which a query starts, and the cases in which it must not."""
 
 import pytest
 

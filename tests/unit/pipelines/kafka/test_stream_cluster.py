@@ -1,4 +1,4 @@
-"""Where a stream reads, and with which login, as the operators' file says when it starts."""
+"""The cluster and the login of a stream, from the operators' file at its start."""
 
 import logging
 from typing import Any
@@ -71,7 +71,7 @@ def test_an_allowed_address_gets_no_login() -> None:
         ),
     ],
 )
-def test_what_the_file_does_not_say_stops_the_stream_and_is_named(
+def test_an_entry_that_the_file_lacks_stops_the_stream_and_is_named(
     fields: dict[str, Any], field: str, hint: str
 ) -> None:
     with pytest.raises(InvalidRequest, match="cannot read from Kafka") as caught:

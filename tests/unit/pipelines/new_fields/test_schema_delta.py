@@ -1,4 +1,4 @@
-"""News of records put together, and sent to the driver."""
+"""Schema deltas of records are merged, and sent to the driver."""
 
 import orjson
 
@@ -18,7 +18,7 @@ def test_fields_are_joined_in_the_order_in_which_they_came() -> None:
     assert delta.wider == {"w": TEXT}
 
 
-def test_what_is_beyond_the_bound_waits() -> None:
+def test_fields_beyond_the_bound_wait() -> None:
     collector = SchemaDeltaCollector(fields_max=1)
     for name in ("a", "b", "a"):
         collector.add(SchemaDelta(new={(name,): ONE}))
@@ -26,7 +26,7 @@ def test_what_is_beyond_the_bound_waits() -> None:
     assert collector.delta.new == {("a",): ONE}
 
 
-def test_a_task_tells_the_driver() -> None:
+def test_a_delta_survives_its_way_to_the_driver() -> None:
     delta = SchemaDelta(
         new={("a", "b"): shape_of({"x": [1, {"y": "z"}]})}, wider={"w": shape_of([[]])}
     )
@@ -34,7 +34,7 @@ def test_a_task_tells_the_driver() -> None:
     assert SchemaDelta.from_json(orjson.loads(orjson.dumps(delta.to_json()))) == delta
 
 
-def test_what_tasks_tell_is_summed() -> None:
+def test_deltas_of_tasks_are_merged() -> None:
     parts = [SchemaDelta(new={("a",): ONE}), SchemaDelta(), SchemaDelta(new={("a",): TEXT})]
 
     assert merge_deltas(parts) == SchemaDelta(new={("a",): TEXT})

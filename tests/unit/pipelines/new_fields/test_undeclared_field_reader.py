@@ -1,4 +1,4 @@
-"""What a message has that its stream does not declare, or does not hold."""
+"""Fields of a message that its stream does not declare, or cannot hold."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -60,7 +60,7 @@ def wider_types(**message: Any) -> dict[str, str]:
     return {name: str(widened(types[name], shape)) for name, shape in delta.wider.items()}
 
 
-def test_what_is_declared_is_no_news() -> None:
+def test_declared_fields_are_no_delta() -> None:
     message = parsed(
         id=1,
         small=-5,
@@ -86,7 +86,7 @@ def test_new_fields_stand_beside_declared_ones() -> None:
     assert reader().undeclared(parsed(id=1, tip=1, none=None)) == ["tip", "none"]
 
 
-def test_what_stands_in_objects_that_no_column_is_read_from_is_no_news() -> None:
+def test_fields_of_objects_that_no_column_is_read_from_are_no_delta() -> None:
     spec = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})
     columns = [
         {"column": "id", "path": "payload.key"},
@@ -159,7 +159,7 @@ def test_values_beyond_a_type_widen_it(message: Any, expected: Any) -> None:
         ({"x" * 500: 1}, "cannot be a column"),
     ],
 )
-def test_what_there_is_no_place_for(message: Any, why: str) -> None:
+def test_fields_that_no_column_can_hold(message: Any, why: str) -> None:
     with pytest.raises(UnrepresentableFieldError, match=why):
         reader().read(parsed(**message))
 
@@ -171,7 +171,7 @@ def test_names_that_the_table_has_are_taken() -> None:
         reader(taken=["Tip"]).read(parsed(tip=1))
 
 
-def test_what_was_refused_stays_out() -> None:
+def test_refused_fields_stay_out() -> None:
     with pytest.raises(UnrepresentableFieldError, match=r"field tip .*: not allowed"):
         reader(refused={"tip": "not allowed"}).read(parsed(tip=1))
     with pytest.raises(UnrepresentableFieldError, match=r"field whole .*: not allowed"):

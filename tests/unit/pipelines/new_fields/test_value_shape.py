@@ -1,4 +1,4 @@
-"""What JSON values have in common, whatever their order."""
+"""The join of JSON values, whatever their order."""
 
 import json
 from itertools import permutations
@@ -61,11 +61,11 @@ def common_type(*texts: str) -> str:
         (['{"a": 1}', "1"], "STRING"),
     ],
 )
-def test_what_values_have_in_common(texts: list[str], expected: str) -> None:
+def test_the_join_of_values(texts: list[str], expected: str) -> None:
     assert common_type(*texts) == expected
 
 
-def test_what_is_nested_too_deep_is_text() -> None:
+def test_values_nested_too_deep_are_texts() -> None:
     nested: Any = 1
     for _ in range(12):
         nested = [nested]

@@ -1,4 +1,4 @@
-"""Texts of numbers are taken from the message where the record is marked, and judged as written."""
+"""Texts of numbers are taken from the message where the record is marked, and checked as written."""
 
 import pyarrow as pa
 
@@ -25,7 +25,7 @@ def _marked(*records: tuple[tuple[str, str, int], str | None]) -> pa.RecordBatch
     return batch.append_column("inexact", marks)
 
 
-def test_what_was_marked_is_as_written_and_judged_again() -> None:
+def test_marked_texts_are_as_written_and_checked_again() -> None:
     plan = given_plan(SPEC)
     long = f"1.{'0' * 300}"
     batch = _marked(

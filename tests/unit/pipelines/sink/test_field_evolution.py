@@ -1,4 +1,4 @@
-"""How often a micro-batch changes the table, and what is remembered of what was refused."""
+"""How often a micro-batch changes the table, and which refused fields are remembered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -86,13 +86,13 @@ def bench() -> Bench:
 
 
 @pytest.mark.parametrize("on_new_field", ["ignore", "reject"])
-def test_other_streams_are_not_looked_into(on_new_field: str) -> None:
+def test_only_evolving_streams_have_a_field_reader(on_new_field: str) -> None:
     plan = given_plan(SPEC, on_new_field=on_new_field)
 
     assert FieldEvolution(None).reader(plan, given_table(SPEC)) is None
 
 
-def test_what_became_a_column_is_taken_up(bench: Bench) -> None:
+def test_a_field_that_became_a_column_is_declared(bench: Bench) -> None:
     bench.declared.added = ("tip", "fee")
     bench.evolve()
 
@@ -100,7 +100,7 @@ def test_what_became_a_column_is_taken_up(bench: Bench) -> None:
     assert not bench.reader().read(read_message(b'{"tip": 1, "fee": 2}'))
 
 
-def test_what_was_refused_is_not_asked_again(bench: Bench) -> None:
+def test_a_refused_field_is_not_asked_for_again(bench: Bench) -> None:
     bench.declared.added, bench.declared.refused = ("tip",), {"fee": "the rules say no"}
     bench.evolve()
 
@@ -110,7 +110,7 @@ def test_what_was_refused_is_not_asked_again(bench: Bench) -> None:
     assert len(bench.declared.asked) == 1
 
 
-def test_what_is_left_out_without_a_word_is_beyond_the_limit(bench: Bench) -> None:
+def test_a_field_that_is_left_out_without_a_reason_is_beyond_the_limit(bench: Bench) -> None:
     bench.declared.added = ("tip",)
     bench.evolve(replace(NEWS, wider={"a": shape_of("x")}))
 
@@ -119,7 +119,7 @@ def test_what_is_left_out_without_a_word_is_beyond_the_limit(bench: Bench) -> No
     assert bench.refusal(b'{"a": 3000000000}') == limit
 
 
-def test_a_name_that_another_new_field_took_is_told(bench: Bench) -> None:
+def test_a_name_that_another_new_field_took_is_the_reason(bench: Bench) -> None:
     bench.declared.added = ("tip",)
     bench.evolve(SchemaDelta(new={("x", "tip"): shape_of(1), ("tip",): shape_of("t")}))
     bench.evolve(SchemaDelta(new={("Tip",): shape_of(1)}))
@@ -130,7 +130,7 @@ def test_a_name_that_another_new_field_took_is_told(bench: Bench) -> None:
     )
 
 
-def test_another_declaration_is_another_chance(bench: Bench) -> None:
+def test_another_declaration_asks_for_refused_fields_again(bench: Bench) -> None:
     bench.declared.refused = {"tip": "no", "fee": "no"}
     bench.evolve()
     assert bench.refusal(b'{"fee": 1}') == "no"
@@ -168,7 +168,7 @@ def test_without_an_evolver_everything_new_is_refused(bench: Bench) -> None:
         reader.read(read_message(b'{"tip": 1}'))
 
 
-def test_what_cannot_be_asked_is_told(bench: Bench) -> None:
+def test_an_error_of_the_registry_is_raised(bench: Bench) -> None:
     bench.declared.error = StorageUnavailable("away")
 
     with pytest.raises(StorageUnavailable, match="away"):

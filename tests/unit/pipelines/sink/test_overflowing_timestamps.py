@@ -1,4 +1,4 @@
-"""Ranges around records have every other offset, and each once."""
+"""Ranges around records have every other offset, each once."""
 
 import random
 

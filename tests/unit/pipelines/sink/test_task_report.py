@@ -1,4 +1,4 @@
-"""Reports come back from Spark as they were, and add up."""
+"""Reports survive their way through Spark, and add up."""
 
 from lake import BatchAccount
 from pipelines.sink.task_report import TaskReport, parse_report, sum_reports

@@ -1,4 +1,4 @@
-"""Rows that a table refuses are found, by themselves and beside others, and no row besides."""
+"""Rows that a table refuses are found, by themselves and beside others, and no other rows."""
 
 import pyarrow as pa
 import pytest
@@ -47,7 +47,7 @@ def test_rows_that_do_not_go_together_are_taken_as_far_as_they_go(values: list[i
     assert set(found.values()) <= {"OverflowError: sum"}
 
 
-def test_what_is_not_about_rows_is_raised() -> None:
+def test_an_error_that_is_not_about_rows_is_raised() -> None:
     def attempt(some: pa.Table) -> None:
         raise StorageUnavailable("the disk is full")
 
@@ -69,5 +69,5 @@ def test_what_is_not_about_rows_is_raised() -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_is_about_rows_is_told_from_the_rest(error: Exception, expected: bool) -> None:
+def test_errors_about_rows_are_known_by_their_class(error: Exception, expected: bool) -> None:
     assert is_refusal(error) is expected

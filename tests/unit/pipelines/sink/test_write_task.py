@@ -1,4 +1,4 @@
-"""A task writes what is accepted, counts every record, and cleans up after a failure."""
+"""A task writes accepted records, counts every record, and cleans up after a failure."""
 
 import base64
 import json
@@ -242,7 +242,7 @@ def test_letters_of_a_micro_batch_that_is_written_again_are_not_sent() -> None:
     assert report.refusal is not None
 
 
-def test_what_storage_says_is_no_refusal() -> None:
+def test_an_error_of_storage_is_not_a_refusal() -> None:
     file_io = _FullFileIO()
     task = _task(table=given_table(SPEC, file_io=file_io), tries_rows=True)
     file_io.is_full = True
@@ -251,13 +251,13 @@ def test_what_storage_says_is_no_refusal() -> None:
         _run(task, given_records([(1, "x", 1)], types=TYPES))
 
 
-def test_columns_that_had_a_value_are_told() -> None:
+def test_columns_that_had_a_value_are_reported() -> None:
     report = _run(_task(), given_records([(1, None, 1), (2, None, None)], types=TYPES))
 
     assert report.seen == ("id", "version")
 
 
-def test_halves_of_letters_in_names_of_fields_do_not_stop_a_letter() -> None:
+def test_unpaired_surrogates_in_names_of_fields_do_not_stop_a_dead_letter() -> None:
     spec = given_spec({"id": "BIGINT", "m": "MAP<STRING, INT>", "version": "INT"}, buckets=1)
     value = b'{"id": 1, "m": {"\\ud800": "x"}, "version": 1}'
     types = [pa.int64(), pa.map_(pa.string(), pa.int32()), pa.int32()]
@@ -286,7 +286,7 @@ def _evolving(**reader: Any) -> WriteTask:
     return _task(plan=plan, field_reader=UndeclaredFieldReader(plan=plan, **reader))
 
 
-def test_records_wait_for_what_they_have_in_addition() -> None:
+def test_records_with_new_fields_wait_for_their_columns() -> None:
     task = _evolving()
     first = _marked(((1, "x", 1), None), ((2, "y", 1), b'{"id": 2, "tip": 1}'))
     second = _marked(((3, "z", 1), b'{"id": 3, "tip": 0.5, "note": ""}'))
@@ -297,7 +297,7 @@ def test_records_wait_for_what_they_have_in_addition() -> None:
     assert report.dead_letters == {}
 
 
-def test_a_marked_record_without_news_is_accepted() -> None:
+def test_a_marked_record_without_new_fields_is_accepted() -> None:
     report = _run(_evolving(), _marked(((1, "x", 1), b'{"id": 1, "tip": null}')))
 
     assert (report.accepted, bool(report.schema_delta)) == (1, False)
@@ -315,7 +315,7 @@ def test_a_refused_value_may_widen_its_column() -> None:
     assert report.dead_letters == {}
 
 
-def test_what_there_is_no_place_for_is_a_dead_letter_that_says_why() -> None:
+def test_a_field_that_cannot_be_a_column_is_a_dead_letter_with_its_reason() -> None:
     task = _evolving(refused={"tip": "the owner said no"})
     batch = _marked(
         ((1, "x", 1), b'{"id": 1, "tip": 1}'),
@@ -346,7 +346,7 @@ HALF = b'{"id": 1, "s\\ud800r": 1}'
 
 
 @pytest.mark.parametrize("on_new_field", ["evolve", "reject"])
-def test_a_name_that_cannot_be_written_stops_nobody(on_new_field: str) -> None:
+def test_a_name_without_a_utf8_form_stops_no_other_record(on_new_field: str) -> None:
     if on_new_field == "evolve":
         report = _run(_evolving(), _marked(((1, "x", 1), HALF)))
     else:

@@ -24,7 +24,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_batch_ends_where_its_file_says(checkpoint: Path) -> None:
+def test_a_batch_ends_at_the_offsets_of_its_file(checkpoint: Path) -> None:
     assert batch_end(checkpoint, 1, topic="t") == {0: 9, 1: 2}
 
 
@@ -32,7 +32,7 @@ def test_a_batch_starts_where_the_one_before_ended(checkpoint: Path) -> None:
     assert batch_start(checkpoint, 1, topic="t") == {0: 5, 1: 2}
 
 
-def test_the_first_batch_starts_where_the_query_was_told_to(checkpoint: Path) -> None:
+def test_the_first_batch_starts_at_the_initial_offsets(checkpoint: Path) -> None:
     assert batch_start(checkpoint, 0, topic="t") == {0: 3}
 
 

@@ -1,4 +1,4 @@
-"""Jars are the locked ones or an error says what is wrong; nothing here asks a network."""
+"""Jars are the locked ones, or an error names the fault; no test uses a network."""
 
 import hashlib
 import threading
@@ -64,7 +64,7 @@ def test_second_call_fetches_nothing(tmp_path: Path, open_shop: OpenShop) -> Non
     assert shop.fetched == list(CONTENT)
 
 
-def test_only_what_is_missing_is_fetched_again(tmp_path: Path, open_shop: OpenShop) -> None:
+def test_only_missing_jars_are_fetched_again(tmp_path: Path, open_shop: OpenShop) -> None:
     shop = open_shop(CONTENT)
     one, _ = resolve(None, tmp_path)["small"]
     one.unlink()
@@ -85,7 +85,7 @@ def test_jar_that_is_not_the_locked_one_is_refused_and_not_kept(
     assert not (tmp_path / "small" / "two-2.0.jar").exists()
 
 
-def test_processes_that_ask_together_fetch_once(tmp_path: Path, open_shop: OpenShop) -> None:
+def test_processes_that_resolve_together_fetch_once(tmp_path: Path, open_shop: OpenShop) -> None:
     shop = open_shop(CONTENT)
     threads = [threading.Thread(target=resolve, args=(None, tmp_path)) for _ in range(8)]
 
@@ -97,7 +97,9 @@ def test_processes_that_ask_together_fetch_once(tmp_path: Path, open_shop: OpenS
     assert shop.fetched == list(CONTENT)
 
 
-def test_changed_lock_fetches_what_changed(tmp_path: Path, lock: Path, open_shop: OpenShop) -> None:
+def test_changed_lock_fetches_the_changed_jars(
+    tmp_path: Path, lock: Path, open_shop: OpenShop
+) -> None:
     shop = open_shop({**CONTENT, "two-3.0.jar": b"third"})
     resolve(None, tmp_path)
     first = lock.read_text().splitlines()[1]
@@ -242,5 +244,5 @@ def test_absent_java_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("", "nothing"),
     ],
 )
-def test_complaint_is_the_line_that_says_most(output: str, complaint: str) -> None:
+def test_complaint_is_the_most_telling_line(output: str, complaint: str) -> None:
     assert complaint in maven._ivy_complaint(output)

@@ -1,4 +1,4 @@
-"""What the JVM's log configuration says, as Java reads a properties file."""
+"""The JVM's log configuration, as Java reads a properties file."""
 
 import re
 from pathlib import Path

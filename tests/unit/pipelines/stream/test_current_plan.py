@@ -139,7 +139,7 @@ def changed(**fields: object) -> StreamSpec:
         {"max_message_bytes": 5, "columns_max": 6},
     ],
 )
-def test_what_a_running_query_takes_up(fields: dict[str, object]) -> None:
+def test_live_fields_are_taken_up_by_a_running_query(fields: dict[str, object]) -> None:
     new = changed(**fields)
 
     assert can_apply_live(STREAM, new)
@@ -147,7 +147,7 @@ def test_what_a_running_query_takes_up(fields: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("name", ["topic", "dead_letter_topic", "sequence_group"])
-def test_what_takes_a_new_query(name: str) -> None:
+def test_other_fields_take_a_new_query(name: str) -> None:
     new = changed(**{name: "another"})
 
     assert not can_apply_live(STREAM, new)

@@ -1,4 +1,4 @@
-"""What passes by itself is told from what a person has to mend, from errors as they come."""
+"""Permanent failures are separated from those that are retried, by real errors."""
 
 import pytest
 from pyspark.errors import PythonException, StreamingQueryException
@@ -63,7 +63,7 @@ hint: mend it
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_what_passes_by_itself_is_tried_again(error: Exception) -> None:
+def test_other_failures_are_retried(error: Exception) -> None:
     assert not classify_failure(error).is_permanent
 
 
@@ -78,7 +78,7 @@ def test_what_passes_by_itself_is_tried_again(error: Exception) -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_what_a_person_has_to_mend_is_not_and_says_where(error: Exception) -> None:
+def test_a_permanent_failure_is_not_retried_and_names_its_field(error: Exception) -> None:
     failure = classify_failure(error)
 
     assert failure.is_permanent
@@ -98,7 +98,7 @@ def test_a_topic_that_does_not_fit_its_table_stays_so() -> None:
     )
 
 
-def test_what_spark_says_is_one_line_without_its_traces() -> None:
+def test_an_error_of_spark_is_one_line_without_its_traces() -> None:
     kafka = classify_failure(StreamingQueryException(KAFKA_AWAY))
     task = classify_failure(PythonException(OF_A_TASK.format(kind="StorageUnavailable")))
 
@@ -110,7 +110,7 @@ def test_what_spark_says_is_one_line_without_its_traces() -> None:
     assert (kafka.is_expected, task.is_expected) == (True, True)
 
 
-def test_problems_are_told_as_they_were_raised() -> None:
+def test_problems_are_reported_as_they_were_raised() -> None:
     problem = Problem(field="columns.a", value="a", message="no such column", hint="name another")
     error: LakeError = InvalidRequest("the stream does not fit", problems=[problem])
 
@@ -118,7 +118,7 @@ def test_problems_are_told_as_they_were_raised() -> None:
     assert "\n" not in classify_failure(error).cause
 
 
-def test_what_nobody_expected_is_told_with_its_kind() -> None:
+def test_an_unexpected_error_is_reported_with_its_class() -> None:
     failure = classify_failure(KeyError("a"))
 
     assert (failure.cause, failure.is_expected) == ("KeyError: 'a'", False)

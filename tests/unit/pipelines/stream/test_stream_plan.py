@@ -11,7 +11,7 @@ from tests.unit.pipelines.given_streams import given_plan, given_spec, given_tab
 SPEC = given_spec({"id": "BIGINT", "a": "STRING", "b": "INT", "version": "INT"})
 
 
-def test_a_plan_says_what_is_read_and_what_is_written() -> None:
+def test_a_plan_has_the_columns_read_and_written() -> None:
     plan = given_plan(SPEC, columns=[{"column": "id", "path": "k.id"}, {"column": "version"}])
 
     assert [(c.name, c.address, str(c.type)) for c in plan.columns] == [
@@ -31,7 +31,7 @@ def test_a_plan_says_what_is_read_and_what_is_written() -> None:
     )
 
 
-def test_a_generated_ordering_is_not_looked_for_in_messages() -> None:
+def test_a_generated_ordering_is_not_read_from_messages() -> None:
     plan = given_plan(given_spec({"id": "INT", "a": "INT"}, ordering=None))
 
     assert plan.ordering == ()

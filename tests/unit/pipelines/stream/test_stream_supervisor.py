@@ -1,4 +1,4 @@
-"""A supervisor keeps one stream's query equal to what is wanted, within its lease."""
+"""A supervisor keeps one stream's query equal to its registration, within its lease."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -156,7 +156,7 @@ def bench() -> Bench:
     return bench
 
 
-def test_a_wanted_stream_is_started_once(bench: Bench) -> None:
+def test_a_registered_stream_is_started_once(bench: Bench) -> None:
     assert bench.step() is StreamState.RUNNING
     assert bench.step() is StreamState.RUNNING
 
@@ -178,7 +178,7 @@ def test_a_query_that_has_ended_as_planned_is_followed_by_another(bench: Bench) 
     assert len(bench.starter.started) == 2
 
 
-def test_progress_tells_what_the_query_and_the_topic_say(bench: Bench) -> None:
+def test_progress_is_that_of_the_query_and_the_topic(bench: Bench) -> None:
     bench.step()
     bench.step(after_ms=2_000)
 
@@ -224,7 +224,7 @@ def test_dead_letters_of_an_earlier_table_of_the_name_are_not_counted() -> None:
     assert bench.supervisor.progress.dead_letters_by_reason == {}
 
 
-def test_columns_that_no_record_has_a_value_for_are_told(bench: Bench) -> None:
+def test_columns_that_no_record_has_a_value_for_are_reported(bench: Bench) -> None:
     bench.step()
     query = bench.starter.started[0]
     assert query.progress is not None
@@ -273,7 +273,7 @@ def test_a_pause_keeps_the_lease_and_a_stop_gives_it_back(bench: Bench) -> None:
     assert bench.leases.holder("db.t", "s") is None
 
 
-def test_lag_is_not_told_while_nobody_measures_it(bench: Bench) -> None:
+def test_lag_is_not_reported_while_it_is_not_measured(bench: Bench) -> None:
     bench.step()
     bench.step(after_ms=2_000)
     assert bench.supervisor.progress.lag_records == 3
@@ -284,7 +284,7 @@ def test_lag_is_not_told_while_nobody_measures_it(bench: Bench) -> None:
     assert (progress.lag_records, progress.lag_seconds) == (None, None)
 
 
-def test_a_stream_that_the_registry_forgot_is_stopped(bench: Bench) -> None:
+def test_a_stream_that_is_not_registered_any_more_is_stopped(bench: Bench) -> None:
     bench.step()
     bench.supervisor.set_registered(None)
 
@@ -309,7 +309,7 @@ def wanted_with(*, version: int, **spec: object) -> RegisteredStream:
     return RegisteredStream(document=DOCUMENT, entry=entry)
 
 
-def test_another_version_is_followed_by_the_running_query(bench: Bench) -> None:
+def test_the_running_query_takes_up_another_version(bench: Bench) -> None:
     bench.step()
     bench.step()
     assert bench.starter.started[0].followed == 0
@@ -321,7 +321,7 @@ def test_another_version_is_followed_by_the_running_query(bench: Bench) -> None:
     assert (query.followed, query.is_stopped) == (1, False)
 
 
-def test_another_schema_is_followed(bench: Bench) -> None:
+def test_the_running_query_takes_up_another_schema(bench: Bench) -> None:
     bench.step()
     document = DOCUMENT.model_copy(update={"schema_id": 1})
     bench.supervisor.set_registered(RegisteredStream(document=document, entry=ENTRY))
@@ -330,7 +330,7 @@ def test_another_schema_is_followed(bench: Bench) -> None:
     assert [query.followed for query in bench.starter.started] == [1]
 
 
-def test_what_a_query_is_fixed_to_takes_a_new_one(bench: Bench) -> None:
+def test_a_field_that_is_not_live_takes_a_new_query(bench: Bench) -> None:
     bench.step()
     bench.supervisor.set_registered(wanted_with(version=2, topic="other"))
     bench.step()
@@ -351,7 +351,7 @@ def test_a_stream_that_fits_no_more_fails_until_it_is_declared_otherwise(bench: 
     assert bench.step() is StreamState.RUNNING
 
 
-def test_what_cannot_be_read_now_is_followed_later(bench: Bench) -> None:
+def test_a_plan_that_cannot_be_read_now_is_refreshed_later(bench: Bench) -> None:
     bench.step()
     query = bench.starter.started[0]
     query.follow_error = StorageUnavailable("away")
@@ -363,7 +363,7 @@ def test_what_cannot_be_read_now_is_followed_later(bench: Bench) -> None:
     assert (query.followed, query.is_stopped) == (1, False)
 
 
-def test_status_says_what_a_query_writes_by(bench: Bench) -> None:
+def test_status_has_the_plan_version_of_the_query(bench: Bench) -> None:
     bench.step()
     query = bench.starter.started[0]
     assert query.progress is not None
@@ -387,7 +387,7 @@ def test_a_failed_query_waits_and_starts_again(bench: Bench) -> None:
     assert bench.supervisor.progress.failure is None
 
 
-def test_what_passes_by_itself_is_waited_for_without_end(bench: Bench) -> None:
+def test_a_failure_that_is_not_permanent_is_retried_without_end(bench: Bench) -> None:
     """An hour without a broker: an attempt a minute, then the stream goes on."""
     bench.starter.error = StorageUnavailable("kafka is away")
     since_ms = bench.clock.now_ms()
@@ -428,7 +428,7 @@ def test_only_the_first_of_unexpected_failures_is_logged_with_its_trace(
     assert [record.exc_info is not None for record in caplog.records] == [True, False, False]
 
 
-def test_a_wait_is_cut_short_when_somebody_asks(bench: Bench) -> None:
+def test_a_restart_that_is_asked_for_cuts_a_wait_short(bench: Bench) -> None:
     bench.starter.error = StorageUnavailable("kafka is away")
     bench.step()
     bench.starter.error = None
@@ -454,7 +454,7 @@ def test_a_commit_makes_earlier_failures_forgotten(bench: Bench) -> None:
 @pytest.mark.parametrize(
     "error", [InvalidRequest("no such column"), LimitExceeded("too many dead letters")]
 )
-def test_what_only_a_person_can_mend_is_not_tried_again(bench: Bench, error: Exception) -> None:
+def test_a_permanent_failure_is_not_retried(bench: Bench, error: Exception) -> None:
     bench.step()
     bench.starter.started[0].fail(error)
 
@@ -463,7 +463,7 @@ def test_what_only_a_person_can_mend_is_not_tried_again(bench: Bench, error: Exc
     assert bench.trace.endswith("when this is mended: POST .../streams/s/start")
 
 
-def test_a_failed_stream_says_what_to_mend(bench: Bench) -> None:
+def test_a_failed_stream_reports_what_to_mend(bench: Bench) -> None:
     problem = Problem(field="columns.a", value="a", message="no such column", hint="name another")
     bench.starter.error = InvalidRequest("the stream does not fit", problems=[problem])
     bench.step()
@@ -495,7 +495,7 @@ def test_a_topic_deleted_under_a_running_query_is_waited_for(bench: Bench) -> No
     assert bench.step(after_ms=1_000) is StreamState.RUNNING
 
 
-def test_an_attempt_under_way_tells_why_the_last_one_failed(bench: Bench) -> None:
+def test_an_attempt_under_way_keeps_the_failure_of_the_last_one(bench: Bench) -> None:
     bench.starter.error = StorageUnavailable("kafka is away")
     bench.step()
     bench.starter.error = None
@@ -509,7 +509,7 @@ def test_an_attempt_under_way_tells_why_the_last_one_failed(bench: Bench) -> Non
     assert bench.trace == ""
 
 
-def test_a_topic_that_does_not_fit_the_table_is_not_tried_again(bench: Bench) -> None:
+def test_a_topic_that_does_not_fit_the_table_is_not_retried(bench: Bench) -> None:
     bench.starter.error = OffsetMismatch("made again", stream="s")
 
     assert bench.step() is StreamState.FAILED
@@ -524,7 +524,9 @@ def test_a_topic_made_again_under_a_running_query_stops_it(bench: Bench) -> None
     assert bench.starter.started[0].is_stopped
 
 
-def test_a_cluster_that_does_not_answer_leaves_the_query_alone_and_is_told(bench: Bench) -> None:
+def test_a_cluster_that_does_not_answer_is_reported_and_leaves_the_query_running(
+    bench: Bench,
+) -> None:
     bench.step()
     bench.step(after_ms=2_000)
     reached_ms = bench.clock.now_ms()
@@ -551,7 +553,7 @@ def test_a_cluster_that_does_not_answer_leaves_the_query_alone_and_is_told(bench
     assert bench.supervisor.progress.broker_reached_ms == bench.clock.now_ms()
 
 
-def test_storage_that_does_not_answer_about_the_lease_is_told(
+def test_storage_that_does_not_answer_about_the_lease_is_reported(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.step()
@@ -590,7 +592,7 @@ def test_a_long_run_without_records_makes_earlier_failures_forgotten(bench: Benc
     assert "attempt 1 in 1000 ms" in bench.trace
 
 
-def test_a_fenced_query_looks_after_its_lease_first(bench: Bench) -> None:
+def test_a_fenced_query_verifies_its_lease_first(bench: Bench) -> None:
     bench.step()
     bench.starter.started[0].fail(StreamFenced("newer", stream="s", epoch=1, table_epoch=2))
     bench.step()
