@@ -93,12 +93,12 @@ from lake.format.data_types import (
     TypeRoot,
     assign_field_ids,
     highest_field_id,
-    parse_type,
 )
 from lake.format.schema import TableSchema, check_supported, parse_schema, serialize_schema
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.format.system_columns import RowKind
 from lake.format.tag import Tag
+from lake.format.type_codec import parse_type
 from lake.maintenance.compaction.compactable import check_compactable
 from lake.maintenance.compaction.compaction_picks import CompactionMemory
 from lake.maintenance.compaction.compaction_result import CompactionResult, DroppedCompaction

@@ -13,16 +13,12 @@ from lake.files.data_file_path import table_paths
 from lake.files.data_files import ReadCounters
 from lake.files.paths import TablePaths
 from lake.files.storage.memory import MemoryFileIO
-from lake.format.data_types import (
-    DataField,
-    assign_field_ids,
-    highest_field_id,
-    parse_type,
-)
+from lake.format.data_types import DataField, assign_field_ids, highest_field_id
 from lake.format.indexes.index_manifest import IndexManifestEntry
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.system_columns import RowKind
+from lake.format.type_codec import parse_type
 from lake.merge.fold import Machine
 from lake.read.predicate import Condition
 from lake.read.reader import read_split

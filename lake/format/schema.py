@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from lake.errors import CorruptData, InvalidRequest, Problem, UnsupportedFeature
 from lake.format.arrow_types import arrow_schema
-from lake.format.data_types import DataField, field_to_json, parse_field
+from lake.format.data_types import DataField
 from lake.format.json_document import JsonDocument, dump_json
+from lake.format.type_codec import field_to_json, parse_field
 from lake.options import POSTPONE_BUCKET, BucketFunction, TableOptions
 
 SCHEMA_VERSION: Final = 3

@@ -22,9 +22,9 @@ from lake.format.data_types import (
     DataType,
     assign_field_ids,
     highest_field_id,
-    parse_type,
 )
 from lake.format.schema import TableSchema, check_supported
+from lake.format.type_codec import parse_type
 from lake.read.lookup.copy_store import CopyStore
 from lake.read.lookup.lookup_settings import LookupSettings
 from lake.snapshots.metadata_cache import metadata_cache_for

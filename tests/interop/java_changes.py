@@ -19,7 +19,7 @@ from lake import (
     UpdateColumnType,
     UpdateComment,
 )
-from lake.format.data_types import type_to_json
+from lake.format.type_codec import type_to_json
 
 
 def java_type(data_type: DataType) -> Any:

@@ -17,9 +17,9 @@ from lake.format.data_types import (
     DataType,
     assign_field_ids,
     highest_field_id,
-    parse_type,
 )
 from lake.format.schema import TableSchema
+from lake.format.type_codec import parse_type
 from tests.conformance.column_types import TypeJson, arrow_type, with_field_ids
 from tests.property.domains import (
     ALL,

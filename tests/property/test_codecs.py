@@ -18,8 +18,6 @@ from lake.format.data_types import (
     DataType,
     TypeRoot,
     assign_field_ids,
-    parse_type,
-    type_to_json,
 )
 from lake.format.indexes.index_manifest import (
     DeletionVectorRange,
@@ -36,6 +34,7 @@ from lake.format.manifest_list import (
 from lake.format.schema import TableSchema, parse_schema, serialize_schema
 from lake.format.snapshot import CommitKind, Snapshot, parse_snapshot, serialize_snapshot
 from lake.format.statistics import SimpleStats, round_up_text
+from lake.format.type_codec import parse_type, type_to_json
 
 SETTINGS = settings(
     max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True

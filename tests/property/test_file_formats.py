@@ -16,10 +16,10 @@ from lake.format.data_types import (
     DataType,
     assign_field_ids,
     highest_field_id,
-    parse_type,
 )
 from lake.format.schema import TableSchema
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from lake.format.type_codec import parse_type
 from tests.support.committing import data_file
 
 SETTINGS = settings(

@@ -12,11 +12,12 @@ from lake.files.storage.file_io import FileIO
 from lake.format.binary_row import EMPTY_ROW, encode_row
 from lake.format.commit_message import CommitMessage
 from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.data_types import DataField, parse_type
+from lake.format.data_types import DataField
 from lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
 from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.statistics import EMPTY_STATS, SimpleStats
+from lake.format.type_codec import parse_type
 from lake.snapshots.live_files import live_entries
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.schema_store import SchemaStore

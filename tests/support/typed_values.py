@@ -11,7 +11,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from lake.format.arrow_types import to_arrow_type
-from lake.format.data_types import DataField, DataType, TypeRoot, parse_type
+from lake.format.data_types import DataField, DataType, TypeRoot
+from lake.format.type_codec import parse_type
 
 _WORDS = (
     "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(9, 2)",

@@ -19,10 +19,11 @@ from lake.errors import CommitConflict, InvalidRequest
 from lake.format.binary_row import encode_row
 from lake.format.commit_message import CommitMessage, VectorsChange
 from lake.format.data_file import DataFileMeta
-from lake.format.data_types import DataField, parse_type
+from lake.format.data_types import DataField
 from lake.format.indexes.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
 from lake.format.manifest import FileIdentity, ManifestEntry
 from lake.format.snapshot import CommitKind
+from lake.format.type_codec import parse_type
 from tests.support.committing import ID, appended, compacted, data_file, hash_index, table_schema
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from lake.declaration.validation import validate_schema
 from lake.errors import InvalidRequest, Problem
-from lake.format.data_types import DataField, DataType, TypeRoot, parse_type
+from lake.format.data_types import DataField, DataType, TypeRoot
 from lake.format.schema import TableSchema
+from lake.format.type_codec import parse_type
 from tests.unit.lake.merge.given_schemas import given_schema
 
 AGGREGATION = {"merge-engine": "aggregation"}

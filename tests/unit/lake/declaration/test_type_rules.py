@@ -8,7 +8,7 @@ import pytest
 from lake.declaration.type_rules import PARQUET_LEVELS_MAX, parquet_levels
 from lake.errors import InvalidRequest
 from lake.files.storage.memory import MemoryFileIO
-from lake.format.data_types import parse_type
+from lake.format.type_codec import parse_type
 from lake.table.catalog import Catalog
 from lake.table.table import Table
 

@@ -4,8 +4,9 @@ import pytest
 
 from lake.declaration.validation import validate_schema
 from lake.errors import InvalidRequest, UnsupportedFeature
-from lake.format.data_types import DataField, DataType, TypeRoot, parse_type
+from lake.format.data_types import DataField, DataType, TypeRoot
 from lake.format.schema import TableSchema
+from lake.format.type_codec import parse_type
 from tests.unit.lake.merge.given_schemas import given_schema
 
 COLUMNS = "k INT NOT NULL, g INT, h INT, v INT, w STRING"

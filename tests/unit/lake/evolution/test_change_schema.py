@@ -30,9 +30,9 @@ from lake.format.data_types import (
     DataType,
     assign_field_ids,
     highest_field_id,
-    parse_type,
 )
 from lake.format.schema import TableSchema
+from lake.format.type_codec import parse_type
 
 COLUMNS = (
     ("k", "INT NOT NULL"),

@@ -6,7 +6,7 @@ from lake.evolution.change_schema import change_schema
 from lake.evolution.column_differences import column_differences
 from lake.evolution.merge_types import merge_fields
 from lake.evolution.schema_changes import AddColumn, UpdateColumnType
-from lake.format.data_types import parse_type
+from lake.format.type_codec import parse_type
 from tests.unit.lake.evolution.test_change_schema import given_schema
 from tests.unit.lake.evolution.test_merge_types import given, incoming
 

@@ -4,11 +4,8 @@ import pytest
 
 from lake.errors import SchemaMismatch
 from lake.evolution.merge_types import DEFAULT_RULES, MergeRules, merge_fields
-from lake.format.data_types import (
-    DataField,
-    assign_field_ids,
-    parse_type,
-)
+from lake.format.data_types import DataField, assign_field_ids
+from lake.format.type_codec import parse_type
 
 EXPLICIT = MergeRules(explicit_casts=True)
 Fields = tuple[DataField, ...]

@@ -22,8 +22,9 @@ from lake.evolution.schema_changes import (
     UpdateComment,
 )
 from lake.evolution.schema_differences import schema_differences
-from lake.format.data_types import DataField, assign_field_ids, highest_field_id, parse_type
+from lake.format.data_types import DataField, assign_field_ids, highest_field_id
 from lake.format.schema import TableSchema
+from lake.format.type_codec import parse_type
 
 INT, TEXT = parse_type("INT"), parse_type("STRING")
 FIELDS = assign_field_ids(

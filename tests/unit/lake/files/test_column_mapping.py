@@ -6,7 +6,8 @@ import pyarrow as pa
 
 from lake.files.column_mapping import conversion, is_same_shape, map_columns, renamed
 from lake.format.arrow_types import to_arrow_type
-from lake.format.data_types import DataField, DataType, parse_type
+from lake.format.data_types import DataField, DataType
+from lake.format.type_codec import parse_type
 from tests.given_tables import given_schema
 
 

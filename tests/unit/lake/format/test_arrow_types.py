@@ -11,7 +11,8 @@ from lake.format.arrow_types import (
     to_arrow_form,
     to_arrow_type,
 )
-from lake.format.data_types import DataField, parse_type
+from lake.format.data_types import DataField
+from lake.format.type_codec import parse_type
 
 ROW = {"type": "ROW", "fields": [{"id": 1, "name": "x", "type": "INT NOT NULL"}]}
 

@@ -11,7 +11,8 @@ from hypothesis import given, strategies as st
 from lake.format.arrow_types import to_arrow_type
 from lake.format.casts.cast import column_cast, read_text
 from lake.format.casts.rules import Cast, can_cast, cast_of, has_executor
-from lake.format.data_types import TypeRoot, parse_type
+from lake.format.data_types import TypeRoot
+from lake.format.type_codec import parse_type
 
 ATOMIC = [
     "CHAR(3)",

@@ -8,12 +8,9 @@ from lake.format.data_types import (
     DataField,
     TypeRoot,
     assign_field_ids,
-    field_to_json,
     highest_field_id,
-    parse_field,
-    parse_type,
-    type_to_json,
 )
+from lake.format.type_codec import field_to_json, parse_field, parse_type, type_to_json
 
 ROW: Mapping[str, object] = {
     "type": "ROW NOT NULL",

@@ -6,7 +6,7 @@ import pytest
 
 from lake.errors import CorruptData, UnsupportedFeature
 from lake.format.binary_row import decode_row, encode_row
-from lake.format.data_types import DataField, parse_type
+from lake.format.data_types import DataField
 from lake.format.manifest import FileKind, decode_manifest
 from lake.format.manifest_list import (
     ManifestFileMeta,
@@ -16,6 +16,7 @@ from lake.format.manifest_list import (
 )
 from lake.format.schema import parse_schema
 from lake.format.statistics import EMPTY_STATS
+from lake.format.type_codec import parse_type
 from tests.unit.lake.format.given_files import ENTRY, PLAIN_ENTRY
 from tests.unit.lake.format.java_files import java_file
 

@@ -6,7 +6,7 @@ import pytest
 
 from lake.errors import CorruptData, UnsupportedFeature
 from lake.format.binary_row import EMPTY_ROW, encode_row
-from lake.format.data_types import DataField, parse_type
+from lake.format.data_types import DataField
 from lake.format.manifest import decode_manifest
 from lake.format.partition_path import (
     bucket_directory,
@@ -15,6 +15,7 @@ from lake.format.partition_path import (
     partition_label,
 )
 from lake.format.schema import TableSchema, parse_schema
+from lake.format.type_codec import parse_type
 from tests.unit.lake.format.java_files import java_file
 
 LEGACY = {"bucket": "1"}

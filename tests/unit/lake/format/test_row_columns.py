@@ -7,8 +7,9 @@ import pytest
 from lake.errors import CorruptData, UnsupportedFeature
 from lake.format.arrow_types import to_arrow_type
 from lake.format.binary_row import encode_row, encode_rows
-from lake.format.data_types import DataField, parse_type
+from lake.format.data_types import DataField
 from lake.format.row_columns import decode_rows
+from lake.format.type_codec import parse_type
 
 COLUMNS: Sequence[tuple[str, Sequence[object]]] = [
     ("BOOLEAN", [True, None, False]),

@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
-from lake.format.data_types import DataField, parse_type
+from lake.format.data_types import DataField
 from lake.format.schema import TableSchema, check_supported, parse_schema, serialize_schema
+from lake.format.type_codec import parse_type
 from lake.options import MergeEngine
 from tests.unit.lake.format.java_files import java_file
 

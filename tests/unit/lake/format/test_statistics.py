@@ -9,8 +9,9 @@ import pytest
 from lake.errors import SchemaMismatch
 from lake.format.arrow_types import to_arrow_type
 from lake.format.binary_row import decode_row
-from lake.format.data_types import DataField, parse_type
+from lake.format.data_types import DataField
 from lake.format.statistics import EMPTY_STATS, collect_statistics, round_up_text
+from lake.format.type_codec import parse_type
 
 NAN = math.nan
 

@@ -2,9 +2,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.format.data_types import DataField, parse_type
+from lake.format.data_types import DataField
 from lake.format.schema import TableSchema
 from lake.format.system_columns import LEVEL, SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from lake.format.type_codec import parse_type
 from lake.lsm.changelog import compared_columns, diff_rows, first_row_changes, round_changes
 from lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
 from lake.merge.column_function import ColumnFunction

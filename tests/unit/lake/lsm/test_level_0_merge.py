@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.data_types import parse_type
+from lake.format.type_codec import parse_type
 from lake.lsm.compaction_pick import CompactionUnit, Picked, PickState, pick_compaction
 from lake.lsm.level_0_merge import merges_neighbours, pick_merge_or_compaction
 from lake.lsm.levels import Levels, levels_of

@@ -8,7 +8,7 @@ import pytest
 
 import lake.merge
 from lake.format.arrow_types import to_arrow_type
-from lake.format.data_types import parse_type
+from lake.format.type_codec import parse_type
 from lake.merge.column_function import ColumnFunction
 from lake.merge.functions.registry import FUNCTIONS
 

@@ -58,7 +58,7 @@ def test_a_lease_that_nobody_refreshes_ends() -> None:
     result = expire_all(table)
 
     assert (result.earliest, result.consumers) == (8, (lease.id,))
-    with pytest.raises(LeaseLost, match="snapshot 3 is gone"):
+    with pytest.raises(LeaseLost, match="snapshot 3 was removed"):
         lease.check()
     with pytest.raises(LeaseLost):
         lease.refresh()
@@ -167,7 +167,7 @@ def read_while_it_is_lost(
 def test_losing_the_lease_is_told_at_the_end() -> None:
     table, _ = given_history()
 
-    with pytest.raises(LeaseLost, match="snapshot 3 is gone"):
+    with pytest.raises(LeaseLost, match="snapshot 3 was removed"):
         read_while_it_is_lost(table, table.lease(3))
 
 

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 from lake.errors import SchemaMismatch
-from lake.format.data_types import DataField, parse_type
+from lake.format.data_types import DataField
 from lake.format.schema import TableSchema
+from lake.format.type_codec import parse_type
 from lake.write.row_check import conform
 from tests.given_tables import given_schema
 

@@ -4,8 +4,8 @@ import pytest
 
 from lake.errors import CorruptData
 from lake.format.bucket import bucket_hashes
-from lake.format.data_types import parse_type
 from lake.format.indexes.hash_index import decode_hash_index, encode_hash_index
+from lake.format.type_codec import parse_type
 
 
 def test_hashes_of_keys_are_what_java_writes() -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from lake.format.arrow_types import to_arrow_type
-from lake.format.data_types import DataField, parse_type
+from lake.format.data_types import DataField
+from lake.format.type_codec import parse_type
 from lake.merge.aggregate_function import AggregateFunction, Reduction
 from lake.merge.column_function import ColumnFunction
 from lake.merge.functions.registry import FUNCTIONS

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from lake.errors import SchemaMismatch
-from lake.format.data_types import parse_type
+from lake.format.type_codec import parse_type
 from lake.merge.aggregate_function import Reduced
 from lake.merge.column_function import ColumnFunction
 from lake.merge.functions.extremes import DECLARATIONS

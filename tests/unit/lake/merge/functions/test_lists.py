@@ -1,7 +1,7 @@
 import pyarrow as pa
 import pytest
 
-from lake.format.data_types import parse_type
+from lake.format.type_codec import parse_type
 from lake.merge.functions.registry import FUNCTIONS
 from lake.merge.functions.value_equality import identity
 from lake.merge.steps import Step

@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from lake.errors import SchemaMismatch
-from lake.format.data_types import parse_type
+from lake.format.type_codec import parse_type
 from lake.merge.functions.registry import FUNCTIONS
 from lake.merge.steps import Step
 from tests.unit.lake.merge.functions.given_values import (

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from pyroaring import BitMap
 
 from lake.errors import SchemaMismatch
-from lake.format.data_types import parse_type
+from lake.format.type_codec import parse_type
 from lake.merge.functions.registry import FUNCTIONS
 from lake.merge.functions.sets.bitmap64 import Bitmap64, united_64
 from lake.merge.steps import Step

@@ -1,0 +1,354 @@
+"""Column types as schema files spell them: parsed and written.
+
+Atomic types are JSON strings (`DECIMAL(10, 2) NOT NULL`), nested ones JSON objects whose
+`type` word carries the nullability (`{"type": "ARRAY NOT NULL", "element": "INT"}`). The SQL form of nested
+types (`ARRAY<INT> NOT NULL`) is read as well; users and declarations write it.
+
+Source: table-format 2.1 and 2.2.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NoReturn
+
+from lake.errors import InvalidRequest, Problem, UnsupportedFeature
+from lake.format.data_types import (
+    DECIMAL_PRECISION_MAX,
+    LENGTH_MAX,
+    TIMESTAMP_PRECISION_MAX,
+    UNASSIGNED,
+    DataField,
+    DataType,
+    TypeRoot,
+)
+
+DEPTH_MAX: Final = 64
+"""Nesting of types; every walk over a type is recursive."""
+
+_UNSUPPORTED_WORDS: Final = ("VARIANT", "BLOB", "VECTOR", "GEOMETRY", "GEOGRAPHY")
+_SHOWN_MAX: Final = 200
+
+
+def parse_type(source: str | Mapping[str, object]) -> DataType:
+    """Return the type that a schema file, or a person, has written.
+
+    Accepts aliases (`INTEGER`, `NUMERIC`, `DOUBLE PRECISION`, `TIMESTAMP_LTZ(3)`), any case and
+    spacing, and the SQL form of nested types (`ARRAY<INT>`, `MAP<STRING, INT>`,
+    ``ROW<a INT, `b c` STRING NOT NULL>``; the names of fields keep their case).
+    ROW fields without an id, as all of the SQL form, get `UNASSIGNED`.
+
+    Raises:
+        UnsupportedFeature: The type exists in the format and not in this version (VARIANT, BLOB,
+            VECTOR, GEOMETRY, GEOGRAPHY).
+        InvalidRequest: It is no type of the format, or a length or precision is out of range.
+    """
+    try:
+        parsed = _TypeText(source).parse() if isinstance(source, str) else _parse_object(source)
+        is_too_deep = _depth(parsed) > DEPTH_MAX
+    except RecursionError:
+        _refuse(_shown(source), f"a type is nested at most {DEPTH_MAX} deep")
+    if is_too_deep:
+        _refuse(_shown(source), f"a type is nested at most {DEPTH_MAX} deep")
+    return parsed
+
+
+def _shown(source: str | Mapping[str, object]) -> str:
+    return source[:_SHOWN_MAX] if isinstance(source, str) else str(source.get("type"))
+
+
+def _depth(data_type: DataType) -> int:
+    parts = [data_type.element, data_type.key, data_type.value]
+    parts += [field.type for field in data_type.fields]
+    return 1 + max((_depth(part) for part in parts if part is not None), default=0)
+
+
+def type_to_json(data_type: DataType) -> str | dict[str, object]:
+    """Return what a schema file holds for the type: text, or an object for nested types."""
+    if not data_type.is_nested:
+        return str(data_type)
+    word = data_type.root + ("" if data_type.nullable else " NOT NULL")
+    match data_type.root:
+        case TypeRoot.MAP:
+            assert data_type.key is not None
+            assert data_type.value is not None
+            return {
+                "type": word,
+                "key": type_to_json(data_type.key),
+                "value": type_to_json(data_type.value),
+            }
+        case TypeRoot.ROW:
+            return {"type": word, "fields": [field_to_json(field) for field in data_type.fields]}
+        case _:
+            assert data_type.element is not None
+            return {"type": word, "element": type_to_json(data_type.element)}
+
+
+def field_to_json(field: DataField) -> dict[str, object]:
+    """Return the object of a schema file for one field; unset keys are left out."""
+    document: dict[str, object] = {
+        "id": field.id,
+        "name": field.name,
+        "type": type_to_json(field.type),
+    }
+    if field.description is not None:
+        document["description"] = field.description
+    if field.default_value is not None:
+        document["defaultValue"] = field.default_value
+    return document
+
+
+def parse_field(document: Mapping[str, object]) -> DataField:
+    """Return the field of one object of a schema file; a missing id is `UNASSIGNED`.
+
+    Raises:
+        InvalidRequest: A key is missing or of the wrong kind.
+    """
+    field_id = document.get("id", UNASSIGNED)
+    name = document.get("name")
+    if not isinstance(field_id, int):
+        _refuse(str(document), "the id of a field is no whole number")
+    if not isinstance(name, str):
+        _refuse(str(document), "a field has no name")
+    description = document.get("description")
+    default_value = document.get("defaultValue")
+    return DataField(
+        id=field_id,
+        name=name,
+        type=parse_type(_type_source(document.get("type"))),
+        description=None if description is None else str(description),
+        default_value=None if default_value is None else str(default_value),
+    )
+
+
+def _type_source(source: object) -> str | Mapping[str, object]:
+    if not isinstance(source, str | Mapping):
+        _refuse(str(source), "a type is text or an object")
+    return source
+
+
+def _parse_object(source: Mapping[str, object]) -> DataType:
+    word = source.get("type")
+    if not isinstance(word, str):
+        _refuse(str(source), "the object of a nested type has no `type`")
+    words = word.upper().split()
+    if words and words[0] in _UNSUPPORTED_WORDS:
+        _refuse_unsupported(word)
+    nullable = words[1:] != ["NOT", "NULL"]
+    if words[1:] not in ([], ["NOT", "NULL"]):
+        _refuse(word, "unknown words after the type")
+    match words[:1]:
+        case ["ARRAY" | "MULTISET" as root]:
+            return DataType(
+                root=TypeRoot(root),
+                nullable=nullable,
+                element=parse_type(_type_source(source.get("element"))),
+            )
+        case ["MAP"]:
+            return DataType(
+                root=TypeRoot.MAP,
+                nullable=nullable,
+                key=parse_type(_type_source(source.get("key"))),
+                value=parse_type(_type_source(source.get("value"))),
+            )
+        case ["ROW"]:
+            fields = source.get("fields")
+            if not isinstance(fields, Sequence) or isinstance(fields, str):
+                _refuse(str(source), "a ROW has no list `fields`")
+            return DataType(
+                root=TypeRoot.ROW,
+                nullable=nullable,
+                fields=tuple(parse_field(field) for field in fields),
+            )
+        case _:
+            return _refuse(word, "not a nested type")
+
+
+_TOKEN = re.compile(r"\s*(?:(\w+)|([(),<>])|`((?:[^`]|``)+)`)")
+_QUOTED = "`"
+
+
+class _TypeText:
+    """A recursive descent over the words of one type's text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        # A token each: the word in capitals, or `_QUOTED`; and as it is written.
+        self._tokens: list[str] = []
+        self._written: list[str] = []
+        self._tokenise(text)
+        self._index = 0
+
+    def parse(self) -> DataType:
+        result = self._type()
+        if self._index != len(self._tokens):
+            self._refuse(f"unexpected `{self._tokens[self._index]}`")
+        return result
+
+    def _tokenise(self, text: str) -> None:
+        stripped = text.rstrip()
+        position = 0
+        while position < len(stripped):
+            match = _TOKEN.match(stripped, position)
+            if match is None:
+                if stripped.upper().startswith(_UNSUPPORTED_WORDS):
+                    _refuse_unsupported(text)
+                self._refuse(f"unexpected `{stripped[position:].strip()}`")
+            word, sign, quoted = match.groups()
+            self._tokens.append(_QUOTED if quoted else (word or sign).upper())
+            self._written.append(quoted.replace("``", "`") if quoted else word or sign)
+            position = match.end()
+
+    def _type(self) -> DataType:
+        word = self._next()
+        if word in _UNSUPPORTED_WORDS:
+            _refuse_unsupported(self._text)
+        base = self._nested(word) or self._sized(word) or self._timed(word) or self._plain(word)
+        if base is None:
+            self._refuse("not a type of the format")
+        return base.with_nullable(self._nullable())
+
+    def _nested(self, word: str) -> DataType | None:
+        match word:
+            case "ARRAY" | "MULTISET":
+                self._expect("<")
+                element = self._type()
+                self._expect(">")
+                return DataType(root=TypeRoot(word), element=element)
+            case "MAP":
+                self._expect("<")
+                key = self._type()
+                self._expect(",")
+                value = self._type()
+                self._expect(">")
+                return DataType(root=TypeRoot.MAP, key=key, value=value)
+            case "ROW":
+                return DataType(root=TypeRoot.ROW, fields=self._fields())
+            case _:
+                return None
+
+    def _fields(self) -> tuple[DataField, ...]:
+        self._expect("<")
+        fields = [self._field()]
+        while self._skip(","):
+            fields.append(self._field())
+        self._expect(">")
+        names = [field.name for field in fields]
+        for name in names:
+            if names.count(name) > 1:
+                self._refuse(f"the field `{name}` is declared more than once")
+        return tuple(fields)
+
+    def _field(self) -> DataField:
+        word = self._next()
+        name = self._written[self._index - 1]
+        if word != _QUOTED and re.fullmatch(r"\w+", name) is None:
+            self._refuse(f"expected the name of a field, found `{name}`")
+        return DataField(name=name, type=self._type())
+
+    def _sized(self, word: str) -> DataType | None:
+        match word:
+            case "STRING":
+                return DataType(root=TypeRoot.VARCHAR, length=LENGTH_MAX)
+            case "BYTES":
+                return DataType(root=TypeRoot.VARBINARY, length=LENGTH_MAX)
+            case "CHAR" | "VARCHAR" | "BINARY" | "VARBINARY":
+                (length,) = self._numbers([1])
+                self._check("length", length, 1, LENGTH_MAX)
+                return DataType(root=TypeRoot(word), length=length)
+            case "DECIMAL" | "NUMERIC" | "DEC":
+                precision, scale = self._numbers([10, 0])
+                self._check("precision", precision, 1, DECIMAL_PRECISION_MAX)
+                self._check("scale", scale, 0, precision)
+                return DataType(root=TypeRoot.DECIMAL, precision=precision, scale=scale)
+            case _:
+                return None
+
+    def _timed(self, word: str) -> DataType | None:
+        if word not in ("TIME", "TIMESTAMP", "TIMESTAMP_LTZ"):
+            return None
+        root = TypeRoot(word)
+        (precision,) = self._numbers([0 if root is TypeRoot.TIME else 6])
+        self._check("precision", precision, 0, TIMESTAMP_PRECISION_MAX)
+        if self._skip("WITHOUT", "TIME", "ZONE"):
+            pass
+        elif root is TypeRoot.TIMESTAMP and self._skip("WITH", "LOCAL", "TIME", "ZONE"):
+            root = TypeRoot.TIMESTAMP_LTZ
+        return DataType(root=root, precision=precision)
+
+    def _plain(self, word: str) -> DataType | None:
+        if word == "INTEGER":
+            return DataType(root=TypeRoot.INT)
+        if word == "DOUBLE":
+            self._skip("PRECISION")
+        if word in ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DATE"):
+            return DataType(root=TypeRoot(word))
+        return None
+
+    def _nullable(self) -> bool:
+        if self._skip("NOT", "NULL"):
+            return False
+        self._skip("NULL")
+        return True
+
+    def _numbers(self, defaults: list[int]) -> list[int]:
+        if not self._skip("("):
+            return defaults
+        numbers = [self._number()]
+        while self._skip(","):
+            numbers.append(self._number())
+        self._expect(")")
+        if len(numbers) > len(defaults):
+            self._refuse(f"at most {len(defaults)} numbers in parentheses")
+        return numbers + defaults[len(numbers) :]
+
+    def _number(self) -> int:
+        token = self._next()
+        if not token.isdecimal():
+            self._refuse(f"`{token}` is no number")
+        return int(token)
+
+    def _check(self, what: str, found: int, low: int, high: int) -> None:
+        if not low <= found <= high:
+            self._refuse(f"{what} {found} is outside {low}..{high}")
+
+    def _next(self) -> str:
+        if self._index == len(self._tokens):
+            self._refuse("it ends too early")
+        self._index += 1
+        return self._tokens[self._index - 1]
+
+    def _expect(self, token: str) -> None:
+        if not self._skip(token):
+            self._refuse(f"expected `{token}`")
+
+    def _skip(self, *tokens: str) -> bool:
+        end = self._index + len(tokens)
+        if tuple(self._tokens[self._index : end]) != tokens:
+            return False
+        self._index = end
+        return True
+
+    def _refuse(self, message: str) -> NoReturn:
+        _refuse(self._text, message)
+
+
+def _refuse(found: str, message: str) -> NoReturn:
+    problem = Problem(
+        field="type",
+        value=found,
+        message=message,
+        hint="for example INT, DECIMAL(10, 2), STRING NOT NULL, TIMESTAMP(3)",
+    )
+    text = f"cannot read the column type `{found}`"
+    raise InvalidRequest(text, problems=[problem])
+
+
+def _refuse_unsupported(found: str) -> NoReturn:
+    problem = Problem(
+        field="type",
+        value=found,
+        message="this version reads and writes no column of this type",
+        hint=f"not supported: {', '.join(_UNSUPPORTED_WORDS)}",
+    )
+    text = f"the column type `{found}` is not supported"
+    raise UnsupportedFeature(text, problems=[problem])
