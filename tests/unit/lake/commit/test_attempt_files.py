@@ -1,4 +1,4 @@
-"""Manifests of a commit are rolled, reused and removed."""
+"""Manifests of a commit are rolled, reused and deleted."""
 
 import pytest
 
@@ -67,7 +67,7 @@ def test_large_deltas_are_rolled(files: AttemptFiles) -> None:
     assert [manifest.num_added_files for manifest in written.manifests] == [2, 2, 1]
 
 
-def test_only_what_is_kept_stays(files: AttemptFiles, storage: FaultyFileIO) -> None:
+def test_only_kept_files_stay(files: AttemptFiles, storage: FaultyFileIO) -> None:
     delta = files.write_changes("delta", entries(1), table_schema())
     files.write_base((), table_schema())
     base = files.write_base((), table_schema())
@@ -96,7 +96,7 @@ def test_a_write_that_failed_half_way_is_cleaned_too(
     assert stored_manifests(storage, PATHS) == set()
 
 
-def test_what_cannot_be_deleted_is_left(files: AttemptFiles, storage: FaultyFileIO) -> None:
+def test_files_that_cannot_be_deleted_are_left(files: AttemptFiles, storage: FaultyFileIO) -> None:
     files.write_changes("delta", entries(1), table_schema())
     storage.fail_calls(len(storage.calls), is_done=False, is_lasting=False)
 

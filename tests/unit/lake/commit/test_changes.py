@@ -1,4 +1,4 @@
-"""Messages become entries, and are refused when they contradict the kind."""
+"""Messages become manifest entries, and are refused when they contradict the kind of the commit."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""No clock that is ahead commits, and one that did harms neither expiry nor time travel."""
+"""A clock that is ahead commits nothing, and one that did harms neither expiry nor time travel."""
 
 from dataclasses import replace
 
@@ -85,7 +85,7 @@ def test_storage_is_asked_once_in_a_while(bed: Bed) -> None:
     assert len(asked.calls) == 2
 
 
-def test_what_such_a_clock_has_committed_expires_by_the_time_of_its_file(bed: Bed) -> None:
+def test_a_snapshot_of_a_clock_ahead_expires_by_the_time_of_its_file(bed: Bed) -> None:
     for _ in range(2):
         commit(bed.table)
         bed.commit_by_a_clock_that_is_ahead()
@@ -97,7 +97,7 @@ def test_what_such_a_clock_has_committed_expires_by_the_time_of_its_file(bed: Be
     assert bed.table.expire().snapshots == (1, 2, 3, 4)
 
 
-def test_what_such_a_clock_has_committed_is_found_in_time_travel(bed: Bed) -> None:
+def test_a_snapshot_of_a_clock_ahead_is_found_in_time_travel(bed: Bed) -> None:
     moments = []
     for is_ahead in (False, True, False, True):
         bed.clock.advance(ms=1_000)

@@ -1,6 +1,6 @@
-"""Races: whoever sleeps between two steps while others commit and expire loses nothing.
+"""Races: a writer that pauses between two steps, while others commit and expire, loses nothing.
 
-The others work inside the hook of the step, so every interleaving is exact and repeatable.
+The other writers run inside the hook of the step, so every interleaving is exact and repeatable.
 """
 
 from collections.abc import Callable
@@ -129,7 +129,7 @@ def bed() -> Bed:
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("count", [1, 40])
-def test_others_commit_while_we_sleep(bed: Bed, step: str, count: int) -> None:
+def test_other_writers_commit_during_a_pause(bed: Bed, step: str, count: int) -> None:
     committer = bed.pausing_at(step, lambda: bed.commit_others(count))
 
     result = bed.commit(committer)
@@ -143,7 +143,9 @@ def test_others_commit_while_we_sleep(bed: Bed, step: str, count: int) -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("has_hint", [True, False])
-def test_others_commit_and_expire_while_we_sleep(bed: Bed, step: str, has_hint: bool) -> None:
+def test_other_writers_commit_and_expire_during_a_pause(
+    bed: Bed, step: str, has_hint: bool
+) -> None:
     """Expiry opens the hole at our id; a commit published there must not vanish."""
 
     def commit_and_expire() -> None:
@@ -245,7 +247,7 @@ def test_the_first_snapshot_stays_where_the_second_was_built_on_it(is_foreign: b
     assert "first" in new_committer(file_io, paths).stream_positions()
 
 
-def test_a_claim_stays_where_all_below_it_expired_and_others_were_built_on_it(bed: Bed) -> None:
+def test_a_claim_stays_if_all_below_it_expired_and_snapshots_were_built_on_it(bed: Bed) -> None:
     def commit_and_expire() -> None:
         bed.commit_others(2)
         for number in (1, 2, 3):
@@ -291,7 +293,7 @@ def test_no_commit_stays_in_the_gap_of_a_rollback_that_broke_off(bed: Bed, count
 
 @pytest.mark.parametrize("is_empty", [False, True])
 @pytest.mark.parametrize("is_marked_before", [False, True])
-def test_what_a_rollback_that_broke_off_leaves_is_not_taken_back(
+def test_a_snapshot_that_an_interrupted_rollback_leaves_is_not_taken_back(
     bed: Bed, is_empty: bool, is_marked_before: bool
 ) -> None:
     """There is a gap above it, and yet the newest snapshot was built on it."""
@@ -594,7 +596,7 @@ def test_sleeping_again_and_again_only_costs_attempts(bed: Bed) -> None:
     bed.assert_every_commit_is_there_once()
 
 
-def test_a_lost_race_reuses_what_was_written(bed: Bed) -> None:
+def test_a_lost_race_reuses_the_written_manifests(bed: Bed) -> None:
     steps: list[str] = []
     committer = bed.pausing_at(
         "before create-snapshot", lambda: bed.commit_others(1), times=4, seen=steps
@@ -645,7 +647,7 @@ def test_a_lost_race_walks_through_the_history_of_another_engine_once(bed: Bed) 
     assert walked.count(bed.paths.snapshot(foreign[0].id)) == 1
 
 
-def test_a_merge_that_others_have_done_meanwhile_is_dropped(bed: Bed) -> None:
+def test_a_manifest_merge_that_another_commit_has_done_is_dropped(bed: Bed) -> None:
     bed.commit_others(31)
 
     result = bed.commit(bed.pausing_at("before create-snapshot", lambda: bed.commit_others(60)))
@@ -843,7 +845,7 @@ def test_a_lost_answer_without_a_trace_is_unknown(bed: Bed) -> None:
     assert "compacted" in live_names(bed.file_io, bed.paths)
 
 
-def test_somebody_elses_snapshot_under_a_lost_answer_is_a_lost_race(bed: Bed) -> None:
+def test_another_snapshot_under_a_lost_answer_is_a_lost_race(bed: Bed) -> None:
     """The creation fails undone, and another one takes the id before we look."""
     file_io = FaultyFileIO(bed.file_io)
     left = 1

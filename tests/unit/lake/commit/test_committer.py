@@ -1,4 +1,4 @@
-"""What a commit leaves on storage, and what it refuses."""
+"""Files that a commit leaves on storage, and commits that are refused."""
 
 from dataclasses import replace
 from typing import Any
@@ -106,7 +106,9 @@ def test_the_first_commit_makes_snapshot_one(file_io: MemoryFileIO, paths: Table
     assert file_io.read_bytes(paths.earliest_hint) == b"1"
 
 
-def test_lists_say_their_exact_sizes(file_io: MemoryFileIO, paths: TablePaths) -> None:
+def test_snapshots_have_the_exact_sizes_of_their_lists(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
     new_committer(file_io, paths).commit([appended(data_file("a"))], commit_user="u")
 
     snapshot = newest(file_io, paths)
@@ -180,7 +182,7 @@ def test_time_never_goes_back(file_io: MemoryFileIO, paths: TablePaths) -> None:
     assert result.time_ms == newest(file_io, paths).time_millis == 1_000
 
 
-def test_what_other_engines_keep_in_snapshots_is_carried_forward(
+def test_snapshot_fields_of_other_engines_are_carried_forward(
     file_io: MemoryFileIO, paths: TablePaths
 ) -> None:
     kept: dict[str, Any] = {
@@ -425,7 +427,7 @@ def test_a_commit_takes_as_many_storage_calls_at_any_age(
     assert calls[0] == calls[1]
 
 
-def test_what_earlier_schemas_say_is_read_once_for_all_committers(
+def test_older_schemas_are_read_once_for_all_committers(
     file_io: MemoryFileIO, paths: TablePaths
 ) -> None:
     for schema_id in range(1, 20):
@@ -739,7 +741,7 @@ def test_positions_are_carried_over_the_commits_of_another_engine(
     assert held_from(file_io, paths) == result.snapshot_id == 3
 
 
-def test_a_stream_tells_other_engines_now_and_then_which_snapshot_it_needs(
+def test_a_stream_advances_the_hold_for_other_engines_once_a_minute(
     file_io: MemoryFileIO, paths: TablePaths
 ) -> None:
     """Their expiry respects consumers, and knows nothing of positions."""
@@ -771,7 +773,7 @@ def test_the_table_is_believed_before_the_progress_document(
     assert claim(file_io, paths, fallback=stale).offsets == {0: 0}
 
 
-def test_one_recovered_stream_does_not_make_the_others_new(
+def test_one_recovered_stream_does_not_make_other_streams_new(
     file_io: MemoryFileIO, paths: TablePaths
 ) -> None:
     """The snapshot of the first claim knows one stream; the second may have been lost as well."""
@@ -784,7 +786,9 @@ def test_one_recovered_stream_does_not_make_the_others_new(
     assert claim(file_io, paths, stream="t", is_new_assumed=True).epoch == 1
 
 
-def test_a_topic_made_anew_is_not_continued(file_io: MemoryFileIO, paths: TablePaths) -> None:
+def test_a_topic_that_was_created_again_is_not_continued(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
     claim(file_io, paths)
 
     with pytest.raises(OffsetMismatch, match="made-anew"):

@@ -249,7 +249,7 @@ def test_rows_routed_by_an_older_index_conflict(base: tuple[str, ...]) -> None:
         (None, VectorsChange(base="a", new=None), True),
     ],
 )
-def test_files_are_replaced_by_who_saw_the_newest_vectors(
+def test_files_are_replaced_only_with_the_newest_vectors(
     newest: str | None, seen: VectorsChange | None, is_conflict: bool
 ) -> None:
     def index(name: str, bucket: int) -> IndexManifestEntry:

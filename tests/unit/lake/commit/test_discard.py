@@ -1,7 +1,7 @@
 """Files of a commit are deleted after an outcome that is known, and after nothing else.
 
-An exception that is none of ours comes at every storage call from the first attempt to create a snapshot
-on, before the call and after it. What the table says is live has to be there afterwards.
+A foreign exception is raised at every storage call from the first attempt to create a snapshot on, before
+the call and after it. Every live file of the table has to exist afterwards.
 """
 
 from collections.abc import Callable
@@ -62,7 +62,7 @@ def known_conflict() -> CommitConflict:
         (ValueError("nobody thought of it"), 0),
     ],
 )
-def test_files_go_with_an_error_that_says_nothing_was_committed(
+def test_files_are_deleted_with_an_error_that_committed_nothing(
     error: BaseException, discarded: int
 ) -> None:
     done: list[int] = []

@@ -1,4 +1,4 @@
-"""Commits are found by identity with a walk that is made once."""
+"""Commits are found by identity, and each snapshot is read once."""
 
 from dataclasses import replace
 
@@ -76,7 +76,7 @@ def test_the_walk_ends_at_a_smaller_number_of_the_user() -> None:
     assert chain.reads() == 0
 
 
-def test_the_next_walk_covers_only_what_is_new() -> None:
+def test_the_next_walk_reads_only_newer_snapshots() -> None:
     chain = Chain()
     chain.commit("v", *range(50))
     assert chain.find("u", 1) is None
@@ -99,7 +99,7 @@ def test_numbers_that_were_passed_are_looked_for_everywhere() -> None:
     assert chain.find("u", 3) is None
 
 
-def test_a_rollback_below_what_was_seen_is_noticed() -> None:
+def test_a_rollback_below_the_searched_snapshots_is_noticed() -> None:
     chain = Chain()
     chain.commit("v", *range(5))
     assert chain.find("u", 1) is None
@@ -124,7 +124,7 @@ def test_the_walk_ends_where_snapshots_have_expired() -> None:
     assert chain.find("u", 2) is None
 
 
-def test_what_an_earlier_call_may_have_made_is_looked_for_down_to_where_it_began() -> None:
+def test_a_commit_of_unknown_outcome_is_searched_down_to_where_its_call_began() -> None:
     chain = Chain()
     chain.commit("other", 1, 2, 3, 4)
     chain.inner.delete(chain.paths.snapshot(2))

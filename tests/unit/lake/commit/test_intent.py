@@ -172,7 +172,7 @@ REGISTERED_ANEW = replace(
         ),
     ],
 )
-def test_a_stream_registered_anew_with_a_start_goes_on_where_the_position_still_leads(
+def test_a_newly_registered_stream_discards_a_position_that_no_longer_fits(
     streams: StreamAuthority, claim: StreamClaim, offsets: dict[int, int]
 ) -> None:
     before = streams.positions["s"]
@@ -196,7 +196,7 @@ def test_a_topic_made_again_after_the_claim_stops_a_stream_registered_with_a_sta
         replace(REGISTERED_ANEW, topic_id="new").revise(after, time_ms=2)
 
 
-def test_a_stream_nobody_knows_does_not_start() -> None:
+def test_a_stream_of_unknown_position_does_not_start() -> None:
     with pytest.raises(InvalidRequest, match="its position is not known") as caught:
         CLAIM.next_position(StreamAuthority(is_complete=False), time_ms=1)
 
@@ -227,7 +227,7 @@ def test_a_fence_takes_every_stream_from_its_owner_and_no_offset_from_the_stream
     }
 
 
-def test_a_fence_of_one_stream_leaves_the_others_alone() -> None:
+def test_a_fence_of_one_stream_changes_no_other_stream() -> None:
     revision = StreamFence(user="u", only=frozenset({"s"})).revise(STREAMS, time_ms=5)
 
     assert revision.streams.positions == {
@@ -265,7 +265,7 @@ ORDER = GroupOrder(
 GROUP_CLAIM = replace(CLAIM, group=GroupClaim(group="g", cluster="c", partitions=2))
 
 
-def test_a_group_begins_with_generation_0_where_nobody_has_written_it() -> None:
+def test_a_group_that_was_never_written_begins_with_generation_0() -> None:
     revision = GROUP_CLAIM.revise(StreamAuthority(), time_ms=1)
 
     assert revision.streams.orders == {"g": ORDER}
@@ -302,7 +302,7 @@ def test_a_group_that_may_have_been_written_begins_above_that(
     assert revision.streams.positions["s"].generation == generation
 
 
-def test_who_takes_a_group_over_goes_on_above_it_and_fences_its_former_owner() -> None:
+def test_taking_over_a_group_raises_its_generation_and_fences_the_former_owner() -> None:
     streams = StreamAuthority(
         positions={"s": POSITION, "other": OTHER}, orders={"g": replace(ORDER, generation=2)}
     )

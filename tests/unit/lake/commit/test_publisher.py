@@ -1,4 +1,4 @@
-"""Every answer of storage, and none, leads to one certain outcome or to an honest doubt."""
+"""Every answer of storage, and a missing one, leads to one certain outcome or to a reported doubt."""
 
 from dataclasses import replace
 
@@ -117,7 +117,7 @@ def test_a_creation_that_is_never_answered_is_unknown(bed: Bed) -> None:
     assert bed.pauses == [1, 2, 3]
 
 
-def test_a_look_that_is_never_answered_is_unknown(bed: Bed) -> None:
+def test_a_read_that_is_never_answered_is_unknown(bed: Bed) -> None:
     bed.fail("read_bytes", is_done=False)
 
     with pytest.raises(CommitUnknown, match="does not answer"):
@@ -125,7 +125,7 @@ def test_a_look_that_is_never_answered_is_unknown(bed: Bed) -> None:
     assert bed.ids() == [1, 2, 3]
 
 
-def test_looks_are_repeated(bed: Bed) -> None:
+def test_reads_are_repeated(bed: Bed) -> None:
     bed.fail("read_bytes", is_done=False, times=2)
 
     assert bed.publish() is PublishOutcome.PUBLISHED
@@ -147,7 +147,7 @@ def without_what_it_followed(bed: Bed, *above: Snapshot) -> PublishOutcome:
     return bed.publish()
 
 
-def test_below_one_that_does_not_say_what_it_followed_is_doubtful(bed: Bed) -> None:
+def test_a_snapshot_below_one_without_lineage_is_in_doubt(bed: Bed) -> None:
     above = replace(bed.previous, id=4)
 
     assert without_what_it_followed(bed, above) is PublishOutcome.IN_DOUBT
@@ -185,7 +185,7 @@ def test_all_above_have_to_be_built_on_it(bed: Bed) -> None:
     assert without_what_it_followed(bed, first, second) is PublishOutcome.DETACHED
 
 
-def test_another_snapshot_in_place_of_what_it_followed_is_no_proof(bed: Bed) -> None:
+def test_another_snapshot_in_place_of_the_previous_one_is_no_proof(bed: Bed) -> None:
     """Two sleepers can fill two neighbouring holes."""
     bed.put(replace(bed.previous, uuid="another sleeper's"))
     bed.put(replace(bed.previous, id=9))
@@ -193,7 +193,7 @@ def test_another_snapshot_in_place_of_what_it_followed_is_no_proof(bed: Bed) -> 
     assert bed.publish() is PublishOutcome.DETACHED
 
 
-def test_gone_is_what_was_never_answered_and_is_not_there_below_the_newest(bed: Bed) -> None:
+def test_a_missing_snapshot_below_the_newest_is_gone_after_an_unanswered_creation(bed: Bed) -> None:
     bed.put(replace(bed.previous, id=9))
     bed.fail("create_exclusive", is_done=False)
     for number in (1, 2):
@@ -260,13 +260,13 @@ def test_hints_may_fail(bed: Bed) -> None:
     assert bed.hint() == b"2"
 
 
-def test_a_commit_planned_on_what_was_rolled_back_is_in_doubt(bed: Bed) -> None:
+def test_a_commit_planned_on_a_removed_snapshot_is_in_doubt(bed: Bed) -> None:
     bed.inner.delete(bed.paths.snapshot(2))
 
     assert bed.publish() is PublishOutcome.IN_DOUBT
 
 
-def test_a_commit_planned_on_what_was_rolled_back_and_made_anew_is_in_doubt(bed: Bed) -> None:
+def test_a_commit_planned_on_a_removed_and_replaced_snapshot_is_in_doubt(bed: Bed) -> None:
     bed.put(replace(bed.previous, uuid="after the rollback"))
 
     assert bed.publish() is PublishOutcome.IN_DOUBT

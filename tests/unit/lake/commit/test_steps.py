@@ -26,6 +26,6 @@ def test_a_failed_effect_has_no_after() -> None:
     assert seen == ["before write-hint"]
 
 
-def test_nobody_need_listen() -> None:
+def test_a_step_needs_no_observer() -> None:
     with announce_step(ignore_step, "write-hint"):
         pass

@@ -1,4 +1,4 @@
-"""Parts of schema changes that are of the wrong kind are refused by name."""
+"""Attributes of schema changes that have a wrong type are refused by name."""
 
 from typing import Any
 
@@ -71,7 +71,7 @@ def as_any(value: object) -> Any:
         (UpdateComment(comment=WRONG), "comment", "5"),
     ],
 )
-def test_a_part_of_the_wrong_kind_is_refused_with_its_place(
+def test_an_attribute_of_the_wrong_type_is_refused_by_name(
     change: Any, part: str, value: str
 ) -> None:
     table = given_table()
@@ -85,7 +85,7 @@ def test_a_part_of_the_wrong_kind_is_refused_with_its_place(
     assert table.schema.id == 0
 
 
-def test_what_may_be_left_out_may_be_none() -> None:
+def test_optional_attributes_may_be_none() -> None:
     table = given_table()
 
     schema = table.alter(

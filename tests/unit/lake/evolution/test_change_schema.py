@@ -1,4 +1,4 @@
-"""Schemas change by rule: each rule lets something through and refuses something."""
+"""Rules of schema changes: each allows some changes and refuses others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -149,7 +149,7 @@ def test_a_change_makes_the_next_schema() -> None:
     assert changed(new, UpdateComment(comment=None)).comment is None
 
 
-def test_what_changes_nothing_makes_no_schema() -> None:
+def test_changes_without_an_effect_make_no_schema() -> None:
     schema = given_schema()
 
     assert changed(schema, SetOption(key="bucket", value="1")) is schema
@@ -157,7 +157,7 @@ def test_what_changes_nothing_makes_no_schema() -> None:
     assert changed(schema) is schema
 
 
-def test_all_or_nothing_and_everything_that_is_wrong_is_told() -> None:
+def test_all_problems_are_collected_and_nothing_is_changed() -> None:
     found = refused(
         given_schema(),
         DropColumn(path=("k",)),
@@ -196,7 +196,9 @@ class TestAddColumn:
             (Position(kind=PositionKind.BEFORE, neighbour="k"), "z k d v n s r l m"),
         ],
     )
-    def test_it_comes_at_its_place(self, position: Position | None, expected: str) -> None:
+    def test_a_column_is_added_at_its_position(
+        self, position: Position | None, expected: str
+    ) -> None:
         new = changed(given_schema(), AddColumn(path=("z",), type=INT, position=position))
 
         assert names(new) == expected
@@ -399,7 +401,7 @@ class TestRenameColumn:
 
         assert field in {found for found, _ in refused(named_schema(options), rename)}
 
-    def test_others_may_be_renamed_beside_them(self) -> None:
+    def test_other_columns_may_be_renamed_beside_keys(self) -> None:
         schema = named_schema({"rowkind.field": "s", "record-level.time-field": "g"})
 
         new = changed(schema, RenameColumn(path=("n",), name="z"))
@@ -489,7 +491,7 @@ class TestUpdateColumnType:
             (("r",), "STRING"),
         ],
     )
-    def test_what_can_be_read_as_the_new_type(self, path: tuple[str, ...], kind: str) -> None:
+    def test_types_that_can_be_cast_may_change(self, path: tuple[str, ...], kind: str) -> None:
         new = changed(given_schema(), UpdateColumnType(path=path, type=parse_type(kind)))
 
         assert type_of(new, *path) == parse_type(kind)
@@ -638,7 +640,7 @@ class TestOptions:
             ("type", "format-table"),
         ],
     )
-    def test_what_the_first_snapshot_fixes(self, key: str, value: str) -> None:
+    def test_options_that_the_first_snapshot_fixes(self, key: str, value: str) -> None:
         found = refused(given_schema(), SetOption(key=key, value=value))
 
         assert [field for field, _ in found] == [f"changes[0].options.{key}"]
@@ -672,7 +674,7 @@ class TestOptions:
             assert empty.options[key] == "zz"
 
     @pytest.mark.parametrize("key", ["bucket", "merge-engine", "force-lookup"])
-    def test_what_is_fixed_is_not_removed(self, key: str) -> None:
+    def test_fixed_options_are_not_removed(self, key: str) -> None:
         schema = given_schema(options={"merge-engine": "deduplicate", "force-lookup": "true"})
 
         assert refused(schema, RemoveOption(key=key))
@@ -692,7 +694,7 @@ class TestOptions:
             assert refused(schema, change)
             assert changed(schema, change, has_snapshots=False).options["bucket"] == value
 
-    def test_what_files_are_ordered_by_stays_where_keys_do_not_order_them(self) -> None:
+    def test_clustering_columns_stay_where_they_order_the_files(self) -> None:
         options = {"clustering.columns": "v"}
         ordered = given_schema(options={**options, "pk-clustering-override": "true"})
         change = SetOption(key="clustering.columns", value="s")
@@ -704,7 +706,7 @@ class TestOptions:
             assert new.options["clustering.columns"] == "s"
 
     @pytest.mark.parametrize("key", ["ignore-delete", "ignore-update-before"])
-    def test_what_was_ignored_stays_so(self, key: str) -> None:
+    def test_ignoring_records_is_never_switched_off(self, key: str) -> None:
         schema = given_schema(options={key: "true"})
 
         assert refused(schema, SetOption(key=key, value="false"))
@@ -717,7 +719,7 @@ class TestOptions:
 
         assert changed(schema, SetOption(key=key, value="false")).options[key] == "false"
 
-    def test_deletion_vectors_change_where_the_table_says_so(self) -> None:
+    def test_deletion_vectors_change_only_if_the_table_allows_it(self) -> None:
         schema = given_schema(options={"deletion-vectors.modifiable": "true"})
 
         new = changed(schema, SetOption(key="deletion-vectors.enabled", value="true"))
@@ -748,7 +750,7 @@ class TestOptions:
         assert refused(schema, SetOption(key="num-levels", value="many"))
 
 
-def test_a_primary_key_goes_only_with_an_empty_table() -> None:
+def test_a_primary_key_is_dropped_only_from_an_empty_table() -> None:
     assert [field for field, _ in refused(given_schema(), DropPrimaryKey())] == ["changes[0]"]
     # The change is taken, and what comes of it refused: the engine has no tables without a key.
     found = refused(given_schema(), DropPrimaryKey(), has_snapshots=False)

@@ -1,4 +1,4 @@
-"""From columns before and after merging to the changes in between."""
+"""Changes between the columns before and after a merge."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from tests.unit.lake.evolution.test_change_schema import given_schema
 from tests.unit.lake.evolution.test_merge_types import given, incoming
 
 
-def test_what_is_new_inside_is_added_at_its_path() -> None:
+def test_a_new_nested_field_is_added_at_its_path() -> None:
     old = given(items="ARRAY<ROW<f1 INT, f2 INT>>", attributes="MAP<STRING, ROW<v1 INT>>")
     update = incoming(items="ARRAY<ROW<f3 DATE>>", attributes="MAP<STRING, ROW<v2 INT>>")
     new, _ = merge_fields(old, update, highest_field_id=9)
@@ -22,7 +22,7 @@ def test_what_is_new_inside_is_added_at_its_path() -> None:
     )
 
 
-def test_what_widens_inside_changes_at_its_path() -> None:
+def test_a_nested_type_is_widened_at_its_path() -> None:
     old = given(l="ARRAY<INT>", m="MAP<STRING, ROW<v INT NOT NULL>>")
     new, _ = merge_fields(
         old, incoming(l="ARRAY<BIGINT>", m="MAP<STRING, ROW<v BIGINT>>"), highest_field_id=9
@@ -60,7 +60,7 @@ def test_columns_that_are_the_same_or_gone_are_no_difference() -> None:
     assert column_differences(old, old[:1]) == ()
 
 
-def test_altering_by_the_differences_makes_what_merging_made() -> None:
+def test_applying_the_differences_gives_the_merged_columns() -> None:
     """But for ids: an alteration numbers a column before what is nested in it."""
     schema = given_schema()
     update = incoming(

@@ -60,7 +60,7 @@ def test_without_widening_only_fields_appear() -> None:
     assert types(fields) == {"a": "INT", "b": "STRING", "c": "INT"}
 
 
-def test_ids_go_on_above_the_highest_and_stay() -> None:
+def test_ids_continue_above_the_highest_and_stay() -> None:
     with_e, highest = merge_fields(TABLE, incoming(e="DATE"), highest_field_id=3)
     assert highest == 4
     with_f, highest = merge_fields(
@@ -77,13 +77,13 @@ def test_ids_go_on_above_the_highest_and_stay() -> None:
     assert (row.id, [inner.id for inner in row.type.fields]) == (7, [5, 6, 8])
 
 
-def test_what_is_new_is_nullable_but_not_what_is_inside_it() -> None:
+def test_new_fields_are_nullable_but_not_the_fields_inside_them() -> None:
     fields, _ = merge_fields((), incoming(r="ROW<z INT NOT NULL> NOT NULL"), highest_field_id=-1)
 
     assert types(fields) == {"r": "ROW<`z` INT NOT NULL>"}
 
 
-def test_case_is_what_the_rules_say() -> None:
+def test_names_are_matched_by_case_as_the_rules_demand() -> None:
     base, update = given(Name="INT"), incoming(name="BIGINT")
     loose = MergeRules(case_sensitive=False)
 
@@ -162,7 +162,7 @@ def test_types_that_go_together(base: str, update: str, expected: str) -> None:
         ("INT", "STRING"),
     ],
 )
-def test_what_would_lose_values_takes_an_explicit_cast(base: str, update: str) -> None:
+def test_a_cast_that_may_lose_values_must_be_explicit(base: str, update: str) -> None:
     with pytest.raises(SchemaMismatch, match="the column is"):
         merged(base, update)
 
@@ -178,12 +178,12 @@ def test_what_would_lose_values_takes_an_explicit_cast(base: str, update: str) -
         ("BOOLEAN", "DATE"),
     ],
 )
-def test_what_no_cast_makes_is_always_refused(base: str, update: str) -> None:
+def test_a_type_without_a_cast_is_always_refused(base: str, update: str) -> None:
     with pytest.raises(SchemaMismatch, match="x: "):
         merged(base, update, EXPLICIT)
 
 
-def test_the_place_of_what_does_not_fit_is_told() -> None:
+def test_the_problem_names_the_path_that_does_not_fit() -> None:
     base = given(r="ARRAY<MAP<STRING, ROW<z INT>>>")
 
     with pytest.raises(SchemaMismatch, match=r"r\.element\.value\.z: .*the column is INT"):

@@ -1,4 +1,4 @@
-"""What changed between two schemas is told as it could be asked for."""
+"""Differences between two schemas, as changes that lead from one to the other."""
 
 from collections.abc import Sequence
 
@@ -84,7 +84,7 @@ def changed(schema: TableSchema, changes: Sequence[SchemaChange]) -> TableSchema
     ],
     ids=lambda changes: "-".join(type(change).__name__ for change in changes),
 )
-def test_what_was_asked_for_leads_to_the_same_schema_when_it_is_asked_again(
+def test_the_differences_lead_to_the_same_schema(
     changes: list[SchemaChange],
 ) -> None:
     new = changed(SCHEMA, changes)
@@ -95,7 +95,7 @@ def test_what_was_asked_for_leads_to_the_same_schema_when_it_is_asked_again(
     assert changed(SCHEMA, told) == new
 
 
-def test_a_column_that_may_not_be_null_any_more_is_told() -> None:
+def test_a_column_that_becomes_not_null_is_a_difference() -> None:
     schema = changed(
         SCHEMA, [SetOption(key="alter-column-null-to-not-null.disabled", value="false")]
     )
@@ -108,7 +108,7 @@ def test_the_same_schema_has_no_differences() -> None:
     assert schema_differences(SCHEMA, SCHEMA) == ()
 
 
-def test_a_renamed_column_is_told_with_the_options_that_followed() -> None:
+def test_a_renamed_column_is_found_with_the_options_that_name_it() -> None:
     before = changed(SCHEMA, [SetOption(key="sequence.field", value="a")])
 
     told = schema_differences(before, changed(before, [RenameColumn(path=("a",), name="z")]))

@@ -1,4 +1,4 @@
-"""Tables that are worth compacting, and looks at what a compaction left."""
+"""Tables with something to compact, and readings of the result."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""Tables with snapshots that can go, and looks at what is left of them on storage."""
+"""Tables with snapshots that can expire, and readings of the files that are left."""
 
 import random
 from collections.abc import Iterator, Mapping

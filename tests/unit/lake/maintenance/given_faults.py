@@ -1,4 +1,4 @@
-"""What has to hold of a table after a process died, or storage failed, at any call of an operation."""
+"""Invariants of a table after a process died, or storage failed, at any call of an operation."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""Tables with a past worth keeping, and the question whether one has exactly the files it needs."""
+"""Tables with a history, and the check that one has exactly the files that it needs."""
 
 import itertools
 import random

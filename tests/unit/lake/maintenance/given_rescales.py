@@ -1,4 +1,4 @@
-"""Small tables that are worth rescaling, and looks at what a rescale left."""
+"""Small tables to rescale, and readings of the result."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""What nothing names is found, and what anything may need is not."""
+"""Unreferenced files are found, and files that anything may need are not."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -79,7 +79,7 @@ def test_a_dry_run_deletes_nothing() -> None:
     assert stored_files(file_io, PATH) == before
 
 
-def test_told_to_it_deletes_the_orphans_and_nothing_else() -> None:
+def test_cleaning_deletes_the_orphans_and_nothing_else() -> None:
     file_io = MemoryFileIO()
     given_history(file_io)
     before = stored_files(file_io, PATH)
@@ -219,7 +219,7 @@ def test_an_old_file_that_is_committed_meanwhile_is_kept(directory: str, times: 
 @pytest.mark.sweep
 @pytest.mark.slow
 @pytest.mark.parametrize("others", ["commit", "compact", "tag-and-expire", "rollback"])
-def test_whatever_others_do_at_any_moment_nothing_needed_is_deleted(others: str) -> None:
+def test_no_reachable_file_is_deleted_whatever_runs_at_the_same_time(others: str) -> None:
     given = MemoryFileIO()
     given_history(given)
     late(given).create_tag("three", snapshot_id=3)
@@ -292,7 +292,7 @@ def tear_snapshot(file_io: MemoryFileIO, paths: TablePaths) -> None:
 
 
 @pytest.mark.parametrize("damage", [damage_newest, damage_tag, tear_tag, tear_snapshot])
-def test_where_nobody_can_say_what_is_needed_nothing_is_deleted(
+def test_nothing_is_deleted_where_reachable_files_are_unknown(
     damage: Callable[[MemoryFileIO, TablePaths], None],
 ) -> None:
     file_io = MemoryFileIO()
@@ -318,7 +318,7 @@ def test_where_nobody_can_say_what_is_needed_nothing_is_deleted(
     ],
     ids=["write", "compact", "expire"],
 )
-def test_whatever_dies_wherever_leaves_only_what_is_found(act: Callable[[Table], object]) -> None:
+def test_every_file_left_by_a_process_that_died_is_found(act: Callable[[Table], object]) -> None:
     given = MemoryFileIO()
     given_history(given)
     write(late(given), (6, 6))

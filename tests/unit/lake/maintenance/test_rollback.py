@@ -1,4 +1,4 @@
-"""A table is taken back in one moment, and nothing that came later comes back."""
+"""A rollback takes effect in one moment, and no later commit comes back."""
 
 import itertools
 from dataclasses import replace
@@ -72,7 +72,7 @@ def consume(table: Table, start: int, end: int, *, epoch: int, stream: str = "s"
     table.committer().commit_stream_batch(result.messages, batch)
 
 
-def test_what_is_above_the_target_goes() -> None:
+def test_snapshots_above_the_target_are_removed() -> None:
     tags = [given_tag("below", 2), given_tag("at", 3), given_tag("above", 4)]
     target = replace(SNAPSHOT, id=3)
 
@@ -101,7 +101,7 @@ def test_the_table_is_as_it_was_at_the_snapshot() -> None:
         table.scan(at=3)
 
 
-def test_the_table_goes_on_from_there() -> None:
+def test_the_table_continues_from_the_target() -> None:
     file_io = MemoryFileIO()
     table = given_history(file_io)
     table.rollback(snapshot_id=2)
@@ -115,7 +115,7 @@ def test_the_table_goes_on_from_there() -> None:
     assert keys(late(file_io)) == [1, 2, 9]
 
 
-def test_the_files_of_what_was_removed_wait_for_orphan_cleaning() -> None:
+def test_files_of_removed_snapshots_are_left_to_orphan_cleaning() -> None:
     file_io = MemoryFileIO()
     table = given_history(file_io)
     reading = table.scan(at=5)
@@ -213,7 +213,7 @@ def test_streams_continue_at_the_offsets_of_the_target() -> None:
     assert keys(table) == [20, 30]
 
 
-def test_a_stream_that_came_after_the_target_starts_anew() -> None:
+def test_a_stream_first_claimed_after_the_target_starts_again() -> None:
     file_io = MemoryFileIO()
     given_table(file_io=file_io)
     table = late(file_io)
@@ -346,7 +346,7 @@ def test_readers_see_the_one_or_the_other() -> None:
     assert seen[switch:] == [[1, 2]] * (len(seen) - switch)
 
 
-def test_somebody_who_commits_for_ever_is_told() -> None:
+def test_a_writer_that_keeps_committing_ends_the_rollback_with_a_conflict() -> None:
     inner = MemoryFileIO()
     given_history(inner)
     file_io = FaultyFileIO(inner)
@@ -460,7 +460,7 @@ def test_a_target_that_was_brought_back_in_vain_expires_again() -> None:
 
 
 @pytest.mark.parametrize("gap", [[2], [3, 4], [2, 3, 4]])
-def test_a_rollback_that_was_broken_off_and_forgotten_stops_nobody(gap: list[int]) -> None:
+def test_an_old_interrupted_rollback_stops_no_commit(gap: list[int]) -> None:
     file_io = MemoryFileIO()
     table = given_history(file_io)
     file_io.delete(table.paths.latest_hint)
@@ -491,7 +491,7 @@ def given_removed_history(*, new_commits: int) -> MemoryFileIO:
 
 
 @pytest.mark.parametrize("new_commits", [0, 1, 2, 3], ids=["far below", "below", "newest", "above"])
-def test_a_tag_of_another_history_is_a_target_whoever_has_its_id_now(new_commits: int) -> None:
+def test_a_tag_of_another_history_is_a_target_although_its_id_is_taken(new_commits: int) -> None:
     file_io = given_removed_history(new_commits=new_commits)
     table = late(file_io)
 

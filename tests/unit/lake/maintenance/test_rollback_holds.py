@@ -1,4 +1,4 @@
-"""Consumers and leases beside a rollback: who is taken back, and what is kept for it."""
+"""Consumers and leases beside a rollback: those that are reset, and what is kept for it."""
 
 from dataclasses import replace
 
@@ -72,7 +72,7 @@ def test_a_consumer_misses_nothing_of_the_history_that_follows() -> None:
     assert told == [50, 51, 52, 53, 54]
 
 
-def test_a_rollback_to_where_the_table_is_takes_nobody_back() -> None:
+def test_a_rollback_to_the_newest_snapshot_resets_no_consumer() -> None:
     table = given_history(MemoryFileIO())
     table.reset_consumer("billing", 99)
 
@@ -130,7 +130,7 @@ def test_a_rollback_that_broke_off_is_forgotten_after_a_day() -> None:
     assert ids(file_io, table) == [6]
 
 
-def test_a_consumer_of_a_rollback_that_broke_off_is_told() -> None:
+def test_a_consumer_reset_by_an_interrupted_rollback_gets_an_error() -> None:
     file_io = MemoryFileIO()
     given_history(file_io).reset_consumer("billing", 6)
     broken_off(file_io, to=2)

@@ -1,4 +1,4 @@
-"""A tag keeps its files as long as it is there, and not longer."""
+"""A tag keeps its files as long as it exists, and not longer."""
 
 import json
 from collections.abc import Callable
@@ -62,7 +62,7 @@ def test_a_tag_is_read_when_its_snapshot_has_expired() -> None:
     assert sorted(tuple(row.values()) for row in rows) == before
 
 
-def test_the_newest_snapshot_is_tagged_unless_told() -> None:
+def test_the_newest_snapshot_is_tagged_by_default() -> None:
     table = given_history(MemoryFileIO())
 
     assert table.create_tag("now").snapshot == table.latest_snapshot()
@@ -77,7 +77,7 @@ def test_a_name_is_taken_once() -> None:
     assert [(tag.name, tag.snapshot.id) for tag in table.tags()] == [("a", 1)]
 
 
-def test_what_cannot_be_tagged_is_refused() -> None:
+def test_a_snapshot_that_cannot_be_tagged_is_refused() -> None:
     file_io = MemoryFileIO()
     table = given_history(file_io)
 
@@ -100,7 +100,7 @@ def test_a_snapshot_and_a_tag_are_not_read_at_once() -> None:
         table.scan(at=ReadAt(tag="b"))
 
 
-def test_deleting_a_tag_of_a_snapshot_that_is_there_deletes_no_file() -> None:
+def test_deleting_a_tag_of_an_existing_snapshot_deletes_no_file() -> None:
     file_io = MemoryFileIO()
     table = given_history(file_io)
     table.create_tag("two", snapshot_id=2)
@@ -145,7 +145,7 @@ def test_a_tag_that_another_engine_made_of_our_snapshot_is_rolled_back_to() -> N
 
 
 @pytest.mark.parametrize("order", [["t1", "t3", "t2"], ["t3", "t1", "t2"], ["t2", "t3", "t1"]])
-def test_deleted_tags_take_the_files_that_nobody_else_needs(order: list[str]) -> None:
+def test_deleting_tags_deletes_the_files_that_only_they_need(order: list[str]) -> None:
     file_io = given_tagged(1, 2, 3)
     rows = {name: late(file_io).scan(at=ReadAt(tag=name)).to_arrow() for name in order}
 
@@ -184,7 +184,7 @@ def test_a_branch_keeps_the_files_of_the_tag_that_it_was_made_of() -> None:
     assert late(file_io).clean_orphans(min_age_ms=0).files == ()
 
 
-def test_a_tag_whose_files_nobody_can_tell_is_deleted_all_the_same() -> None:
+def test_a_tag_whose_files_are_unknown_is_deleted() -> None:
     file_io = given_tagged(2)
     paths = late(file_io).paths
     file_io.delete(paths.manifest(TagStore(file_io, paths).get("t2").snapshot.base_manifest_list))
@@ -196,7 +196,7 @@ def test_a_tag_whose_files_nobody_can_tell_is_deleted_all_the_same() -> None:
     assert_cleaned_exact(file_io)
 
 
-def test_a_tag_of_what_was_rolled_back_takes_no_file_of_the_chain() -> None:
+def test_deleting_a_tag_of_removed_history_deletes_no_file_of_the_chain() -> None:
     """As a rollback leaves it that dies between the snapshots and the tags above its target."""
     file_io = MemoryFileIO()
     table = given_history(file_io)
@@ -303,7 +303,7 @@ def test_a_tag_that_is_made_at_any_moment_of_an_expiry_is_whole_or_refused() -> 
 
 
 @pytest.mark.sweep
-def test_a_look_that_fails_leaves_no_tag() -> None:
+def test_a_check_that_fails_leaves_no_tag() -> None:
     given = MemoryFileIO()
     given_history(given)
     made: list[object] = []

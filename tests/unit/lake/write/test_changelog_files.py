@@ -1,4 +1,4 @@
-"""Changelog files: what a flush writes beside level 0 where the input is the changelog."""
+"""Changelog files that a flush writes beside level 0 where the input is the changelog."""
 
 import pyarrow.parquet as pq
 import pytest
@@ -39,7 +39,7 @@ def files_of(result: WriteResult) -> list[DataFileMeta]:
     return [file for message in result.messages for file in message.changelog_files]
 
 
-def test_every_row_is_told_of_unfolded_by_key_and_arrival() -> None:
+def test_the_changelog_has_every_row_by_key_and_arrival() -> None:
     table = given_table()
 
     result = table.write([2, 20, 0], [1, 10, 0], [2, 21, 0], [1, 10, 0], kinds="+I +U +U -D")
@@ -62,7 +62,7 @@ def test_rows_of_a_key_come_by_sequence_field_and_then_by_arrival() -> None:
     assert [value for _, _, value, _ in changelog_of(table, result)] == [12, 11, 13, 10]
 
 
-def test_ignored_rows_are_not_told_of() -> None:
+def test_ignored_rows_are_not_in_the_changelog() -> None:
     table = given_table({"ignore-delete": "true"})
 
     result = table.write([1, 10, 0], [1, 10, 0], kinds="+I -D")

@@ -1,4 +1,4 @@
-"""Which format and codec a file gets, by level and for changelogs."""
+"""Format and codec of a file, by level and for changelogs."""
 
 import pytest
 

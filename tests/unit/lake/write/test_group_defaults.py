@@ -1,4 +1,4 @@
-"""A default value in a sequence group is for records that take part in the group."""
+"""A default in a sequence group is filled only into records that take part in the group."""
 
 from typing import Any
 

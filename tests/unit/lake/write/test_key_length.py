@@ -1,4 +1,4 @@
-"""How long keys may be."""
+"""Upper bound of the length of keys."""
 
 import pyarrow as pa
 import pytest

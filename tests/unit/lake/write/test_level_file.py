@@ -1,4 +1,4 @@
-"""Metadata of a data file says exactly what is in it."""
+"""The metadata of a data file describes exactly its content."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -54,7 +54,7 @@ def test_retracts_are_counted(table: GivenTable) -> None:
     assert table.entries[0].file.delete_row_count == 2
 
 
-def test_a_fresh_file_says_where_it_comes_from(table: GivenTable) -> None:
+def test_a_new_file_has_its_source(table: GivenTable) -> None:
     table.write([1, "", "a"])
     file = table.entries[0].file
 

@@ -1,4 +1,4 @@
-"""Deletes that carry no values: what is written, and what is read after it."""
+"""Deletes without values: the records that are written, and the rows that are read afterwards."""
 
 from typing import Any
 
@@ -132,6 +132,8 @@ def test_values_of_a_removed_row_do_not_come_back() -> None:
         ({"fields.a.aggregate-function": "max"}, "takes none back"),
     ],
 )
-def test_what_cannot_be_is_refused_when_it_is_declared(options: dict[str, str], told: str) -> None:
+def test_an_impossible_encoding_is_refused_when_it_is_declared(
+    options: dict[str, str], told: str
+) -> None:
     with pytest.raises(InvalidRequest, match=told):
         table_of(**options)

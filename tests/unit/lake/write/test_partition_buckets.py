@@ -1,4 +1,4 @@
-"""The first bucket with room takes a new key, and keeps it."""
+"""A new key goes into the first bucket with room, and stays there."""
 
 import random
 
@@ -52,7 +52,7 @@ def test_buckets_with_room_are_filled_before_one_is_made() -> None:
     assert changed_hashes(buckets) == {0: [13], 2: [5, 11], 3: [1, 12]}
 
 
-def test_only_buckets_that_grew_are_told_and_only_once() -> None:
+def test_only_changed_buckets_are_returned_and_only_once() -> None:
     buckets = given_buckets({0: [1, 2], 1: [3]})
     buckets.assign(hashes(1, 4))
 
@@ -60,7 +60,7 @@ def test_only_buckets_that_grew_are_told_and_only_once() -> None:
     assert changed_hashes(buckets) == {}
 
 
-def test_buckets_that_grew_are_told_until_they_are_settled() -> None:
+def test_changed_buckets_are_returned_until_they_are_written() -> None:
     buckets = given_buckets({0: [5, 1]})
     buckets.assign(hashes(9, 3))
 

@@ -1,4 +1,4 @@
-"""How a long run is cut into files."""
+"""A long run is cut into files of about the target size."""
 
 import itertools
 from collections.abc import Iterator

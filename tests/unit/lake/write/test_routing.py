@@ -58,7 +58,7 @@ def test_system_columns_go_along() -> None:
         assert group.rows.column("_SEQUENCE_NUMBER").equals(group.rows.column("k"))
 
 
-def test_partitions_are_told_apart_by_all_their_columns() -> None:
+def test_partitions_differ_by_all_their_columns() -> None:
     columns = {"k": "INT", "d": "DATE", "h": "STRING"}
     schema = given_schema(columns, key=["k", "d", "h"], partition=["d", "h"])
     first, second = date(2024, 1, 1), date(2024, 1, 2)

@@ -1,4 +1,4 @@
-"""Which rows fit a table, and how a misfit is told."""
+"""Rows that fit a table, and the problems of rows that do not."""
 
 import math
 from datetime import UTC, datetime
@@ -146,7 +146,7 @@ def test_a_missing_not_null_column_is_refused() -> None:
         conform(pa.table({"n": [1]}), SCHEMA)
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_collected() -> None:
     table = pa.table({"k": pa.nulls(1), "n": ["x"], "nope": [1]})
 
     with pytest.raises(SchemaMismatch) as caught:

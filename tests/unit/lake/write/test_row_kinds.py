@@ -1,4 +1,4 @@
-"""Kinds come beside the rows or out of a column, and are checked either way."""
+"""Row kinds come beside the rows or from a column, and are checked either way."""
 
 import pyarrow as pa
 import pytest
@@ -19,7 +19,7 @@ def test_rows_are_inserts_unless_said_otherwise() -> None:
     assert row_kinds(rows, pa.array([3, 1]), PLAIN).equals(pa.array([3, 1], pa.int8()))
 
 
-def test_a_column_says_the_kind() -> None:
+def test_a_column_holds_the_row_kinds() -> None:
     rows = given_rows(IN_COLUMN, [[1, "+I"], [2, "-U"], [3, "+U"], [4, "-D"]])
     expected = pa.array([0, 1, 2, 3], pa.int8())
 

@@ -103,7 +103,7 @@ def test_flushes_of_one_writer_keep_their_order() -> None:
     assert table.read() == [(1, 2)]
 
 
-def test_a_writer_goes_on_after_a_commit() -> None:
+def test_a_writer_continues_after_a_commit() -> None:
     table = given_table()
     writer = table.writer()
     writer.write(given_rows(table.schema, [[1, 1]]))

@@ -1,4 +1,4 @@
-"""Tables that this writer would get wrong are refused."""
+"""Tables that this writer would write wrongly are refused."""
 
 from dataclasses import replace
 
@@ -80,7 +80,7 @@ def test_a_format_or_codec_that_no_file_can_have_is_refused(
         {"file.format.per.level": "0:avro,5:orc", "file.compression.per.level": "0:bzip2,5:lz4"},
     ],
 )
-def test_what_no_file_gets_is_no_hindrance(options: dict[str, str]) -> None:
+def test_an_encoding_that_no_file_gets_is_allowed(options: dict[str, str]) -> None:
     check_writable(given_schema({"k": "INT"}, key=["k"], options=options))
 
 
@@ -120,7 +120,7 @@ def test_a_format_that_only_the_version_implies_can_be_written() -> None:
         {"deletion-vectors.enabled": "true"},
     ],
 )
-def test_what_compactions_have_to_do_is_no_hindrance_to_writing(options: dict[str, str]) -> None:
+def test_options_of_compactions_do_not_prevent_writing(options: dict[str, str]) -> None:
     check_writable(given_schema({"k": "INT"}, key=["k"], options=options))
 
 

@@ -1,4 +1,4 @@
-"""The rule, case by case, and as a law over random histories."""
+"""The exactly-once rule: case by case, and as a law over random histories."""
 
 from dataclasses import replace
 from itertools import pairwise

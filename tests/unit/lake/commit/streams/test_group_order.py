@@ -1,4 +1,4 @@
-"""Generations rise whenever offsets start anew or keys move, and otherwise stay."""
+"""The generation of a group rises when offsets are no longer comparable, and stays otherwise."""
 
 from dataclasses import replace
 from typing import TypedDict
@@ -79,7 +79,9 @@ SOURCE: Source = {"stream": "s", "topic": "t", "topic_id": "i"}
         ),
     ],
 )
-def test_what_raises_a_generation(claim: GroupClaim, source: Source, expected: GroupOrder) -> None:
+def test_another_source_or_more_partitions_raise_the_generation(
+    claim: GroupClaim, source: Source, expected: GroupOrder
+) -> None:
     assert next_order(ORDER, claim, **source) == expected
 
 
@@ -91,7 +93,7 @@ def test_partitions_that_have_waited_are_read_in_the_next_generation() -> None:
     assert after == replace(ORDER, generation=4, partitions=3)
 
 
-def test_a_group_that_nobody_has_claimed_begins_where_it_is_told() -> None:
+def test_a_group_without_a_claim_begins_at_the_given_generation() -> None:
     assert next_order(None, CLAIM, **SOURCE, generation_min=5).generation == 5
 
 

@@ -1,4 +1,4 @@
-"""The newest snapshot that knows of streams speaks for them."""
+"""The newest authoritative snapshot has the state of a table's streams."""
 
 import pytest
 
@@ -100,7 +100,7 @@ def test_a_walk_ends_where_another_one_began(file_io: MemoryFileIO, paths: Table
     assert counting.calls == [("read_bytes", paths.snapshot(number)) for number in (7, 6)]
 
 
-def test_what_was_known_of_a_snapshot_rolled_back_is_forgotten(
+def test_a_known_state_of_a_removed_snapshot_is_not_used(
     file_io: MemoryFileIO, paths: TablePaths
 ) -> None:
     commit_foreign(file_io, paths)

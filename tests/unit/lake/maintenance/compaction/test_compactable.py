@@ -1,4 +1,4 @@
-"""Which tables may be compacted, whoever made them."""
+"""Tables that may be compacted, and those that may not."""
 
 import pytest
 

@@ -1,8 +1,8 @@
 """Storage fails, or the process dies, at every single call of a compaction of every kind.
 
 Whatever happens: every snapshot has the rows and the changes that it had, the newest is as before the
-compaction or as after it, orphan cleaning finds exactly the files that nothing names, and writing and
-compacting go on as if nothing had been.
+compaction or as after it, orphan cleaning finds exactly the unreferenced files, and writes and compactions
+continue as without the fault.
 """
 
 import random
@@ -276,7 +276,7 @@ CASE = pytest.mark.parametrize("name", CASES)
 
 
 @CASE
-def test_the_compaction_is_what_it_is_called(name: str) -> None:
+def test_each_case_compacts_as_its_name_says(name: str) -> None:
     case = CASES[name]
     sweep = judge(name).sweep
 

@@ -1,4 +1,4 @@
-"""The guide's example does what the guide says."""
+"""The example of the compaction guide."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 GUIDE = Path(__file__).parents[5] / "docs" / "guides" / "compaction.md"
 
 
-def test_the_example_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_prints_the_given_result(capsys: pytest.CaptureFixture[str]) -> None:
     text = GUIDE.read_text(encoding="utf-8")
     example = re.search(
         r"<!-- example: python -->\n```python\n(.*?)```\n\nprints `(.*?)`", text, re.DOTALL

@@ -1,4 +1,4 @@
-"""Others commit while a compaction is at work; the compaction yields, and nothing is lost."""
+"""Other processes commit during a compaction; the compaction yields, and nothing is lost."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -94,7 +94,7 @@ def test_a_second_compaction_was_faster_everywhere(at: str) -> None:
     assert len(stored_data_files(inner)) == 4 + 2
 
 
-def test_buckets_that_nobody_else_compacted_are_committed() -> None:
+def test_buckets_that_no_other_process_compacted_are_committed() -> None:
     inner = given_two_buckets()
     entries = [entry for entry in live(reopened(inner)) if entry.file.level == 0]
     lost_partition = min(entry.partition for entry in entries)
@@ -212,7 +212,7 @@ def test_an_old_file_of_a_lookup_that_expiry_removed_meanwhile_is_no_damage() ->
 
 
 @pytest.mark.parametrize("at", ["open_output", "create_exclusive"])
-def test_somebody_else_has_marked_rows_meanwhile(at: str) -> None:
+def test_a_bucket_with_rows_marked_meanwhile_is_dropped(at: str) -> None:
     """Ours would put the vectors back to what they were, so it gives up; the next one adds to them."""
     inner = given_marked_rows()
     table = reopened(inner)

@@ -1,4 +1,4 @@
-"""Buckets are committed as they are done: who breaks off has compacted those up to there."""
+"""Buckets are committed as they are done, so an interrupted compaction has compacted some of them."""
 
 import random
 
@@ -79,7 +79,7 @@ def test_no_more_than_a_hundred_buckets_share_a_snapshot() -> None:
 
 
 @pytest.mark.parametrize("is_killed", [False, True], ids=["an error", "a killed process"])
-def test_what_was_committed_stays_and_the_rest_is_done_next_time(is_killed: bool) -> None:
+def test_committed_buckets_stay_and_the_rest_is_compacted_next_time(is_killed: bool) -> None:
     inner = given_buckets(LARGE)
     before, stored = read(reopened(inner)), len(stored_data_files(inner))
     file_io = FaultyFileIO(inner)

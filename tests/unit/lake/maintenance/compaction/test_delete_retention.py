@@ -238,7 +238,9 @@ def test_first_rows_are_never_deleted() -> None:
     )
 )
 @settings(deadline=None, max_examples=40)
-def test_which_retracts_go(unit: str, rows: list[tuple[int, int | None, int | None]]) -> None:
+def test_retracts_past_their_retention_are_dropped(
+    unit: str, rows: list[tuple[int, int | None, int | None]]
+) -> None:
     kinds = [kind for kind, _, _ in rows]
     times = [
         pa.array([row[i] for row in rows], pa.timestamp("ms")).cast(pa.timestamp(unit, tz))

@@ -1,4 +1,4 @@
-"""`Table.compact(full=False)`: what is due, and small new files merged among themselves."""
+"""`Table.compact(full=False)`: due compactions, and small new files merged among themselves."""
 
 import random
 import time

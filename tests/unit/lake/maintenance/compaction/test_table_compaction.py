@@ -1,4 +1,4 @@
-"""`Table.compact`: what it changes, what it leaves, and what it refuses."""
+"""`Table.compact`: files that change, files that stay, and tables that are refused."""
 
 import pytest
 
@@ -125,7 +125,7 @@ def test_a_bucket_of_nothing_but_retracts_becomes_empty() -> None:
     assert read(table) == [("x", 1, 12, None)]
 
 
-def test_numbers_go_on_above_those_of_dropped_retracts() -> None:
+def test_sequence_numbers_continue_above_those_of_dropped_retracts() -> None:
     table = given_table()
     write(table, (1, 10))
     write(table, (2, 20), kinds="-D")
@@ -210,7 +210,7 @@ def test_forced_rewriting_does_not_end_with_a_run_on_top() -> None:
     assert len({first.file_name, second.file_name, third.file_name}) == 3
 
 
-def test_another_process_sees_it_and_ours_goes_on() -> None:
+def test_another_process_sees_the_rollback_and_ours_continues() -> None:
     file_io = MemoryFileIO()
     table = given_table(file_io=file_io)
     write(table, (1, 10))
@@ -221,7 +221,7 @@ def test_another_process_sees_it_and_ours_goes_on() -> None:
     assert (levels(table), read(table)) == ([5], [("x", 1, 11, None)])
 
 
-def test_streams_go_on_where_they_were() -> None:
+def test_streams_continue_where_they_were() -> None:
     """A stream that commits before and after a compaction neither repeats nor loses a batch."""
     table = given_table()
     committer = table.committer()
@@ -251,7 +251,9 @@ def test_streams_go_on_where_they_were() -> None:
         ({"chain-table.enabled": "true"}, "chain-table.enabled"),
     ],
 )
-def test_what_would_be_left_wrong_is_refused(options: dict[str, str], field: str) -> None:
+def test_tables_that_a_compaction_would_leave_wrong_are_refused(
+    options: dict[str, str], field: str
+) -> None:
     table = given_table(options)
 
     with pytest.raises(UnsupportedFeature) as caught:

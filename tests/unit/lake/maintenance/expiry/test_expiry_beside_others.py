@@ -1,4 +1,4 @@
-"""Expiries, writers, compactions, taggers and readers with leases, all at once on one table."""
+"""Expiries, writers, compactions, tag makers and readers with leases, all at once on one table."""
 
 import random
 import threading

@@ -1,8 +1,7 @@
 """Storage fails at every single call of an expiry, and the process dies at every one.
 
-Whatever happens: every snapshot that is there has the rows that it had, the newest is there, nothing
-that is needed is missing, what nothing names is no more than one step of files, and expiring again
-finishes the work.
+Whatever happens: every existing snapshot has the rows that it had, the newest exists, no needed file is
+missing, the unreferenced files are those of one step at most, and expiring again finishes the work.
 """
 
 import contextlib

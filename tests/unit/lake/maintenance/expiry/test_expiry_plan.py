@@ -1,4 +1,4 @@
-"""Which snapshots expire: the rules one by one, and what holds for all of them."""
+"""Plans of expiry: the rules one by one, and the bounds that all plans keep."""
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -59,11 +59,11 @@ def end(
         (retention(older_than_ms=0, count_max=4, count_min=4), 7),
     ],
 )
-def test_what_stays_of_ten(kept: Retention, expected: int) -> None:
+def test_the_snapshots_that_stay_of_ten(kept: Retention, expected: int) -> None:
     assert end(1, 10, kept) == expected
 
 
-def test_a_consumer_holds_what_it_reads_next_and_all_after_it() -> None:
+def test_a_consumer_holds_its_next_snapshot_and_all_later_ones() -> None:
     assert end(1, 10, retention(), 7) == 7
     assert end(1, 10, retention(), 7, 3, 12) == 3
     assert end(5, 10, retention(), 2) == 5
@@ -74,7 +74,7 @@ def test_a_snapshot_that_vanishes_while_it_is_looked_at_is_no_reason_to_stop() -
     assert end(1, 10, retention(older_than_ms=60), times={9: 90, 10: 100}) == 8
 
 
-def test_a_plan_says_what_holds_the_rest() -> None:
+def test_a_plan_names_the_reason_of_its_end() -> None:
     hold = Hold(snapshot_id=3, reason="consumer c continues there")
 
     plans = [
@@ -157,7 +157,7 @@ def test_a_consumer_holds_changelogs() -> None:
     holds=st.lists(st.integers(1, 60), max_size=3),
     steps=st.lists(st.integers(0, 20), min_size=60, max_size=60),
 )
-def test_what_holds_for_every_plan(
+def test_every_plan_keeps_its_bounds(
     earliest: int,
     count: int,
     count_min: int,

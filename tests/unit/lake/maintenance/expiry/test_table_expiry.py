@@ -1,4 +1,4 @@
-"""`Table.expire`: what goes, what stays, and for whose sake."""
+"""`Table.expire`: snapshots and files that go, those that stay, and why."""
 
 from dataclasses import replace
 
@@ -43,7 +43,7 @@ def test_the_newest_stays_whatever_is_asked() -> None:
     assert stored(table) == needed(table)
 
 
-def test_options_decide_unless_told() -> None:
+def test_options_decide_by_default() -> None:
     table, _ = given_history({"snapshot.time-retained": "3 h", "snapshot.num-retained.min": "2"})
 
     result = table.expire()
@@ -66,7 +66,7 @@ def test_too_many_go_though_they_are_young() -> None:
     assert table.expire(older_than_ms=0).snapshots == (1, 2, 3, 4, 5)
 
 
-def test_one_run_removes_no_more_than_its_limit_and_the_next_goes_on() -> None:
+def test_one_run_removes_no_more_than_its_limit_and_the_next_continues() -> None:
     table, _ = given_history({"snapshot.expire.limit": "3"})
 
     runs = [expire_all(table).snapshots for _ in range(4)]
@@ -75,7 +75,7 @@ def test_one_run_removes_no_more_than_its_limit_and_the_next_goes_on() -> None:
     assert stored(table) == needed(table)
 
 
-def test_what_stays_can_be_read_at_every_snapshot() -> None:
+def test_every_remaining_snapshot_can_be_read() -> None:
     for stays in range(1, 9):
         table, _ = given_history()
         before = histories(table)
@@ -86,7 +86,7 @@ def test_what_stays_can_be_read_at_every_snapshot() -> None:
         assert stored(table) == needed(table)
 
 
-def test_what_was_deleted_is_counted() -> None:
+def test_deleted_files_are_counted() -> None:
     table, _ = given_history()
     before = stored(table)
 
@@ -111,7 +111,7 @@ def test_a_file_that_was_only_moved_to_another_level_stays() -> None:
     assert read(table) == [("x", 1, 1, None), ("x", 2, 2, None)]
 
 
-def test_a_dry_run_only_tells() -> None:
+def test_a_dry_run_removes_nothing() -> None:
     table, _ = given_history()
     before = stored(table), kept_ids(table)
 
@@ -142,7 +142,7 @@ def test_a_missing_hint_of_the_oldest_is_written_though_nothing_expires() -> Non
     assert table.file_io.read_bytes(table.paths.earliest_hint) == b"1"
 
 
-def test_a_latest_hint_above_what_goes_is_left_alone() -> None:
+def test_a_latest_hint_above_the_expired_snapshots_stays() -> None:
     table, _ = given_history()
     store = SnapshotStore(table.file_io, table.paths)
     store.write_latest_hint(7)
@@ -162,7 +162,7 @@ def test_numbers_that_contradict_each_other_are_refused() -> None:
     assert kept_ids(table) == list(range(1, 9))
 
 
-def test_writers_go_on_beside_it() -> None:
+def test_writers_continue_beside_expiry() -> None:
     table, _ = given_history()
     writer = table.writer()
     writer.write(rows((5, 50)))
@@ -178,7 +178,7 @@ def test_writers_go_on_beside_it() -> None:
 # Who holds what
 
 
-def test_a_consumer_keeps_what_it_has_not_read() -> None:
+def test_a_consumer_keeps_snapshots_that_it_has_not_read() -> None:
     table, _ = given_history()
     table.reset_consumer("reports", 4)
 
@@ -189,7 +189,7 @@ def test_a_consumer_keeps_what_it_has_not_read() -> None:
     assert expire_all(table).earliest == 8
 
 
-def test_a_consumer_that_nobody_renews_is_forgotten() -> None:
+def test_a_consumer_that_is_not_renewed_is_deleted() -> None:
     table, clock = given_history({"consumer.expiration-time": "1 h"})
     table.reset_consumer("reports", 4)
     (consumer,) = table.consumers()
@@ -335,7 +335,7 @@ def test_two_expiries_do_each_other_no_harm() -> None:
     assert stored(table) == needed(table)
 
 
-def test_what_another_engine_left_half_expired_is_finished() -> None:
+def test_an_interrupted_expiry_of_another_engine_is_finished() -> None:
     table, _ = given_history()
     first = table.snapshot(1)
     # It deletes manifests before snapshots, and died in between.
@@ -362,7 +362,7 @@ def test_a_gap_that_a_rollback_left_is_passed_over() -> None:
     assert kept_ids(table) == [8]
 
 
-def test_damage_in_what_stays_stops_it_before_anything_is_deleted() -> None:
+def test_damage_in_a_remaining_snapshot_stops_expiry_before_any_deletion() -> None:
     table, _ = given_history()
     path = table.paths.manifest(table.snapshot(3).delta_manifest_list)
     table.file_io.overwrite(path, b"rubbish")

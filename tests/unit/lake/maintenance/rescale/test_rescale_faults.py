@@ -1,7 +1,7 @@
 """Storage fails at every single call of a rescale, and the process dies at every one.
 
-Whatever happens: readers see the rows they saw before, every file that is named is there, what is
-named by nothing is found by orphan cleaning, and rescaling again, or back, works.
+Whatever happens: readers see the same rows as before, every referenced file exists, orphan cleaning finds
+the unreferenced ones, and rescaling again, or back, works.
 """
 
 import contextlib

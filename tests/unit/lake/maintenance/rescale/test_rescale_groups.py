@@ -1,4 +1,4 @@
-"""Which new buckets are written in one reading: by their bytes, not by how many there could be."""
+"""Groups of new buckets that are written in one pass: by their bytes, not by their number."""
 
 import numpy as np
 from hypothesis import given, strategies as st

@@ -1,4 +1,4 @@
-"""Which files are rewritten together, and where their rows can go."""
+"""Units of files that are rewritten together, and the new buckets of their rows."""
 
 from dataclasses import replace
 
@@ -72,7 +72,7 @@ def test_files_of_level_0_stay_runs_of_their_own() -> None:
     ]
 
 
-def test_partitions_are_rewritten_apart_and_what_has_the_count_stays() -> None:
+def test_partitions_are_rewritten_apart_and_files_of_the_count_stay() -> None:
     entries = [
         entry("a", bucket=0, of=2, level=5, partition=ONE),
         entry("b", bucket=0, of=2, level=5, partition=OTHER),

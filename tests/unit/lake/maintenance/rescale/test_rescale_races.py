@@ -1,4 +1,4 @@
-"""A rescale beside others who write, compact, expire and rescale."""
+"""A rescale beside processes that write, compact, expire and rescale."""
 
 import threading
 from collections.abc import Callable
@@ -85,7 +85,7 @@ def raw_commit(inner: MemoryFileIO, *values: tuple[int, int], p: str = "x") -> A
 
 
 @pytest.mark.parametrize("moment", ["while it rewrites", "before the schema"])
-def test_what_others_commit_meanwhile_is_taken_along(moment: str) -> None:
+def test_files_committed_meanwhile_are_rewritten_too(moment: str) -> None:
     inner = given_storage()
     commit = raw_commit(inner, (5, 500), (77, 7))
 
@@ -96,7 +96,7 @@ def test_what_others_commit_meanwhile_is_taken_along(moment: str) -> None:
     assert totals(table) == {3}
 
 
-def test_who_planned_with_the_old_count_is_turned_back() -> None:
+def test_a_commit_planned_with_the_old_count_is_refused() -> None:
     inner = given_storage()
     commit = raw_commit(inner, (5, 500))
 
@@ -295,7 +295,7 @@ def test_an_empty_table_gets_the_count_and_a_second_time_nothing_is_done() -> No
 
 
 @pytest.mark.parametrize("buckets", [0, True, "4", 1.0, None])
-def test_what_is_no_count_is_refused(buckets: Any) -> None:
+def test_a_wrong_bucket_count_is_refused(buckets: Any) -> None:
     table = given_table(MemoryFileIO(), {"bucket": "2"})
 
     with pytest.raises(InvalidRequest, match="buckets: expected a bucket count from 1"):

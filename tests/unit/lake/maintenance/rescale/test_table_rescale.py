@@ -1,4 +1,4 @@
-"""Another bucket count: every key keeps its records, and readers and writers go on."""
+"""Another bucket count: every key keeps its records, and readers and writers continue."""
 
 import itertools
 import random
@@ -202,7 +202,7 @@ def tuple_of(row: dict[str, object]) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_later_rounds_do_what_they_would_have_done(engine: str) -> None:
+def test_later_writes_and_compactions_give_the_same_rows(engine: str) -> None:
     tables = [given_table({**ENGINES[engine], "bucket": "2"}) for _ in range(2)]
     for table in tables:
         given_history(table, seed=7)
@@ -228,7 +228,7 @@ def changes(table: Table, first: int) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("options", [{}, {"deletion-vectors.enabled": "true"}])
-def test_any_number_of_buckets_costs_what_the_rows_cost(options: dict[str, str]) -> None:
+def test_the_cost_depends_on_rows_and_not_on_the_number_of_buckets(options: dict[str, str]) -> None:
     table = given_table({"bucket": "3", **options})
     write(table, *[("x", f"key {number}", number) for number in range(30)])
     table.compact()
@@ -261,7 +261,7 @@ def test_rows_that_do_not_fit_into_memory_are_read_group_by_group(
     assert table.lookup(keys).column("v").to_pylist() == list(range(300))
 
 
-def test_rows_of_another_bucket_are_told_and_not_lost() -> None:
+def test_rows_of_another_bucket_are_an_error_and_not_lost() -> None:
     table = given_table({"bucket": "4"})
     writer = table.writer()
     writer.write(rows(("x", "a", 1)))
