@@ -191,6 +191,7 @@ class Runner:
             self._writing.note_success()
 
     def _close(self) -> None:
+        # All are asked before the first is waited for: stopping a query takes seconds.
         for hosted in self._hosted.values():
             hosted.ask_to_stop()
         if self._maintenance is not None:

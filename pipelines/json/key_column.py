@@ -53,6 +53,7 @@ def read_key(column: MappedColumn) -> JsonColumn:
     kind = json_type(column.type, column=column.name)
     raw = _raw(column, kind)
     found = read_column(raw, _text(), column.type, column=column.name)
+    # A record without a key is refused for its missing key column, not for a malformed key.
     is_there = fn.col("key").isNotNull()
     if (
         column.path

@@ -72,6 +72,7 @@ def plan_assignment(
         return PartitionAssignment(partitions=topic.partitions)
     if len(topic.partitions) > 1 and not plan.is_keyed:
         _refuse_unkeyed(plan, topic)
+    # The partitions that the table has offsets of are those that records were read from.
     known = () if position is None else tuple(sorted(position.offsets))
     if not known or set(known) >= set(topic.partitions):
         return PartitionAssignment(partitions=topic.partitions)

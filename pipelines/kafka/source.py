@@ -67,6 +67,7 @@ def read_ranges(
         start: First offset by partition.
         end: Offset after the last, for the same partitions.
     """
+    assert start.keys() == end.keys(), "a range has both offsets of each partition"
     options = {
         **_options(cluster),
         **_assigned(topic, start),
@@ -115,6 +116,7 @@ def start_offsets(
         InvalidRequest: Records after the table's offsets are gone from the topic, or the topic
             ends before them. Continuing would lose them without an error.
     """
+    # An offset equal to the end is fine: the stream has read everything, and waits for the next record.
     start = {**earliest, **position.offsets}
     lost = {
         partition: f"the table continues at {offset}, the topic has "
@@ -174,6 +176,7 @@ def check_topic(position: StreamPosition | None, topic: Topic) -> None:
             f"found {topic.name}\nhint: {_ANEW}"
         )
         raise OffsetMismatch(message, stream=position.stream)
+    # A position from before topics had ids says nothing against the topic.
     is_same = not position.topic_id or not topic.topic_id or position.topic_id == topic.topic_id
     if not is_same:
         message = (

@@ -60,6 +60,8 @@ class UndeclaredFieldReader:
         Raises:
             UnrepresentableFieldError: It has a field that no column can hold; the text names it.
         """
+        # All checks come before the delta is returned: one field without a column refuses the record, and
+        # then nothing of it may change the table.
         new = {
             path: shape_of(value)
             for path, value in self._beside((), self._tree, message)

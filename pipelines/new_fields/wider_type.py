@@ -29,6 +29,7 @@ def is_fitting(value: Any, data_type: DataType) -> bool:
     """Return whether a JSON value that is not null is one of a type that is not nested."""
     if value_fault(value, data_type) is not None:
         return False
+    # Of base64 the decoded bytes count, which `value_fault` has checked to be decodable.
     length = data_type.length
     if length is None or not isinstance(value, str):
         return True

@@ -92,12 +92,15 @@ class BatchCommitter:
         """
         assert not report.is_incomplete, "an incomplete attempt is written again, never committed"
         messages = commit_messages(report)
+        # The topic may have been deleted and made again since the claim: its offsets would mean other records.
+        # As late as possible, because nothing but this check detects it.
         try:
             self._check_budget(report)
             check_topic(self._claimed, self._topics.require(batch.topic))
         except LakeError:
             self._table.delete_uncommitted(messages)
             raise
+        # After an unknown outcome the files stay: a snapshot may name them.
         return commit_or_discard(
             lambda: self._committer.commit_stream_batch(
                 messages,

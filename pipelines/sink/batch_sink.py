@@ -147,6 +147,7 @@ class BatchSink:
         except BaseException as error:
             self._failure = error
             raise
+        # Outside of the plan's lock: a declaration may be taken up while the query is held.
         batch_ms = self._clock.now_ms() - started_ms
         buckets = {(message.partition, message.bucket) for message in commit_messages(report)}
         self._pace.measure(buckets, batch_ms=batch_ms)

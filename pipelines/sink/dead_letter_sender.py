@@ -63,6 +63,7 @@ class DeadLetterSender:
                     self._send_cut(letter)
                 except KafkaError as error:
                     raise self._refused(error) from error
+        assert not self._pending, "after the second try every letter is acknowledged"
 
     def __enter__(self) -> Self:
         return self

@@ -97,6 +97,7 @@ def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
         name = value_column(index)
         old = batch.column(name)
         new = pa.array(values[index], type=old.type)
+        assert len(new) == len(rows), "each marked row has its value"
         changed[name] = pa.concat_arrays([old, new]).take(pa.array(order))
     return replace_columns(refuse_rows(batch, refusals), changed)
 

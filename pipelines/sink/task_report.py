@@ -74,6 +74,7 @@ class TaskReport:
             "refusal": self.refusal,
             "seen": self.seen,
         }
+        # Commit messages are binary and go beside the JSON, not in it.
         row = {"messages": [message], "report": [orjson.dumps(report).decode()]}
         return pa.RecordBatch.from_pydict(row, schema=_ARROW_SCHEMA)
 
@@ -93,6 +94,7 @@ def sum_reports(reports: Sequence[TaskReport], *, examples_max: int = 3) -> Task
     for report in reports:
         for reason, count in report.dead_letters.items():
             dead_letters[reason] = dead_letters.get(reason, 0) + count
+    # Each task numbers rows in a range of its own, so the largest number of all tasks bounds them all.
     times = [report.newest_ms for report in reports if report.newest_ms is not None]
     return TaskReport(
         messages=tuple(message for report in reports for message in report.messages),

@@ -14,8 +14,6 @@ send them twice. In a micro-batch with many of them they are sent earlier, to bo
 least once anyway.
 """
 
-import base64
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,24 +24,14 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from formats.dead_letter import DeadLetter, DeadLetterReason
-from formats.json_explanations import explain_key, explain_message, explain_value
 from formats.json_message import read_message
-from formats.mapped_column import MappedColumn
 from lake import Table, TableWriter, serialize_messages
 from pipelines.json.parse import (
-    DETAIL,
-    KEY,
-    OFFSET,
-    PARTITION,
-    PARTITION_TOO_LONG,
-    RAW_HEADERS,
-    RAW_KEY,
     RAW_VALUE,
     REASON,
     TIMESTAMP,
     UNDECLARED,
     UNPARSABLE,
-    partition_bytes_max,
     value_column,
 )
 from pipelines.kafka.cluster import KafkaCluster
@@ -53,6 +41,7 @@ from pipelines.new_fields.undeclared_field_reader import (
     UnrepresentableFieldError,
 )
 from pipelines.sink.dead_letter_sender import DeadLetterSender
+from pipelines.sink.dead_letters import LETTER_COLUMNS, dead_letter, utf8_text
 from pipelines.sink.exact_text import with_exact_texts
 from pipelines.sink.long_keys import refuse_long_keys
 from pipelines.sink.row_refusal import refuse_rows
@@ -63,25 +52,11 @@ from pipelines.sink.unreadable_values import UnreadableValues
 from pipelines.stream.stream_plan import StreamPlan
 
 _EXAMPLES_MAX = 3
-# Of a message about undeclared fields: how many are named, and how long a name may be.
-_NAMES_MAX = 10
-_NAME_MAX = 100
-_SHOWN_MAX = 80
 # Dead letters held until the rows are written; beyond, they are sent at once.
 _HELD_BYTES_MAX = 16 * 1024 * 1024
 _LETTER_BYTES = 512  # memory of a letter besides its value
 # Rows tried together: many, so that two rows that the table refuses only together meet.
 _TRIED_BYTES = 128 * 1024 * 1024
-# Without the values: Python cannot represent all that Spark can.
-_LETTER_COLUMNS = [PARTITION, OFFSET, REASON, DETAIL, RAW_KEY, RAW_VALUE, RAW_HEADERS]
-_MESSAGES = {
-    DeadLetterReason.TOMBSTONE: "the value is null and the stream declares no deletes",
-    DeadLetterReason.MISSING_KEY: "key column {} is missing or null",
-    DeadLetterReason.NOT_NULL: "column {} is NOT NULL and missing or null",
-    DeadLetterReason.NULL_ORDERING: "all ordering columns are null: {}",
-    DeadLetterReason.OUT_OF_RANGE: "the value for column {} is out of its type's range",
-    DeadLetterReason.WRONG_TYPE: "the value for column {} is not of its type",
-}
 # Reasons that a wider type of the column may remove.
 _WIDENABLE = pa.array(
     [UNPARSABLE, DeadLetterReason.OUT_OF_RANGE.value, DeadLetterReason.WRONG_TYPE.value]
@@ -261,7 +236,7 @@ class _TaskRun:
         if found:
             reason = DeadLetterReason.REFUSED_ROW.value
             batch = refuse_rows(
-                batch, {row: (reason, _writable(why)) for row, why in found.items()}
+                batch, {row: (reason, utf8_text(why)) for row, why in found.items()}
             )
             self._refuse(batch.filter(batch.column(REASON).is_valid()))
             batch = batch.filter(batch.column(REASON).is_null())
@@ -290,7 +265,7 @@ class _TaskRun:
             try:
                 delta = reader.read(read_message(value))
             except UnrepresentableFieldError as error:
-                refusals[row] = (DeadLetterReason.NEW_FIELD.value, _writable(str(error)))
+                refusals[row] = (DeadLetterReason.NEW_FIELD.value, utf8_text(str(error)))
             except (ValueError, RecursionError):
                 continue  # not JSON: it stays refused for that reason
             else:
@@ -301,7 +276,10 @@ class _TaskRun:
 
     def _refuse(self, records: pa.RecordBatch) -> None:
         """Hold dead letters for refused records until the rows are written."""
-        letters = [self._letter(record) for record in records.select(_LETTER_COLUMNS).to_pylist()]
+        letters = [
+            dead_letter(record, self._task.plan)
+            for record in records.select(LETTER_COLUMNS).to_pylist()
+        ]
         self._dead_letters.update(letter.reason.value for letter in letters)
         for letter in letters[: _EXAMPLES_MAX - len(self._examples)]:
             record_id = f"partition {letter.partition}, offset {letter.offset}"
@@ -320,72 +298,6 @@ class _TaskRun:
             self._sender.send(letters)
             self._sender.flush()
 
-    def _letter(self, record: dict[str, object]) -> DeadLetter:
-        plan = self._task.plan
-        key, value = record[RAW_KEY], record[RAW_VALUE]
-        if record[REASON] == UNPARSABLE:
-            assert isinstance(value, bytes), "an unparsable record carries its value"
-            reason, message = explain_message(value, plan.value_columns)
-        elif record[REASON] == PARTITION_TOO_LONG:
-            column = str(record[DETAIL])
-            reason = DeadLetterReason.OUT_OF_RANGE
-            message = (
-                f"the value for partition column {column} is too long to name a directory: more "
-                f"than {partition_bytes_max(column)} bytes of UTF-8, percent-escaped"
-            )
-        else:
-            reason = DeadLetterReason(str(record[REASON]))
-            message = self._explanation(reason, record[DETAIL], key, value)
-        return DeadLetter(
-            topic=plan.spec.topic,
-            partition=int(str(record[PARTITION])),
-            offset=int(str(record[OFFSET])),
-            reason=reason,
-            # Names of fields, like values, may have unpaired surrogates.
-            message=_writable(message),
-            key=key if isinstance(key, bytes) else None,
-            value=value if isinstance(value, bytes) else None,
-            headers=_headers(record[RAW_HEADERS]),
-        )
-
-    def _explanation(
-        self, reason: DeadLetterReason, detail: object, key: object, value: object
-    ) -> str:
-        plan = self._task.plan
-        if reason is DeadLetterReason.MALFORMED_KEY:
-            assert isinstance(key, bytes), "a record with a malformed key carries it"
-            return explain_key(key, next(c for c in plan.key_columns if c.name == detail))
-        if reason is DeadLetterReason.UNREADABLE:
-            return str(detail)
-        if reason is DeadLetterReason.NEW_FIELD:
-            return str(detail) if detail is not None else _new_fields(value, plan)
-        if reason is DeadLetterReason.TOO_LARGE and detail == KEY:
-            names = ", ".join(plan.columns[index].name for index in plan.long_key_columns)
-            return (
-                f"the key ({names}) has more than {plan.key_bytes_max} bytes of text and bytes, "
-                "which is the table's `braid.key.max-bytes`"
-            )
-        if reason is DeadLetterReason.ROW_KIND:
-            found = _shown_field(value, next(c for c in plan.columns if c.name == detail))
-            kinds = ", ".join(plan.row_kinds)
-            return f"column {detail} says what the row does: expected one of {kinds}, found {found}"
-        if reason is DeadLetterReason.REFUSED_ROW:
-            return f"the table does not take the row: {detail}"
-        if reason is DeadLetterReason.TOO_LARGE and isinstance(value, bytes):
-            limit = plan.spec.max_message_bytes
-            return f"the value has {len(value)} bytes, max_message_bytes is {limit}"
-        text = None
-        if reason in (DeadLetterReason.OUT_OF_RANGE, DeadLetterReason.WRONG_TYPE):
-            column = next((c for c in plan.value_columns if c.name == detail), None)
-            if column is not None and isinstance(value, bytes):
-                text = explain_value(value, column)
-        return text or _MESSAGES[reason].format(detail)
-
-
-def _writable(text: str) -> str:
-    """Return a text with its unpaired surrogates, which UTF-8 cannot hold, as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
 
 def _one_batch(rows: pa.Table) -> pa.RecordBatch:
     # A table without rows has no batch.
@@ -397,32 +309,3 @@ def _without(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
     kept = np.ones(batch.num_rows, dtype=bool)
     kept[rows] = False
     return batch.filter(pa.array(kept))
-
-
-def _shown_field(value: object, column: MappedColumn) -> str:
-    """Return the value that a message has for a column, as JSON."""
-    if column.from_key:
-        return "something else"
-    assert isinstance(value, bytes), "a parsed record that is refused carries its value"
-    found = read_message(value)
-    for name in column.path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return json.dumps(found, default=str)[:_SHOWN_MAX]
-
-
-def _new_fields(value: object, plan: StreamPlan) -> str:
-    """Return a sentence with the fields of a rejected message that are not declared."""
-    assert isinstance(value, bytes), "a rejected record carries its value"
-    found = UndeclaredFieldReader(plan=plan).undeclared(read_message(value))
-    shown = ", ".join(address[:_NAME_MAX] for address in found[:_NAMES_MAX])
-    more = f" and {len(found) - _NAMES_MAX} more" if len(found) > _NAMES_MAX else ""
-    return f"the stream does not declare: {shown}{more}"
-
-
-def _headers(text: object) -> tuple[tuple[str, bytes | None], ...]:
-    """Return a record's headers from Spark's JSON, which has bytes in base64 and no nulls."""
-    headers = [] if text is None else json.loads(str(text))
-    return tuple(
-        (header["key"], base64.b64decode(header["value"]) if "value" in header else None)
-        for header in headers
-    )

@@ -28,6 +28,7 @@ def cut_cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
         return _cut(column, wanted)
     if kinds.is_struct(wanted):
         fields = zip(column.flatten(), wanted, strict=True)
+        # `flatten` applies the struct's own nulls and offset, so the parts have its length.
         parts = [cut_cast(part, field.type) for part, field in fields]
         return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=column.is_null())
     if kinds.is_map(wanted):
@@ -38,6 +39,7 @@ def cut_cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
 
 
 def _cut(column: pa.TimestampArray, wanted: pa.TimestampType) -> pa.TimestampArray:
+    # A wanted unit that is finer gives 0: nothing is cut off, and Arrow multiplies.
     factor = _PER_SECOND[column.type.unit] // _PER_SECOND[wanted.unit]
     if factor <= 1:
         return column.cast(wanted)

@@ -82,6 +82,7 @@ def classify_failure(error: BaseException, *, is_topic_check: bool = False) -> F
     """
     if not isinstance(error, LakeError):
         return _failure_of_spark(error)
+    # While a query runs, a mismatch of offsets may come from another owner's commit: a new start finds out.
     is_mismatch = is_topic_check and isinstance(error, OffsetMismatch)
     is_missing = isinstance(error, TopicMissing)
     is_permanent = is_mismatch or (isinstance(error, _PERMANENT) and not is_missing)
@@ -126,6 +127,7 @@ def _innermost(text: str) -> str | None:
 
 
 def _until_trace(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a message up to the first one of a trace or of Spark's description of the query."""
     for line in lines:
         if not line.strip() or line[0].isspace() or line.startswith(_QUERY_FOLLOWS):
             return

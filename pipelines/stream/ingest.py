@@ -344,6 +344,7 @@ class Ingest:
             cluster=self._cluster,
             start=self._start_offsets,
             records_max=self._pace.records_max,
+            # Partitions that are added wait for a step of their own (`added_partitions`).
             is_fixed=self._plan.needs_keyed_partitions,
         )
         # A scheduler pool per stream; the query's thread inherits it from the thread that starts it.

@@ -182,6 +182,7 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
     Raises:
         InvalidRequest: As `plan_stream`.
     """
+    # Only types and options come from the schema; what is read and written is the declaration's.
     mapped = [(column.name, column.path, column.from_key) for column in plan.columns]
     columns = _typed(
         schema, mapped, written=plan.written.written, stream=plan.stream, table=plan.table
@@ -249,6 +250,7 @@ def _typed(
         for name, path, from_key in mapped
     )
     for from_key in (False, True):
+        # The key and the value are two messages: the same path in both is no conflict.
         _check_paths(tuple(column for column in columns if column.from_key is from_key))
     return columns
 
