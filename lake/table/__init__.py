@@ -1,4 +1,4 @@
-"""The facade: catalog, table and scan."""
+"""Public facade of the engine: catalog, table and scan."""
 
 from lake.table.catalog import Catalog
 from lake.table.scan import Scan

@@ -1,4 +1,4 @@
-"""Arguments of the public door: of the right kind, or refused by name."""
+"""Checks of arguments of public methods: a wrong kind is refused with the argument's name."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NoReturn
@@ -13,26 +13,27 @@ from lake.read.changes import ChangesMode
 from lake.read.predicate import Condition
 
 _SHOWN_MAX: Final = 200
-# Rows are counted up from it, and numbers have 63 bits.
 _FIRST_NUMBER_MAX: Final = 1 << 62
-# Of the format's numbers; Java reads no larger ones.
+"""Half of the 63 bits of sequence numbers are left for the rows of the writer."""
+
 _LONG_MAX: Final = (1 << 63) - 1
+"""Java's `long`, which the format's numbers are."""
 
 
 def refuse_argument(name: str, value: object, expected: str) -> NoReturn:
-    """Raise the error that says which argument is wrong, and what was expected."""
+    """Raise InvalidRequest with the name of the argument, its value and what was expected."""
     problem = Problem(field=name, value=repr(value)[:_SHOWN_MAX], message=f"expected {expected}")
     message = "an argument is of the wrong kind"
     raise InvalidRequest(message, problems=[problem])
 
 
 def check_names(name: str, value: object) -> None:
-    """Refuse what is no list of names, above all a single text."""
+    """Refuse what is no list of names; a text is none, although it is a sequence of texts."""
     _check_items(name, value, str, "a list of column names")
 
 
 def check_columns(columns: object) -> None:
-    """Refuse what is no list of fields and pairs."""
+    """Refuse what is no list of fields or of pairs of name and type."""
     if not isinstance(columns, Sequence) or isinstance(columns, str | bytes):
         refuse_argument("columns", columns, "a list of (name, type)")
     for column in columns:
@@ -46,7 +47,7 @@ def check_columns(columns: object) -> None:
 
 
 def check_options(value: object) -> None:
-    """Refuse options that are not texts by text."""
+    """Refuse what is no mapping of text to text."""
     if not isinstance(value, Mapping):
         refuse_argument("options", value, "a mapping of text to text")
     for key, item in value.items():
@@ -55,7 +56,7 @@ def check_options(value: object) -> None:
 
 
 def check_scan(where: object, batch_rows: object, machine: object) -> None:
-    """Refuse arguments that a scan could not read by."""
+    """Refuse conditions, a batch size or a machine of the wrong kind."""
     _check_items("where", where, Condition, "a list of `Condition`")
     if not _is_whole(batch_rows, low=1):
         refuse_argument("batch_rows", batch_rows, "a whole number from 1")
@@ -69,20 +70,20 @@ def check_machine(machine: object) -> None:
 
 
 def checked_mode(value: object) -> ChangesMode:
-    """Return the mode that is meant; refuse what is none."""
+    """Return the mode of a name; refuse other values."""
     if not isinstance(value, str) or value not in tuple(ChangesMode):
         refuse_argument("mode", value, f"one of {', '.join(ChangesMode)}")
     return ChangesMode(value)
 
 
 def check_snapshot_id(value: object) -> None:
-    """Refuse what is no id of a snapshot, such as its digits as text."""
+    """Refuse what is no id of a snapshot; digits as text are none."""
     if not _is_whole(value, low=1):
         refuse_argument("snapshot_id", value, "a whole number from 1")
 
 
 def check_whole(**values: object) -> None:
-    """Refuse what is neither a whole number of 64 bits nor None; bounds are for who knows them."""
+    """Refuse what is neither a whole number of 64 bits nor None; the caller checks narrower bounds."""
     for name, value in values.items():
         if value is not None:
             check_number(name, value)
@@ -101,14 +102,14 @@ def check_count(name: str, value: object) -> None:
 
 
 def check_text(**values: object) -> None:
-    """Refuse what is neither text nor None, and text that has no UTF-8."""
+    """Refuse what is neither text nor None, and text that UTF-8 cannot encode."""
     for name, value in values.items():
         if value is not None and not (isinstance(value, str) and _has_utf8(value)):
             refuse_argument(name, value, "text")
 
 
 def check_flags(**values: object) -> None:
-    """Refuse what is neither True nor False: `"no"` would count as yes."""
+    """Refuse what is neither True nor False: the text `no` would count as true."""
     for name, value in values.items():
         if not isinstance(value, bool):
             refuse_argument(name, value, "True or False")
@@ -121,10 +122,10 @@ def check_buckets(value: object) -> None:
     )
     if not isinstance(value, Collection) or isinstance(value, str | bytes):
         refuse_argument("buckets", value, expected)
-    for place in value:
-        is_pair = isinstance(place, tuple) and len(place) == 2 and isinstance(place[0], bytes)
-        if not is_pair or not _is_whole(place[1], low=-2):
-            refuse_argument("buckets", place, expected)
+    for bucket in value:
+        is_pair = isinstance(bucket, tuple) and len(bucket) == 2 and isinstance(bucket[0], bytes)
+        if not is_pair or not _is_whole(bucket[1], low=-2):
+            refuse_argument("buckets", bucket, expected)
 
 
 def chosen_columns(
@@ -135,10 +136,10 @@ def chosen_columns(
     Args:
         columns: Names; None means all.
         schema: Of the table.
-        what: Is read, for the message: `a scan`.
+        what: Reads them, for the message: `a scan`.
 
     Raises:
-        InvalidRequest: They are no list of names, or not such ones.
+        InvalidRequest: They are no list of names, or an empty one, or a name is repeated.
         SchemaMismatch: The table has no such column.
     """
     if columns is None:
@@ -160,7 +161,7 @@ def chosen_columns(
 def check_writer(
     first_sequence_number: object, buffer_bytes: object, drop_null_columns: object
 ) -> None:
-    """Refuse arguments that a writer could not count with."""
+    """Refuse sequence numbers, buffer sizes and flags of the wrong kind."""
     is_first = _is_whole(first_sequence_number, low=0, high=_FIRST_NUMBER_MAX)
     if first_sequence_number is not None and not is_first:
         refuse_argument(
@@ -175,7 +176,7 @@ def check_writer(
 
 
 def check_rows(rows: object, kinds: object) -> None:
-    """Refuse rows that are not Arrow's."""
+    """Refuse rows and kinds that are not Arrow data."""
     if not isinstance(rows, pa.Table | pa.RecordBatch):
         refuse_argument("rows", rows, "a pyarrow Table or RecordBatch")
     if kinds is not None and not isinstance(kinds, pa.Array | pa.ChunkedArray):
@@ -199,7 +200,7 @@ def _has_utf8(text: str) -> bool:
 
 
 def _is_whole(value: object, *, low: int, high: int | None = None) -> bool:
-    """Return whether it is a whole number within the bounds; True and False are none."""
+    """Return whether a value is an int within the bounds; True and False are none."""
     if not isinstance(value, int) or isinstance(value, bool):
         return False
     return low <= value and (high is None or value <= high)

@@ -1,4 +1,4 @@
-"""One batch of rows, written and committed; written again where the schema has become another."""
+"""Write and commit of one batch of rows, repeated when the schema changes meanwhile."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from lake.format.commit_message import CommitMessage
 from lake.write.table_writer import TableWriter, WriteResult
 
 ATTEMPTS_MAX: Final = 100
-"""Each but the first follows a change of the schema. No wait is between them: what an attempt needs is
-a schema that is as new as can be."""
+"""Each attempt but the first follows a change of the schema. There is no wait between them, because an
+attempt needs a schema that is as new as possible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchWrite:
-    """What a batch needs of its table.
+    """The operations of a table that a batch needs.
 
     Attributes:
         new_writer: Opens a writer at the newest schema seen.
-        commit: Commits what a writer made.
+        commit: Commits the files of a writer.
         delete: Deletes files that will never be committed.
-        has_newer_schema: Looks for a schema above that of an id; whether there is one.
-        follow_schema: The same, and waits for the end of a rescale; whether there was either.
+        has_newer_schema: Reads the newest schema; returns whether its id is above the given one.
+        follow_schema: The same, and waits for the end of a rescale; returns whether there was either.
     """
 
     new_writer: Callable[[], TableWriter]
@@ -47,12 +47,12 @@ class BatchWrite:
                     raise
                 last = error
             except InvalidRequest as error:
-                # The rows may be right for a schema that somebody else has made.
+                # The rows may fit a newer schema, which another process has made.
                 if not self.has_newer_schema(writer.schema.id):
                     raise
                 last = error
         message = (
-            f"the schema became another one during each of {ATTEMPTS_MAX} attempts: {last}\n"
+            f"the schema changed during each of {ATTEMPTS_MAX} attempts: {last}\n"
             "hint: write again when the table is altered less often, or give fewer rows at a time"
         )
         raise CommitConflict(message) from last

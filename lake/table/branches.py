@@ -1,11 +1,11 @@
-"""Branches: read like tables, and changed by nobody of this version."""
+"""Branches of a table, which this version reads and does not change."""
 
 from lake.errors import Problem, UnsupportedFeature
 from lake.files.paths import TablePaths
 
 
 def refuse_branch(paths: TablePaths) -> None:
-    """Refuse to change a branch: its data files are the main branch's as well.
+    """Refuse to change a branch: its data files are shared with the main branch.
 
     Raises:
         UnsupportedFeature: These are the paths of a branch.

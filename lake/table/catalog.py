@@ -1,4 +1,4 @@
-"""Tables of one warehouse directory."""
+"""Catalog of the tables of a warehouse directory."""
 
 import random as random_module
 from collections.abc import Mapping, Sequence
@@ -35,11 +35,11 @@ from lake.write.writable import check_writable
 
 _DATABASE_SUFFIX = ".db"
 _NAME_BYTES_MAX = 200
-"""A name becomes a directory, and file systems take 255 bytes."""
+"""A name becomes a directory, and file systems limit names to 255 bytes."""
 
 
 class Catalog:
-    """Creates, opens and lists the tables of a warehouse (`<warehouse>/<database>.db/<table>`)."""
+    """Creates, opens, lists and drops the tables of a warehouse (`<warehouse>/<database>.db/<table>`)."""
 
     def __init__(
         self,
@@ -55,10 +55,10 @@ class Catalog:
         Args:
             warehouse: Absolute path, or a URI when no `file_io` is given.
             file_io: Storage; chosen by the address when None.
-            clock: Says what time it is; the machine's when None.
+            clock: The time of commits; the machine's clock when None.
             random: Source of names and waiting times; the system's when None.
-            lookups: Where lookups keep their copies of files, and how much of them; the directory for
-                temporary files and half of what is free there when None.
+            lookups: Directory and bounds of the copies that lookups make; the directory for temporary
+                files and half of what is free there when None.
         """
         if file_io is None:
             file_io, warehouse = file_io_for(warehouse), path_for(warehouse)
@@ -73,7 +73,7 @@ class Catalog:
         """Return the directory of a database.
 
         Raises:
-            InvalidRequest: The name is none, or would leave the warehouse.
+            InvalidRequest: The name is invalid.
         """
         _check_name("database", database)
         return self._database_dir(database)
@@ -94,18 +94,18 @@ class Catalog:
         Args:
             identifier: `db.table`.
             columns: In order; a pair is (name, type). Key columns become NOT NULL. Field ids are
-                given anew.
+                assigned anew.
             primary_key: Column names, partition columns included.
             partition_keys: Column names, in the order of the directories.
-            options: Of the table; without `bucket`, buckets are made as they are needed (-1).
+            options: Of the table; without `bucket`, buckets are created as they are needed (-1).
             comment: Free text.
-            if_not_exists: Return a table that is there already, whatever its columns.
+            if_not_exists: Return an existing table of the name, whatever its columns.
 
         Raises:
-            InvalidRequest: `problems` says everything that is wrong with the declaration.
+            InvalidRequest: `problems` names everything that is wrong with the declaration.
             UnsupportedFeature: This version could not read or write the table, or the storage
                 does not honour exclusive creation.
-            TableExists: A table of that name is there.
+            TableExists: There is a table of that name.
         """
         path = self._table_path(identifier)
         with table_error_context(identifier):
@@ -120,7 +120,7 @@ class Catalog:
                 options=options or {},
                 comment=comment,
             )
-            # What no version could make right is said before what this one lacks.
+            # Rules of the format first: what no version accepts is worse than what this one lacks.
             validate_schema(schema)
             check_supported(schema)
             check_writable(schema)
@@ -176,8 +176,9 @@ class Catalog:
     def drop_table(self, identifier: str) -> None:
         """Delete a table and all its files.
 
-        Its schemas go first, and with them the table. Where that is broken off, the remains are no
-        table, no table of the name can be created beside them, and dropping it again removes them.
+        Its schemas are deleted first: without them it is no table any more. If the deletion is
+        interrupted, no table of the name can be created until it is dropped again, which deletes the
+        rest.
 
         Raises:
             TableNotFound: There is none of that name.
@@ -208,7 +209,7 @@ class Catalog:
         return any(numbered(status.name, SCHEMA_PREFIX) is not None for status in listed)
 
     def _has_remains(self, paths: TablePaths) -> bool:
-        """Return whether snapshots are there, which the next table of the name would take over."""
+        """Return whether snapshots of a dropped table are left, which a new one would adopt."""
         return bool(self._file_io.list(paths.snapshot_dir))
 
     def _table_path(self, identifier: str) -> str:
@@ -278,8 +279,8 @@ def _fields(columns: Sequence[DataField | tuple[str, str | DataType]]) -> list[D
     """Return the columns with their types parsed.
 
     Raises:
-        UnsupportedFeature: Types are of the format, but not in this version, and nothing is worse.
-        InvalidRequest: Types cannot be read. Either error names every column of such a type.
+        UnsupportedFeature: Types are of the format, but not in this version.
+        InvalidRequest: A type cannot be parsed. Both errors name every column with a problem.
     """
     fields: list[DataField] = []
     problems: list[Problem] = []

@@ -1,4 +1,4 @@
-"""The changes of a table, snapshot by snapshot."""
+"""Changes of a table over a range of snapshots, one snapshot after another."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -27,11 +27,11 @@ from lake.table.changes_range import ChangesExpired
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotChanges:
-    """What one snapshot changed; can be read any number of times while it is kept.
+    """The changes of one snapshot; can be read any number of times while they are kept.
 
     Attributes:
-        snapshot: Whose changes they are.
-        entries: The files that hold them, in reading order.
+        snapshot: The snapshot.
+        entries: The files with its changes, in reading order.
         changes: The range that it belongs to.
     """
 
@@ -53,10 +53,10 @@ class SnapshotChanges:
         """Yield the rows in batches of at least one; see `Changes` for columns and order.
 
         Args:
-            skip_rows: So many of the first are left out; files that hold no others are not opened.
+            skip_rows: Number of rows to skip at the beginning; files of skipped rows are not opened.
 
         Raises:
-            ChangesExpired: They have expired meanwhile.
+            ChangesExpired: They have expired by now.
             CorruptData: A file is absent, or not what its metadata says.
         """
         changes = self.changes
@@ -79,7 +79,7 @@ class SnapshotChanges:
                         yield batch.slice(skip_rows)
                     skip_rows = max(skip_rows - batch.num_rows, 0)
             except CorruptData:
-                # Expiry removes the snapshot before its files, so then it is gone as well.
+                # Expiry removes a snapshot before its files: if it is gone, this raises ChangesExpired.
                 changes.snapshot(self.snapshot_id)
                 raise
 
@@ -94,10 +94,10 @@ class Changes:
 
     Iterating yields one `SnapshotChanges` for each snapshot that changed rows, oldest first. Rows
     have the column `_VALUE_KIND` (int8: 0 +I, 1 -U, 2 +U, 3 -D) and then `columns`, in Arrow's types
-    of the table. Those of a key come in the order in which they happened, and a key's are all from
-    one bucket, so buckets may be looked at in any order.
+    of the table. Those of a key come in the order in which they happened; all changes of a key are in
+    one bucket, so buckets may be processed in any order.
 
-    Whoever goes on later starts after `until_snapshot_id`.
+    A reader that continues later starts after `until_snapshot_id`.
 
     Attributes:
         file_io: Storage.
@@ -106,13 +106,13 @@ class Changes:
         manifests: Of the table.
         after_snapshot_id: The last snapshot before the range; 0 for the beginning.
         until_snapshot_id: The last snapshot of the range.
-        mode: Which files tell; not `AUTO`.
+        mode: Which files are read; not `AUTO`.
         columns: Table columns of the result, in order.
         batch_rows: Upper bound of the rows of a batch.
-        keeper: Leases what is left to read while that takes long.
-        counters: What reading has cost so far.
-        older_schemas: Gives of files the schemas that they were written under, if their columns are
-            not those of the first argument.
+        keeper: Leases the snapshots left to read while that takes long.
+        counters: Cost of reading so far.
+        older_schemas: Returns the schemas that files were written under, where their columns are not
+            those of the first argument.
     """
 
     file_io: FileIO
@@ -137,7 +137,7 @@ class Changes:
         """Yield the changes of each snapshot that has any, oldest first.
 
         Raises:
-            ChangesExpired: Those of a snapshot have; the message names those kept.
+            ChangesExpired: Those of a snapshot have expired; the message names the first that are kept.
             CorruptData: A snapshot or manifest is damaged.
         """
         begin, end = self.after_snapshot_id + 1, self.until_snapshot_id + 1
@@ -157,10 +157,10 @@ class Changes:
         return pa.Table.from_batches(batches, schema=self.arrow_schema)
 
     def snapshot(self, snapshot_id: int) -> Snapshot:
-        """Return a snapshot, or what is kept of an expired one if that has its changes.
+        """Return a snapshot, or the changelog that is kept of an expired one if it has the changes.
 
         Raises:
-            ChangesExpired: Neither is there.
+            ChangesExpired: Neither is kept.
         """
         kept = (SnapshotStore if self._needs_data else SnapshotsAndChangelogs)(
             self.file_io, self.paths
@@ -176,12 +176,12 @@ class Changes:
         """Keep the changes of the range until the lease is released or not refreshed in time.
 
         Args:
-            what: Who needs them, for people.
-            lease_id: Of a lease to go on with, from any process; None takes a new one.
+            what: Name of the holder, shown by `inspect.consumers`.
+            lease_id: Of a lease to continue, from any process; None takes a new one.
 
         Raises:
-            ChangesExpired: The first have.
-            LeaseLost: They do so in this moment.
+            ChangesExpired: The first ones have expired.
+            LeaseLost: They expired before the lease was written.
         """
         with table_error_context(self.paths.identifier):
             first = self.snapshot(self.after_snapshot_id + 1)
@@ -190,14 +190,14 @@ class Changes:
             )
 
     def held(self, snapshot: Snapshot) -> AbstractContextManager[None]:
-        """Keep the changes of a snapshot and of all later ones, if the block takes long."""
+        """Lease the changes of a snapshot and of all later ones, if the block takes long."""
         what = "a reader of changes"
         return self.keeper.hold(snapshot, what=what, is_changelog=not self._needs_data)
 
     @property
     def _needs_data(self) -> bool:
-        """Whether changes are read from what a snapshot wrote and go when it expires."""
-        # Without a producer what was written is the changelog, and kept as such.
+        """Whether changes are read from data files, which expire with their snapshot."""
+        # Without a producer the data files are the changelog, and are kept as such.
         producer = self.schema.table_options.changelog_producer
         return self.mode is ChangesMode.DELTA and producer is not ChangelogProducer.NONE
 

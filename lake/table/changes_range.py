@@ -1,4 +1,4 @@
-"""Which snapshots a reader of changes means: those after one state until another."""
+"""Range of snapshots that changes are read from: after one state, until another."""
 
 from typing import Final
 
@@ -13,16 +13,16 @@ _SHOWN_MAX: Final = 40
 
 
 class ChangesExpired(InvalidRequest):
-    """The changes of a snapshot are not kept any more: start anew, from a scan of the newest."""
+    """The changes of a snapshot have expired: start again, from a scan of the newest snapshot."""
 
 
 def find_range(
     table: OpenedTable, after: SnapshotRef, until: SnapshotRef | None, *, newest: Snapshot | None
 ) -> tuple[int, int]:
-    """Return the last snapshot before a range, 0 for none, and the last one of it.
+    """Return the ids of the last snapshot before a range, 0 for none, and of the last one in it.
 
-    A tag stands for its snapshot, and a moment for the newest snapshot committed then or before:
-    none yet is 0. Snapshots that are kept for their changes alone count.
+    A tag stands for its snapshot, and a time for the newest snapshot committed then or before, 0 if
+    there was none yet. Snapshots that are kept as changelogs only count, too.
 
     Args:
         table: Whose snapshots.
@@ -32,7 +32,7 @@ def find_range(
 
     Raises:
         InvalidRequest: No such bounds, in the wrong order, or not made yet.
-        ChangesExpired: Snapshots of the moment have expired.
+        ChangesExpired: Snapshots of that time have expired.
     """
     last_id = 0 if newest is None else newest.id
     first = _check("after_snapshot_id", _id_of(table, after, last_id), low=0, newest=last_id)
@@ -43,7 +43,7 @@ def find_range(
 
 
 def _id_of(table: OpenedTable, bound: object, newest: int) -> object:
-    """Return the id of a bound; what is neither id nor state as it is."""
+    """Return the id of a bound; a value that is no `ReadAt` unchanged, to be checked later."""
     if not isinstance(bound, ReadAt):
         return bound
     if bound.tag is not None:

@@ -1,4 +1,4 @@
-"""Partitions that keys may be in."""
+"""Partitions that keys may be in, by the values of their partition columns."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,9 +15,9 @@ class KeyPartitions:
     """Finds the partitions that keys may be in."""
 
     def __init__(self, partitions: Sequence[bytes], schema: TableSchema) -> None:
-        """Take serialised partition rows, each once."""
+        """Decode serialised partition rows, each once."""
         self._partitions = partitions
-        # A column outside of the key says nothing: the key may be in every one of its partitions.
+        # Of a partition column outside of the key the value is unknown: any may have the key.
         self._columns = [name for name in schema.partition_keys if name in schema.primary_keys]
         values = decode_rows(partitions, schema.partition_fields) if self._columns else None
         self._values = None if values is None else values.select(self._columns)
@@ -40,10 +40,12 @@ class KeyPartitions:
                 for name in self._columns
             ]
         )
+        # Codes of partitions and keys together compare as the values do. Keys are sorted once; each
+        # partition's keys are then found by two binary searches.
         of_partitions, of_keys = codes[:count], codes[count:][complete]
         order = np.argsort(of_keys, kind="stable")
         ordered = of_keys[order]
         firsts = np.searchsorted(ordered, of_partitions, side="left")
         ends = np.searchsorted(ordered, of_partitions, side="right")
-        for place in np.flatnonzero(ends > firsts).tolist():
-            yield self._partitions[place], complete[np.sort(order[firsts[place] : ends[place]])]
+        for number in np.flatnonzero(ends > firsts).tolist():
+            yield self._partitions[number], complete[np.sort(order[firsts[number] : ends[number]])]

@@ -1,4 +1,4 @@
-"""A table that somebody has opened: its newest schema, and what has been read of it so far."""
+"""An opened table: its newest schema seen, its stores, and the caches of what was read."""
 
 import random as random_module
 from collections.abc import Iterable
@@ -34,15 +34,15 @@ from lake.write.dynamic_buckets import DynamicBuckets
 
 
 class OpenedTable:
-    """What all operations of a `Table` share: what is newest, and how it is to be read.
+    """State that all operations of a `Table` share.
 
-    Can be shared between threads and sent to other processes; what has been read stays behind.
+    Can be shared between threads, and pickled to other processes without what was read.
 
     Attributes:
         identifier: `db.table`.
-        store: Under the newest schema that was seen; another one after each `refresh`.
+        store: Stores under the newest schema that was seen; replaced by each `refresh`.
         random: Source of names and waiting times; the system's when None.
-        copies: What lookups keep, together with other tables; another process has another.
+        copies: Copies of files for lookups, shared with other tables of the process.
         metadata_cache: Decoded metadata, shared with other tables; likewise.
     """
 
@@ -58,7 +58,7 @@ class OpenedTable:
         copies: CopyStore | None = None,
         metadata_cache: MetadataCache | None = None,
     ) -> None:
-        """Take over a table whose schema has been read.
+        """Wrap a table whose schema was read.
 
         Raises:
             UnsupportedFeature: The table needs what this version does not have.
@@ -79,7 +79,7 @@ class OpenedTable:
         self._identity = TableIdentity(file_io, paths, schema)
 
     def __reduce__(self) -> tuple[partial["OpenedTable"], tuple[()]]:
-        """Return what another process needs; it reads anew."""
+        """Return what another process needs; it starts with empty caches."""
         anew = partial(
             OpenedTable,
             file_io=self.store.file_io,
@@ -94,17 +94,17 @@ class OpenedTable:
 
     @cached_property
     def lookups(self) -> RecentLookups:
-        """What is kept for lookups."""
+        """The cache of lookups of recent snapshots."""
         return RecentLookups(self.store.paths.root, self.store.schema.table_options, self.copies)
 
     @cached_property
     def clock_check(self) -> ClockCheck:
-        """What compares the clock of committers with storage's."""
+        """The check that committers' clocks agree with storage's."""
         return ClockCheck(self.store.file_io, self.store.paths)
 
     @cached_property
     def keeper(self) -> LeaseKeeper:
-        """What leases snapshots for those who take long."""
+        """The keeper that leases snapshots for reads that take long."""
         # Engines that know nothing of deadlines forget a consumer by the age of its file.
         expiration_ms = self.store.schema.table_options.consumer_expiration_time_ms
         return LeaseKeeper(
@@ -116,7 +116,7 @@ class OpenedTable:
         )
 
     def refresh(self) -> None:
-        """Look for a newer schema (see `Table.refresh`)."""
+        """Read the newest schema (see `Table.refresh`)."""
         self._identity.confirm(None)
         schema = self.store.schemas.latest()
         if schema is None:
@@ -126,16 +126,16 @@ class OpenedTable:
         self.store = replace(self.store, schema=schema)
 
     def confirmed_store(self) -> TableStore:
-        """Return the store, for those who leave something in the table or take something away.
+        """Return the store, for operations that add files to the table or remove some.
 
         Raises:
-            TableNotFound: The table is gone, or another one is in its place.
+            TableNotFound: The table was dropped, or created anew.
         """
         self._identity.confirm(None)
         return self.store
 
     def has_newer_schema(self, schema_id: int) -> bool:
-        """Look for a newer schema; return whether there is one above an id."""
+        """Read the newest schema; return whether its id is above another."""
         self.refresh()
         return self.store.schema.id > schema_id
 
@@ -173,7 +173,7 @@ class OpenedTable:
         """Return a snapshot that was read, None where none was found.
 
         Raises:
-            TableNotFound: The table is gone, or another one is in its place.
+            TableNotFound: The table was dropped, or created anew.
         """
         self._identity.confirm(snapshot)
         return snapshot
@@ -216,7 +216,7 @@ class OpenedTable:
 
     @adds_table_to_errors
     def newest_live(self) -> tuple[Snapshot | None, LiveTable]:
-        """Return the newest snapshot and what is live in it, whatever expires meanwhile."""
+        """Return the newest snapshot and what is live in it, even if it expires meanwhile."""
         while True:
             snapshot = self.latest_snapshot()
             if snapshot is None:
@@ -228,7 +228,7 @@ class OpenedTable:
                 continue
 
     def dynamic_buckets(self) -> DynamicBuckets | None:
-        """Return the newest snapshot's buckets; None for a table with a fixed number of them."""
+        """Return the buckets of the newest snapshot; None for a table with a fixed number of them."""
         if self.store.schema.table_options.bucket != DYNAMIC_BUCKET:
             return None
         while True:

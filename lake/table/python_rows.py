@@ -1,4 +1,4 @@
-"""Rows as Python values."""
+"""Conversion of Arrow batches to rows of Python values."""
 
 from functools import lru_cache
 from typing import TypeAlias
@@ -12,7 +12,7 @@ Row: TypeAlias = dict[str, object]
 
 
 def python_rows(batch: pa.RecordBatch) -> list[Row]:
-    """Return the rows, values as `python_columns` has them.
+    """Return the rows of a batch, with values as `python_columns` returns them.
 
     Raises:
         UnsupportedFeature: As `python_columns`.
@@ -24,8 +24,8 @@ def python_rows(batch: pa.RecordBatch) -> list[Row]:
 def python_columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
     """Return the columns as `to_pylist` does; TIMESTAMP(7..9) as whole nanoseconds since 1970.
 
-    So are those inside of nested values. Python's datetime holds no nanoseconds, and Arrow's answer
-    depends on whether pandas is there.
+    Also inside of nested values. Python's datetime has no nanoseconds, and what Arrow returns depends
+    on whether pandas is installed.
 
     Raises:
         UnsupportedFeature: A date or time that Python cannot hold; names the column.
@@ -46,13 +46,13 @@ def python_columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
 
 @lru_cache(maxsize=1_024)
 def _plain_type(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type to cast a column to first; None for most, as a cast costs as much as a value."""
+    """Return the type to cast a column to first; None for most types, as a cast costs as much as a value."""
     plain = _without_nanoseconds(kind)
     return None if plain == kind else plain
 
 
 def _without_nanoseconds(kind: pa.DataType) -> pa.DataType:
-    """Return the type with 64-bit numbers where it has timestamps of nanoseconds."""
+    """Return the type with 64-bit integers in place of timestamps of nanoseconds."""
 
     def part(field: pa.Field) -> pa.Field:
         return field.with_type(_without_nanoseconds(field.type))

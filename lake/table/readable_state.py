@@ -1,7 +1,7 @@
-"""Finds the state of a table that is to be read: its snapshot, and the schema to read it with.
+"""Resolution of the state to read: its snapshot, and the schema to read it with.
 
-The newest state is read with the newest schema; any other with that which its snapshot has, so that
-columns are called what they were called then (table-format 2.3).
+The newest state is read with the newest schema, any other with the schema of its snapshot, so that
+columns have the names of then (table-format 2.3).
 """
 
 from dataclasses import dataclass
@@ -33,12 +33,12 @@ class ReadableState:
 
 
 def find_state(table: OpenedTable, at: ReadAt) -> ReadableState:
-    """Return the state that is meant.
+    """Return the state that is named.
 
     Raises:
-        InvalidRequest: There is none: the snapshot has expired or was never made, the moment is
-            before the oldest that is kept, or there is no such tag; the error says what is there.
-        TableNotFound: The table is gone, or another one is in its place.
+        InvalidRequest: It does not exist: the snapshot has expired or was never made, the time is
+            before the oldest snapshot that is kept, or there is no such tag; the error lists what exists.
+        TableNotFound: The table was dropped, or created anew.
         UnsupportedFeature: Its schema needs what this version does not have.
     """
     snapshot = find_snapshot(table, at)
@@ -47,7 +47,7 @@ def find_state(table: OpenedTable, at: ReadAt) -> ReadableState:
 
 
 def live_at(table: OpenedTable, at: ReadAt) -> LiveTable:
-    """Return what is live in the state that is meant.
+    """Return what is live in the state that is named.
 
     Raises:
         InvalidRequest: As `find_state`.
@@ -60,7 +60,7 @@ def live_at(table: OpenedTable, at: ReadAt) -> LiveTable:
 
 
 def find_snapshot(table: OpenedTable, at: ReadAt) -> Snapshot | None:
-    """Return the snapshot that is meant; None only for the newest of a table without one.
+    """Return the snapshot of the state that is named; None only for the newest of a table without one.
 
     Raises:
         InvalidRequest: As `find_state`.
@@ -127,7 +127,7 @@ def _bounds(table: OpenedTable) -> tuple[int, int] | None:
 
 
 def _tags(table: OpenedTable) -> str | None:
-    """Return what else can be read."""
+    """Return the tags, as a hint of what else can be read; None without tags."""
     tags = [f"{tag.name} (snapshot {tag.snapshot.id})" for tag in table.store.tags.list()]
     if not tags:
         return None
@@ -136,7 +136,7 @@ def _tags(table: OpenedTable) -> str | None:
 
 
 def _iso(time_ms: int) -> str:
-    """Return milliseconds since 1970 as ISO 8601 in UTC; as they are where no calendar reaches."""
+    """Return milliseconds since 1970 as ISO 8601 in UTC; as a number beyond the years 1 to 9999."""
     try:
         moment = datetime.fromtimestamp(time_ms // 1000, tz=UTC)
     except (OverflowError, ValueError, OSError):

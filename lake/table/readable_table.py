@@ -1,4 +1,7 @@
-"""What of a table can be looked at: its schema, snapshots, rows, changes and all it consists of."""
+"""The read-only methods of a table: schema, snapshots, scans, changes, lookups and inspection.
+
+The contract of each method is here, which makes the file long; the work is done by `lake.table.reads`.
+"""
 
 import random as random_module
 from collections.abc import Mapping, Sequence
@@ -42,7 +45,7 @@ from lake.table.snapshot_lookup import SnapshotLookup
 
 
 class ReadableTable:
-    """What of a table can be looked at; see `Table` for the rest of it."""
+    """The methods of a table that change nothing; `Table` adds those that do."""
 
     def __init__(
         self,
@@ -57,7 +60,7 @@ class ReadableTable:
         copies: CopyStore | None = None,
         metadata_cache: MetadataCache | None = None,
     ) -> None:
-        """Take over what `open` has read."""
+        """Wrap a table whose schema `open` has read."""
         self._opened = OpenedTable(
             file_io=file_io,
             paths=replace(table_paths(path, schema), branch=branch),
@@ -86,14 +89,14 @@ class ReadableTable:
         Args:
             path: Of the table's directory, or a URI when no `file_io` is given.
             file_io: Storage; chosen by the address when None.
-            clock: Says what time it is; the machine's when None.
+            clock: The time of commits; the machine's clock when None.
             random: Source of names and waiting times; the system's when None.
             identifier: `db.table`; taken from the path when None.
-            copies: What lookups keep, together with other tables; of its own when None.
+            copies: Copies of files for lookups, shared with other tables; its own when None.
             metadata_cache: Decoded metadata, shared with other tables; of its own when None.
 
         Raises:
-            TableNotFound: No table is there.
+            TableNotFound: There is no table at the path.
             UnsupportedFeature: The table needs what this version does not have.
         """
         if file_io is None:
@@ -125,7 +128,7 @@ class ReadableTable:
 
     @property
     def schema(self) -> TableSchema:
-        """The newest schema that was seen."""
+        """The newest schema that this handle has seen."""
         return self._opened.store.schema
 
     @property
@@ -135,15 +138,15 @@ class ReadableTable:
 
     @property
     def file_io(self) -> FileIO:
-        """The storage the table lives on."""
+        """The storage of the table."""
         return self._opened.store.file_io
 
     @adds_table_to_errors
     def refresh(self) -> None:
-        """Look for a newer schema.
+        """Read the newest schema.
 
         Raises:
-            TableNotFound: The table is gone, or another one is in its place.
+            TableNotFound: The table was dropped, or created anew.
             UnsupportedFeature: The new schema needs what this version does not have.
         """
         self._opened.refresh()
@@ -153,7 +156,7 @@ class ReadableTable:
         """Return the newest snapshot, read from storage; None before the first commit.
 
         Raises:
-            TableNotFound: The table is gone, or another one is in its place.
+            TableNotFound: The table was dropped, or created anew.
         """
         return self._opened.latest_snapshot()
 
@@ -162,18 +165,18 @@ class ReadableTable:
         """Return a snapshot.
 
         Raises:
-            InvalidRequest: It was never made or has expired; the message names those kept.
-            TableNotFound: The table is gone, or another one is in its place.
+            InvalidRequest: It was never made or has expired; the message names those that are kept.
+            TableNotFound: The table was dropped, or created anew.
         """
         return self._opened.snapshot(snapshot_id)
 
     @adds_table_to_errors
     def live_files(self, snapshot: Snapshot) -> list[ManifestEntry]:
-        """Return the entries of the data files that a snapshot consists of, in no order.
+        """Return the entries of the live data files of a snapshot, in no particular order.
 
         Raises:
             InvalidRequest: The snapshot has expired.
-            CorruptData: A manifest is damaged, or absent although the snapshot is there.
+            CorruptData: A manifest is damaged, or absent although the snapshot exists.
         """
         return self._opened.live_files(snapshot)
 
@@ -190,8 +193,8 @@ class ReadableTable:
     ) -> Scan:
         """Return a scan of one state, fixed by this call.
 
-        The newest state is read with the newest schema, an older one with that of its snapshot. The
-        newest is the newest seen; columns that it lacks are looked for in storage.
+        The newest state is read with the newest schema, an older one with the schema of its snapshot.
+        The newest schema is the one seen; if it lacks a column, the newest is read from storage.
 
         Args:
             columns: Of the result, in order; None means all.
@@ -202,8 +205,8 @@ class ReadableTable:
             counters: Added to while reading when given.
 
         Raises:
-            InvalidRequest: No such column or state, or several states.
-            UnsupportedFeature: Reading the snapshot right takes what this version does not have.
+            InvalidRequest: No such column or state.
+            UnsupportedFeature: Reading the snapshot needs what this version does not have.
         """
         return reads.scan(
             self._opened,
@@ -224,16 +227,16 @@ class ReadableTable:
         at: SnapshotRef | None = None,
         batch_rows: int = BATCH_ROWS,
     ) -> pa.RecordBatchReader:
-        """Return the rows of one state as a stream of batches, for whatever reads Arrow.
+        """Return the rows of one state as an Arrow stream of batches.
 
-        Memory: as `Scan.to_batches`. Nothing is read before the first batch is asked for. It is read
-        once; a `Scan` is a stream, too, and as often as it is asked.
+        Memory: as `Scan.to_batches`. Nothing is read before the first batch is requested. The stream
+        can be read once; a `Scan` is an Arrow stream that can be read any number of times.
 
         Args:
-            columns: As of `scan`, as all others.
-            where: A conjunction: engines that read Arrow streams cannot push theirs down.
-            at: The state to read.
-            batch_rows: Upper bound of the rows of a batch.
+            columns: As for `scan`.
+            where: As for `scan`; engines that read Arrow streams cannot push their own down.
+            at: As for `scan`.
+            batch_rows: As for `scan`.
 
         Raises:
             InvalidRequest, UnsupportedFeature: As `scan`.
@@ -252,24 +255,24 @@ class ReadableTable:
         batch_rows: int = BATCH_ROWS,
         counters: ReadCounters | None = None,
     ) -> Changes:
-        """Return what the snapshots of a range changed, fixed by this call.
+        """Return the changes of a range of snapshots, fixed by this call.
 
-        What a snapshot tells depends on the table's `changelog-producer`: without one, the records
-        that appends brought, as they were written; else its changelog. Overwrites are not told of.
+        The changes of a snapshot depend on the table's `changelog-producer`: without one, the records
+        that appends added, as they were written; else its changelog. Overwrites have none.
 
         Args:
-            after: The last snapshot that is known already, by its id or as a state: 0, or a moment
-                before the first commit, starts at the beginning.
-            until: The last one wanted, likewise; None means the newest now.
-            mode: `delta` tells what appends brought although the table has a changelog, `changelog`
-                insists on one.
+            after: The last snapshot before the range, by its id or as a state; 0, or a time before
+                the first commit, means the beginning.
+            until: The last snapshot of the range, likewise; None means the newest now.
+            mode: `delta` reads the records that appends added even if the table has a changelog;
+                `changelog` requires one.
             columns: Of the result, in order, after the kinds; None means all.
             batch_rows: Upper bound of the rows of a batch.
             counters: Added to while reading when given.
 
         Raises:
-            InvalidRequest: No such column, state or range, or no changelog; ChangesExpired: the
-                first are not kept any more.
+            InvalidRequest: No such column, state or range, or no changelog.
+            ChangesExpired: The first changes have expired.
         """
         return reads.changes(
             self._opened,
@@ -291,8 +294,8 @@ class ReadableTable:
     ) -> Row | None:
         """Return the row of a primary key; None when there is none.
 
-        The same row as a scan gives, by way of `lookup_at`: files that are asked for repeatedly get a
-        copy on local disk, which answers in microseconds; until then the row groups that may have the key are
+        The same row as a scan gives, found by `lookup_at`: files that are used repeatedly get a copy on
+        local disk, which answers in microseconds; until then the row groups that may have the key are
         read.
 
         Args:
@@ -305,8 +308,8 @@ class ReadableTable:
             since 1970.
 
         Raises:
-            InvalidRequest: The key does not name exactly the primary key, a value does not fit, or
-                there is no such state.
+            InvalidRequest: The key does not name exactly the primary key, a value does not fit its
+                column, or there is no such state.
             UnsupportedFeature: Another engine made the table, with partition columns outside of the
                 primary key, and the key has rows in several partitions.
         """
@@ -322,33 +325,33 @@ class ReadableTable:
     ) -> pa.Table:
         """Return the rows of many primary keys, in the keys' order; see `SnapshotLookup.rows`.
 
-        Reads which snapshot is the newest each time; `lookup_at` asks once.
+        Reads the newest snapshot at each call; use `lookup_at` to read it once.
         """
         return reads.lookup(self._opened, keys, at, columns=columns)
 
     @adds_table_to_errors
     def lookup_at(self, at: SnapshotRef | None = None) -> SnapshotLookup:
-        """Return what finds rows of one state by key, fixed by this call.
+        """Return a lookup of rows of one state by key, fixed by this call.
 
-        Files that keys may be in get a copy, once for all snapshots: small ones in memory, others on
-        this machine's disk, within `lookup.cache-max-memory-size` and `lookup.cache-max-disk-size`.
-        Large ones get it in the background, and beyond the bounds none: the row groups that may have a
-        key are read then.
+        Files that keys may be in are copied, once for all snapshots: small ones to memory, others to
+        local disk, within `lookup.cache-max-memory-size` and `lookup.cache-max-disk-size`. Large files
+        are copied in the background, and beyond the bounds not at all: the row groups that may have a
+        key are read instead.
 
         Args:
             at: The state: the id of a snapshot, or a `ReadAt`; None means the newest now.
 
         Raises:
             InvalidRequest: No such state.
-            UnsupportedFeature: Reading the snapshot right takes what this version does not have.
+            UnsupportedFeature: Reading the snapshot needs what this version does not have.
         """
         return reads.lookup_at(self._opened, at)
 
     @property
     def inspect(self) -> Inspection:
-        """What the table consists of, as Arrow tables: snapshots, files, buckets and so on.
+        """Views of the table's metadata as Arrow tables: snapshots, files, buckets and so on.
 
-        Each look reads anew: `table.inspect.buckets()`.
+        Each call reads the current state: `table.inspect.buckets()`.
         """
         store = self._opened.store
         return Inspection(
@@ -365,8 +368,8 @@ class ReadableTable:
     def runs_per_bucket(self) -> dict[BucketId, int]:
         """Return the number of sorted runs of each bucket in the newest snapshot.
 
-        Each file of level 0 is a run, and so is each higher level that has files. Costs what is new
-        in the metadata since the last call.
+        Each file of level 0 is a run, and so is each higher level that has files. Reads only the
+        metadata that is new since the last call.
 
         Returns:
             By serialised partition row and bucket number; only buckets with files.
@@ -384,9 +387,9 @@ class ReadableTable:
 
     @adds_table_to_errors
     def consumers(self) -> list[ConsumerFile]:
-        """Return who still needs snapshots: consumers of any engine, and leases, by id.
+        """Return the consumers that keep snapshots, of any engine, and the leases, by id.
 
-        One whose file cannot be read is among them, with the reason as its `error`.
+        A consumer whose file cannot be read is included, with the reason as its `error`.
         """
         return self._opened.store.consumers.list()
 
@@ -397,10 +400,10 @@ class ReadableTable:
 
     @adds_table_to_errors
     def branch(self, name: str) -> Self:
-        """Return a branch as a table of its own, to be read only.
+        """Return a branch as a read-only table.
 
         Raises:
-            InvalidRequest: There is no such branch; the message names those there are.
+            InvalidRequest: There is no such branch; the message lists the branches.
         """
         paths = branch_paths(self.file_io, self.paths, name)
         schema = SchemaStore(self.file_io, paths).latest()

@@ -1,4 +1,4 @@
-"""What a table keeps for lookups: files made ready, and the last snapshots taken apart."""
+"""Lookups of a table's recent snapshots, and the cache of file copies that they share."""
 
 import threading
 from collections import OrderedDict
@@ -13,18 +13,18 @@ from lake.read.lookup.lookup_cache import LookupCache
 from lake.table.snapshot_lookup import SnapshotLookup
 
 SNAPSHOTS_MAX: Final = 4
-"""RecentLookups that are kept; files are shared between all, also with those given out before."""
+"""Lookups that are kept; all share the copies of files, also those that are no longer kept."""
 
 
 class RecentLookups:
-    """RecentLookups of one table; safe between threads."""
+    """Lookups of the last snapshots of one table; safe between threads."""
 
     def __init__(self, table: str, options: TableOptions, copies: CopyStore) -> None:
-        """Take the bounds of what is kept; nothing is made yet.
+        """Set the bounds; nothing is copied yet.
 
         Args:
             table: Path of the table.
-            options: Of the table; its own bounds.
+            options: Of the table; has the bounds of its copies.
             copies: Shared with other tables.
         """
         self.cache = LookupCache(
@@ -44,13 +44,15 @@ class RecentLookups:
         make: Callable[[LookupCache], SnapshotLookup],
     ) -> SnapshotLookup:
         """Return the lookup of a snapshot under a schema; `make` is called for one that is new."""
-        # By all of the snapshot, for a rollback uses numbers again.
+        # By the whole snapshot: after a rollback another snapshot has the same id.
         key = snapshot, schema.id
         with self._lock:
             lookup = self._recent.get(key)
             if lookup is not None:
                 self._recent.move_to_end(key)
                 return lookup
+        # Without the lock: a lookup reads metadata. Two threads may make the same one, and the last
+        # is kept.
         lookup = make(self.cache)
         with self._lock:
             self._recent[key] = lookup

@@ -1,4 +1,4 @@
-"""A scan of a table at one snapshot."""
+"""Scan of a table at one snapshot."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -21,13 +21,13 @@ from lake.table.split_reader import SplitReader, take_term
 class Scan(SnapshotRows):
     """Rows of a table at one snapshot, chosen by columns and conditions.
 
-    Made by `Table.scan`. Can be read any number of times, with the same answer as long as the
-    snapshot is kept.
+    Made by `Table.scan`. Can be read any number of times, with the same result while the snapshot is
+    kept.
     """
 
     @property
     def snapshot(self) -> Snapshot | None:
-        """That is read; None for a table without one."""
+        """The snapshot; None for a table without one."""
         return self.source.snapshot
 
     @cached_property
@@ -44,7 +44,7 @@ class Scan(SnapshotRows):
 
     @adds_table_to_errors
     def plan(self) -> ScanPlan:
-        """Return the files to read; planned once, no I/O.
+        """Return the plan of the files to read; planned once, no I/O.
 
         Raises:
             UnsupportedFeature: A bucket has several index files of deletion vectors.
@@ -53,17 +53,17 @@ class Scan(SnapshotRows):
 
     @adds_table_to_errors
     def splits(self, *, target_bytes: int | None = None) -> tuple[Split, ...]:
-        """Return the parts of the scan that can be read apart, in any order and place; no I/O.
+        """Return parts of the scan that can be read in any order, in any process; no I/O.
 
-        Each is a bucket, or some of its sections, which have no key in common with the others. Small
-        when sent elsewhere: some hundred bytes for each file.
+        Each is a bucket, or some of its sections, which have no key in common with the others.
+        Serialised, a split takes a few hundred bytes per file.
 
         Args:
-            target_bytes: Of the files of a split; None means the table's
+            target_bytes: Bytes of the files of a split; None means the table's
                 `source.split.target-size`.
 
         Raises:
-            InvalidRequest: The size is none.
+            InvalidRequest: The size is no whole number from 1.
             UnsupportedFeature: As `plan`.
         """
         check_count("target_bytes", target_bytes)
@@ -76,11 +76,11 @@ class Scan(SnapshotRows):
         )
 
     def reader(self, *, is_leased: bool = False) -> SplitReader:
-        """Return what reads the `splits`, here or in other processes that it is sent to.
+        """Return the reader of the `splits`, for this process or others.
 
         Args:
-            is_leased: Lease the snapshot now, so that it outlives the wait for the first split and
-                those between splits, ten minutes each. Nobody releases the lease: it runs out.
+            is_leased: Lease the snapshot now, so that it is kept until the first split is read and
+                between splits, ten minutes each. The lease is not released: it expires.
         """
         return SplitReader(
             source=replace(self.source, entries=(), indexes=()),
@@ -96,9 +96,9 @@ class Scan(SnapshotRows):
         """Yield the rows in batches of at least one row; ascending by key within a bucket.
 
         A bucket whose files need no merge although their keys overlap, as in tables with deletion
-        vectors, is read file by file; only within a file the keys are ascending then.
+        vectors, is read file by file; keys are ascending only within a file then.
 
-        Memory is bounded, however many files a key's versions are in: see `read_split`.
+        Memory is bounded, however many files have versions of a key: see `read_split`.
 
         Raises:
             UnsupportedFeature: As `plan`.
@@ -111,16 +111,16 @@ class Scan(SnapshotRows):
                 yield from self._read(split, self.columns)
 
     def to_arrow_reader(self) -> pa.RecordBatchReader:
-        """Return the rows as a stream of batches that is read once; as `to_batches` for all else.
+        """Return the rows as a stream of batches that can be read once; else as `to_batches`.
 
-        Errors reach a reader in Python as they are, another as text.
+        A reader in Python gets errors as exceptions, others as text.
         """
         return pa.RecordBatchReader.from_batches(self.arrow_schema, self.to_batches())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the rows as a stream of Arrow's C data interface, a new one each time.
 
-        So whatever reads Arrow (DuckDB, Polars, pandas, `pa.table`) takes a scan as it is.
+        So all readers of Arrow streams (DuckDB, Polars, pandas, `pa.table`) accept a scan.
         """
         return self.to_arrow_reader().__arrow_c_stream__(requested_schema)
 
@@ -130,7 +130,7 @@ class Scan(SnapshotRows):
 
     @adds_table_to_errors
     def count(self) -> int:
-        """Return the number of rows; opens no file whose metadata says it all.
+        """Return the number of rows; opens no file whose metadata suffices.
 
         Raises:
             LeaseLost, CorruptData: As `to_batches`.
@@ -146,7 +146,7 @@ class Scan(SnapshotRows):
             marked = self._marked_rows(split) if counted else {}
             for file in (section.runs[0].files[0] for section in counted):
                 rows += file.row_count - marked.get(file.file_name, 0)
-            others = tuple(section for section in split.sections if section not in counted)
+            others = tuple(section for section in split.sections if not self._is_counted(section))
             if others:
                 batches = self._read(replace(split, sections=others), keys)
                 rows += sum(batch.num_rows for batch in batches)
@@ -156,6 +156,7 @@ class Scan(SnapshotRows):
         return self.keeper.reading(self.snapshot, what="a scan")
 
     def _is_counted(self, section: Section) -> bool:
+        """Return whether metadata has the number of rows of a section."""
         if self.where or not is_single_run(section):
             return False
         files = section.runs[0].files
@@ -166,12 +167,12 @@ class Scan(SnapshotRows):
         entry = split.vectors
         ranges = () if entry is None else entry.deletion_vector_ranges or ()
         known = {
-            place.data_file_name: place.cardinality
-            for place in ranges
-            if place.cardinality is not None
+            vector.data_file_name: vector.cardinality
+            for vector in ranges
+            if vector.cardinality is not None
         }
         if len(known) == len(ranges):
             return known
-        # Old writers did not count.
+        # Written before the format had the count: the vectors have to be read.
         vectors = self.source.vectors.read(entry).vectors
         return {name: len(vector) for name, vector in vectors.items()}

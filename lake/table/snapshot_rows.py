@@ -1,4 +1,4 @@
-"""Rows of one snapshot, and what reads them split by split."""
+"""Base of `Scan` and `SplitReader`: chosen rows of one snapshot, read split by split."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from lake.table.snapshot_source import SnapshotSource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotRows:
-    """Rows of one snapshot, chosen by columns and conditions; what `Scan` and `SplitReader` share.
+    """Rows of one snapshot, chosen by columns and conditions.
 
     Attributes:
         source: The files of the snapshot.
@@ -26,9 +26,8 @@ class SnapshotRows:
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.
         keeper: Leases the snapshot while a read takes long.
-        counters: What reading has cost so far, in this process.
-        merge_counters: What merging has done so far; sections of one run are not merged and not
-            counted.
+        counters: Cost of reading so far, in this process.
+        merge_counters: Work of merging so far; sections of one run are not merged and not counted.
     """
 
     source: SnapshotSource
@@ -47,7 +46,7 @@ class SnapshotRows:
 
     @property
     def schema(self) -> TableSchema:
-        """Under which the snapshot is read."""
+        """The schema that the snapshot is read under."""
         return self.source.schema
 
     @property

@@ -1,4 +1,4 @@
-"""What there is to read of one snapshot."""
+"""Inputs for reading one snapshot: its files, and the stores that read them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from lake.snapshots.file_indexes import FileIndexStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotSource:
-    """The files of a snapshot, and how they are to be read.
+    """The files of a snapshot, and everything that is needed to read them.
 
     Attributes:
         file_io: Storage.

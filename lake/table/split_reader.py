@@ -1,12 +1,12 @@
-"""What reads the splits of a scan, in this process or in others.
+"""Reader of the splits of a scan, in this process or in others.
 
-The plan is made once, by whoever asks; splits and reader can be sent wherever rows are to be read:
+A scan is planned once; its splits and its reader can be sent to the processes that read them:
 
     scan ──splits()──► a few hundred bytes for each file ──► one task each
          └─reader()──► schema, columns, conditions       ──► all tasks
 
-Nobody knows when the last task of another machine is done, so the snapshot is leased when the reader
-is made and not released: the lease runs out some minutes after the last task was begun, and one that
+It is unknown when the last task on another machine ends, so the snapshot is leased when the reader is
+made, and never released: the lease expires some minutes after the last task began, and a task that
 takes longer keeps a lease of its own (`LeaseKeeper`).
 """
 
@@ -26,11 +26,11 @@ from lake.table.snapshot_rows import SnapshotRows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseTerm:
-    """A lease that several processes go on with.
+    """A lease that several processes refresh.
 
     Attributes:
         lease_id: Name of the consumer.
-        deadline_ms: Until when it holds, milliseconds since 1970 UTC.
+        deadline_ms: The end of the lease unless it is refreshed, milliseconds since 1970 UTC.
     """
 
     lease_id: str
@@ -39,13 +39,13 @@ class LeaseTerm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitReader(SnapshotRows):
-    """Reads splits of one scan; can be sent to other processes, without what it has read.
+    """Reads splits of one scan; can be pickled to other processes, without its caches.
 
     Made by `Scan.reader`.
 
     Attributes:
         source: The snapshot, without the files that the splits name.
-        lease: Taken for all tasks together; None without one.
+        lease: Shared by all tasks; None without one.
     """
 
     lease: LeaseTerm | None = None
@@ -63,27 +63,27 @@ class SplitReader(SnapshotRows):
 
     @contextmanager
     def _held(self) -> Iterator[None]:
-        self._go_on_with_lease()
+        self._refresh_lease()
         with self.keeper.reading(self.source.snapshot, what="a split of a scan"):
             yield
 
-    def _go_on_with_lease(self) -> None:
-        """Move the deadline of the lease, unless it is far away yet."""
+    def _refresh_lease(self) -> None:
+        """Refresh the lease, unless its deadline is far away yet."""
         if self.lease is None or self.source.snapshot is None:
             return
         left_ms = self.lease.deadline_ms - self.keeper.clock.now_ms()
         if left_ms > self.keeper.lease_ms * (1 - 1 / REFRESHES_PER_LEASE):
             return
-        # Without it the split can perhaps be read all the same; if not, the missing file tells.
+        # Without the lease the split may still be readable; if not, reading fails with the cause.
         with suppress(LeaseLost, StorageUnavailable):
             self.keeper.lease(self.source.snapshot, what="a scan", lease_id=self.lease.lease_id)
 
 
 def take_term(keeper: LeaseKeeper, snapshot: Snapshot | None) -> LeaseTerm | None:
-    """Lease a snapshot at once, for tasks of which nobody says when they end.
+    """Lease a snapshot at once, for tasks whose end is unknown.
 
     Returns:
-        None where there is nothing to lease, storage takes no lease, or a tag alone has the snapshot.
+        None where there is nothing to lease, storage refuses the lease, or only a tag has the snapshot.
     """
     if snapshot is None:
         return None

@@ -1,1 +1,1 @@
-"""What a table consists of, as Arrow tables."""
+"""Views of a table's metadata as Arrow tables."""

@@ -1,7 +1,8 @@
-"""The files of one snapshot, one by one and summed up; pure.
+"""Views of the files of one snapshot, file by file and as sums; pure.
 
-Partitions are named by their directories (`day=2024-05-01/region=eu`), and where several share one by
-their values, too; an unpartitioned table by the empty text. Rows are physical: several records of a key, and retracts, are as many rows.
+Partitions are named by their directories (`day=2024-05-01/region=eu`), and by their values as well where
+several share a directory; the name is empty in an unpartitioned table. Rows are physical: each record
+of a key counts, retracts included.
 """
 
 from collections import defaultdict
@@ -39,8 +40,8 @@ FILES: Final = pa.schema(
 )
 """`files`: one row per file, by partition, bucket, level and age.
 
-`retracts` is null where the writer has not counted them, `marked_rows` (by a deletion vector) where
-nobody has; `created_at` is local wall time, as the format keeps it.
+`retracts` is null where the writer did not count them, `marked_rows` (by a deletion vector) where the
+index does not have the count; `created_at` is local wall time, as the format stores it.
 """
 
 _SUMS: Final = (
@@ -63,7 +64,7 @@ BUCKETS: Final = pa.schema(
         _MARKED_SUM,
     ]
 )
-"""`buckets`: one row per bucket with files. `runs` is what a read has to merge at most."""
+"""`buckets`: one row per bucket with files. `runs` is the most that a read has to merge."""
 
 LEVELS: Final = pa.schema(
     [
@@ -186,7 +187,7 @@ def partition_rows(entries: Iterable[ManifestEntry], schema: TableSchema) -> pa.
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Return rows as an Arrow table; what the schema does not name is left out."""
+    """Return rows as an Arrow table; values of names that the schema lacks are left out."""
     columns = [pa.array([row[field.name] for row in rows], type=field.type) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -215,7 +216,7 @@ def _grouped(
 
 
 def _marked(vectors: Mapping[BucketId, IndexManifestEntry]) -> dict[str, int | None]:
-    """Return by file name how many rows are marked; None where nobody has counted."""
+    """Return by file name the number of marked rows; None where the index does not have it."""
     return {
         vector.data_file_name: vector.cardinality
         for entry in vectors.values()

@@ -1,4 +1,4 @@
-"""What happened to a table, as far as its snapshots are kept; pure."""
+"""Views of a table's history: its kept snapshots and compactions; pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ SNAPSHOTS: Final = pa.schema(
 )
 """`snapshots`: one row each, oldest first.
 
-`rows` are physical, and `added_rows` those of new files less those of files that went.
+`rows` are physical, and `added_rows` those of added files less those of deleted files.
 """
 
 COMPACTIONS: Final = pa.schema(
@@ -52,8 +52,8 @@ COMPACTIONS: Final = pa.schema(
 )
 """`compactions`: one row for each bucket of each kept snapshot of kind COMPACT, oldest first.
 
-A file that is only moved to another level is among those in and out, and its bytes are not among those
-written. `output_level` is the highest one that got files, null where none did.
+A file that was only moved to another level counts in both directions, and its bytes not as written.
+`output_level` is the highest level that got files, null where none did.
 """
 
 

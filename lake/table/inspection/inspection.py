@@ -1,4 +1,4 @@
-"""Looks at what a table consists of, each read from storage when it is asked for."""
+"""Inspection of a table: views of its metadata as Arrow tables, read from storage at each call."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -43,9 +43,9 @@ _OF_HISTORY: Final = ("snapshots", "compactions")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
-    """What a table consists of, as Arrow tables; made by `Table.inspect`.
+    """Views of a table's metadata as Arrow tables; made by `Table.inspect`.
 
-    Each call looks anew. The columns of each view are told where they are declared
+    Each call reads the current state. The columns of the views are documented where they are declared
     (`lake.table.inspection`), and in the guide about inspection.
 
     Attributes:
@@ -55,7 +55,7 @@ class Inspection:
         schema_store: Of the table.
         manifests: Shared with the table's readers.
         newest: Reads the newest snapshot and what is live in it.
-        at: Reads what is live in the state that is meant.
+        at: Reads what is live in the state that is named.
     """
 
     VIEWS: ClassVar[tuple[str, ...]] = VIEWS
@@ -87,11 +87,11 @@ class Inspection:
         Args:
             name: One of `VIEWS`.
             at: State of views of one snapshot: its id, or a `ReadAt`; None means the newest.
-            last: Of views of the history: only that many of the newest snapshots are looked at.
+            last: Of views of the history: how many of the newest snapshots are read; None means all.
 
         Raises:
             InvalidRequest: No such view or state, or an argument that the view does not take.
-            CorruptData: Something cannot be read.
+            CorruptData: Metadata cannot be read.
         """
         _check_arguments(name, ReadAt.of(at), last)
         views: dict[str, Callable[[], pa.Table]] = {
@@ -105,12 +105,12 @@ class Inspection:
             "consumers": self.consumers,
             "schemas": self.schemas,
         }
-        assert views.keys() == set(VIEWS), "all views are there"
+        assert views.keys() == set(VIEWS), "each view has a method"
         return views[name]()
 
     @adds_table_to_errors
     def snapshots(self, last: int | None = None) -> pa.Table:
-        """Return the snapshots that are kept (`SNAPSHOTS`), one read each; the last so many."""
+        """Return the last snapshots that are kept (`SNAPSHOTS`); costs a read of each."""
         check_count("last", last)
         return snapshot_rows(self._kept(last))
 
@@ -139,7 +139,7 @@ class Inspection:
 
     @adds_table_to_errors
     def compactions(self, last: int | None = None) -> pa.Table:
-        """Return what compactions did to each bucket (`COMPACTIONS`), among the last snapshots."""
+        """Return the compactions of each bucket among the last snapshots (`COMPACTIONS`)."""
         check_count("last", last)
         return compaction_rows(self._compactions(last), self.schema)
 
@@ -166,7 +166,7 @@ class Inspection:
         return self.newest()[1] if chosen.is_newest else self.at(chosen)
 
     def _kept(self, last: int | None) -> Iterator[Snapshot]:
-        """Yield the last snapshots, oldest first; what expires meanwhile is left out."""
+        """Yield the last snapshots, oldest first; those that expire meanwhile are left out."""
         store = SnapshotStore(self.file_io, self.paths)
         ids = sorted(store.list_ids())
         for number in ids if last is None else ids[-last:]:

@@ -1,4 +1,4 @@
-"""Who keeps snapshots of a table, and which schemas it had; pure."""
+"""Views of tags, consumers and schemas of a table; pure."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ TAGS: Final = pa.schema(
         pa.field("expires_at", _WALL_MS),
     ]
 )
-"""`tags`: by snapshot and name. The last two are local wall time, and null for tags kept for ever."""
+"""`tags`: by snapshot and name. The last two are local wall time, and null for tags without an end."""
 
 CONSUMERS: Final = pa.schema(
     [
@@ -37,7 +37,7 @@ CONSUMERS: Final = pa.schema(
         pa.field("error", pa.string()),
     ]
 )
-"""`consumers`: by id; leases are those with a deadline, and those with an error cannot be read."""
+"""`consumers`: by id. Leases have a deadline; a consumer whose file cannot be read has an error."""
 
 SCHEMAS: Final = pa.schema(
     [
@@ -108,12 +108,12 @@ def _end_of(tag: Tag) -> datetime | None:
         return None
     try:
         return _to_ms(tag.created + timedelta(milliseconds=tag.retained_ms))
-    except OverflowError:  # beyond the year 9999, as good as for ever
+    except OverflowError:  # beyond the year 9999: shown as a tag without an end
         return None
 
 
 def _to_ms(time: datetime | None) -> datetime | None:
-    """Return a time without what is smaller than a millisecond, which the column cannot hold."""
+    """Return a time cut to milliseconds, as the column has them."""
     if time is None:
         return None
     return time.replace(microsecond=time.microsecond // 1_000 * 1_000)

@@ -1,7 +1,7 @@
-"""The compaction of one bucket as a value: made where it is planned, done wherever there is time.
+"""The compaction of one bucket as a value, which is planned in one process and run in another.
 
-A process of a pool or an executor of a cluster gets it, opens the table for itself, compacts and
-commits the one bucket, and sends back what became of it.
+A process of a pool, or an executor of a cluster, receives it, opens the table, compacts and commits the
+one bucket, and returns the outcome.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ from lake.table.table import Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketOutcome:
-    """What became of the work on one bucket.
+    """The outcome of the compaction of one bucket.
 
     Attributes:
         bucket_id: Serialised partition row and bucket number.
         result: What was done; None when it failed.
-        state: What picking has to remember of the bucket; None when nothing new.
+        state: The bucket's new state in `CompactionMemory`; None when nothing is new.
         error: Why it failed; None when it did not.
     """
 
@@ -38,15 +38,15 @@ class BucketOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketWork:
-    """What is to be done to one bucket; goes to other processes.
+    """The compaction of one bucket; can be pickled to another process.
 
     Attributes:
-        file_io: Storage that the other process reaches as well.
+        file_io: Storage that the other process can reach.
         path: The table's directory.
         identifier: `db.table`.
         bucket_id: Serialised partition row and bucket number.
-        full: Everything; else only what is due.
-        state: What picking remembers of the bucket; None at the first look.
+        full: Compact everything; else only what is due.
+        state: The bucket's state in `CompactionMemory`; None at first.
     """
 
     file_io: FileIO
@@ -71,7 +71,7 @@ class BucketWork:
         )
 
     def run(self) -> BucketOutcome:
-        """Compact the bucket and commit it; what goes wrong is in the outcome."""
+        """Compact the bucket and commit it; an error of the engine or storage is in the outcome."""
         states = {} if self.state is None else {self.bucket_id: self.state}
         memory = CompactionMemory(states=states)
         try:
@@ -87,7 +87,7 @@ class BucketWork:
 
 
 class BucketPool(Protocol):
-    """Processes that do the work on buckets, here or on other machines."""
+    """A pool of processes that compact buckets, on this machine or others."""
 
     def submit(self, work: BucketWork) -> Future[BucketOutcome]:
         """Have a bucket compacted as soon as a process is free.
@@ -98,11 +98,11 @@ class BucketPool(Protocol):
         ...
 
     def close(self, *, grace_s: float | None = None) -> None:
-        """Forget the buckets that wait, let those that are worked on be finished, end the processes.
+        """Drop queued buckets, let those in progress finish, and end the processes.
 
         Args:
-            grace_s: How long to wait for them; None: as long as it takes. What is cut off has
-                committed nothing.
+            grace_s: How long to wait for those in progress; None: as long as it takes. A bucket that
+                is cut off has committed nothing.
         """
         ...
 
@@ -110,13 +110,13 @@ class BucketPool(Protocol):
 def compact_buckets(
     pool: BucketPool, table: Table, *, full: bool, memory: CompactionMemory | None = None
 ) -> Iterator[BucketOutcome]:
-    """Compact the buckets of a table that have something to compact; yield each when it is done.
+    """Compact the buckets of a table that have something to compact; yield each outcome when it is there.
 
     Args:
-        pool: Does the work.
-        table: Of storage that the pool's processes reach.
-        full: Everything; else only what is due.
-        memory: Of those who compact what is due again and again; changed by this call.
+        pool: Runs the compactions.
+        table: On storage that the pool's processes can reach.
+        full: Compact everything; else only what is due.
+        memory: Of a caller that compacts due buckets repeatedly; changed by this call.
 
     Raises:
         UnsupportedFeature: This version cannot compact the table.
@@ -137,11 +137,11 @@ def compact_buckets(
 
 
 _opened: dict[str, Table] = {}
-"""The table that this process worked on last; its caches serve the next bucket."""
+"""The table of the last bucket in this process; its caches serve the next bucket."""
 
 
 def _open(file_io: FileIO, path: str, identifier: str) -> Table:
-    """Return a table as it is now."""
+    """Return a table at its newest schema, from the cache or opened."""
     table = _opened.get(path)
     if table is not None:
         with suppress(TableNotFound):

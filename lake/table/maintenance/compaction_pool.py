@@ -1,8 +1,8 @@
-"""Compacts tables bucket by bucket in processes of their own, beside whoever writes and reads them.
+"""Pool of processes on this machine that compact buckets, beside readers and writers.
 
-A bucket is worked on by one process at a time and committed by itself, so what is killed has lost
-the work on a bucket at most, and the next look finds what is left. Others may compact the same
-table: what somebody else was faster with is dropped and counted.
+A bucket is compacted by one process at a time and committed by itself, so a killed process loses the
+work on one bucket at most, and the next poll finds the bucket due again. Other services may compact the
+same table: work that another process finished first is dropped and counted.
 
 No process outlives the one that owns the pool, however that one ends.
 """
@@ -24,17 +24,17 @@ __all__ = ["BucketOutcome", "BucketWork", "CompactionPool"]
 
 
 class CompactionPool:
-    """Processes that compact; as a context it ends them with the block."""
+    """Processes that compact buckets; as a context it ends them with the block."""
 
     def __init__(self, *, workers: int) -> None:
         """Start nothing yet.
 
         Args:
-            workers: How many buckets are worked on at once, from 1.
+            workers: Buckets that are compacted at once, from 1.
         """
-        # Not forked: the process may have threads, Spark's and Arrow's among them.
+        # Spawned, because forking a process with threads (Spark's, Arrow's) may deadlock the child.
         context = multiprocessing.get_context("spawn")
-        # Never written to. Its end tells the processes that nobody waits for them any more.
+        # Nothing is ever written: the workers see its end when the owner closes it or dies.
         self._reader, self._writer = context.Pipe(duplex=False)
         self._pool = ProcessPoolExecutor(
             max_workers=workers,
@@ -58,12 +58,12 @@ class CompactionPool:
         self.close()
 
     def close(self, *, grace_s: float | None = None) -> None:
-        """Forget the buckets that wait, let those that are worked on be finished, end the processes.
+        """Drop queued buckets, let those in progress finish, and end the processes.
 
         Args:
-            grace_s: How long to wait for them. Then the processes are ended: nothing is committed
-                of their buckets, and what they have written are orphan files. None: as long as it
-                takes.
+            grace_s: How long to wait for those in progress. Then the processes are ended: of their
+                buckets nothing is committed, and the files they wrote are orphans. None: as long as
+                it takes.
         """
         for future in tuple(self._futures):
             future.cancel()
@@ -91,10 +91,10 @@ class CompactionPool:
 
 
 def _follow_owner(owner: Connection) -> None:
-    """Live as long as the process that owns the pool wants, not as long as a terminal does.
+    """Tie the life of a worker process to that of the pool's owner.
 
-    Signals that end a whole group of processes are left to the owner, which lets buckets be
-    finished. A process of `ProcessPoolExecutor` would outlive a killed owner for ever.
+    Signals to the whole process group, as a terminal sends them, are left to the owner, which lets
+    buckets finish. Without the thread a worker of `ProcessPoolExecutor` would outlive a killed owner.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
