@@ -37,7 +37,7 @@ from lake.commit.streams.stream_position import (
     StreamPosition,
     positions_of,
 )
-from lake.declaration.ineffective_options import dormant_options
+from lake.declaration.ineffective_options import ineffective_options
 from lake.declaration.validation import validate_schema
 from lake.errors import (
     CommitConflict,
@@ -280,11 +280,11 @@ __all__ = [
     "compact_buckets",
     "decide_batch",
     "discards_former_position",
-    "dormant_options",
     "file_io_for",
     "from_arrow_type",
     "function_named",
     "highest_field_id",
+    "ineffective_options",
     "key_is_long",
     "merge_fields",
     "parse_conditions",

@@ -6,7 +6,7 @@ from docs.generator.function_examples import FunctionExample
 from docs.generator.markdown import code
 from lake import ColumnFunction, FunctionDeclaration, Step, parse_type, to_arrow_type
 from lake.format.data_types import DataField
-from lake.merge.functions.reductions.single_value import LONE_VALUES, NULLS_ONLY
+from lake.merge.functions.reductions.single_value import NULLS_ONLY, SINGLE_VALUES
 
 _PROBES = (
     "BIGINT",
@@ -82,7 +82,7 @@ def _support(declaration: FunctionDeclaration, function: ColumnFunction, type_na
         return "No: one record at a time."
     if reduction is NULLS_ONLY:
         return "Keys without a value; others one record at a time."
-    if reduction is LONE_VALUES:
+    if reduction is SINGLE_VALUES:
         return "Keys with at most one value; others one record at a time."
     takes_late = reduction.late_as_add or Step.LATE in reduction.handles
     slow = ["older values"] * (not takes_late)

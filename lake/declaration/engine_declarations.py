@@ -159,7 +159,7 @@ _FUNCTION_OPTIONS = (
     ),
 )
 _MERGING_FAILS = "[merging fails](../../guides/which-row-wins.md#when-merging-fails)"
-_LONE_RECORD = (
+_SINGLE_RECORD = (
     "A record that is alone of its key is kept as it is: values are not normalised, a lone -D or "
     "-U stays one and is not visible. Write values as they shall be seen."
 )
@@ -326,7 +326,7 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             ),
         ),
         anomalies=(
-            _LONE_RECORD,
+            _SINGLE_RECORD,
             "A retract that is the first record of its key gives the row its own values before it "
             "takes them back: with sum in a group, -U 5 and then +I 7 make 7, not 2. Let adds arrive first, or declare ignore-retract.",
             "A key that has only retracts becomes a -D, which is a delete again when the row it "
@@ -413,7 +413,7 @@ ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
             _TWO_ORDERS,
         ),
         anomalies=(
-            _LONE_RECORD,
+            _SINGLE_RECORD,
             "A -U or -D that a column's function cannot take back is stored when it is alone in "
             "its commit, and from its key's next merge on every full scan and every compaction of "
             "the table fails. Declare ignore-retract of such columns or ignore-delete with the "

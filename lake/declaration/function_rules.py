@@ -28,10 +28,10 @@ from lake.merge.declared_options import (
     declared_functions,
     function_key,
 )
-from lake.merge.functions.extension import is_misnamed, is_own_name, own_names
+from lake.merge.functions.extension import is_misnamed, is_user_function_name, user_function_names
 from lake.merge.functions.registry import FUNCTIONS, function_named
 from lake.merge.spec import effective_functions
-from lake.merge.user_function_errors import error_text, own_errors
+from lake.merge.user_function_errors import error_text, user_function_errors
 from lake.options import TableOptions
 
 _REMOVE_ON_DELETE = "aggregation.remove-record-on-delete"
@@ -69,7 +69,7 @@ def _hint(name: str) -> str:
 
 def known_functions() -> list[str]:
     """Return the names of all functions that a table can declare here, own ones last."""
-    return [*sorted(FUNCTIONS), *own_names()]
+    return [*sorted(FUNCTIONS), *user_function_names()]
 
 
 def _column_problems(
@@ -77,13 +77,13 @@ def _column_problems(
 ) -> Iterator[Problem]:
     field = find_field(schema, function.column)
     assert field is not None, function.column
-    if is_own_name(function.name):
-        yield from _own_problems(schema, function, declaration, field)
+    if is_user_function_name(function.name):
+        yield from _user_function_problems(schema, function, declaration, field)
         return
     yield from _problems_of_column(schema, function, declaration, field)
 
 
-def _own_problems(
+def _user_function_problems(
     schema: TableSchema,
     function: ColumnFunction,
     declaration: FunctionDeclaration,
@@ -91,7 +91,7 @@ def _own_problems(
 ) -> Iterator[Problem]:
     """Yield what a user's own function says, or that it fails to."""
     try:
-        with own_errors(function, "its check"):
+        with user_function_errors(function, "its check"):
             yield from _problems_of_column(schema, function, declaration, field)
     except LakeError as error:
         cause = error.__cause__ or error

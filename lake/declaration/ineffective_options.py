@@ -42,7 +42,7 @@ _AT_COMMIT: Final = frozenset(
 _FOREIGN: Final = ("map.", "pk-")
 
 
-def dormant_options(schema: TableSchema) -> tuple[Problem, ...]:
+def ineffective_options(schema: TableSchema) -> tuple[Problem, ...]:
     """Return one problem for every option of merging, or of when to compact, that nothing reads.
 
     Keys of no engine at all are told as well where they look like a known key; others are not.
@@ -73,22 +73,22 @@ def _engine_option_problems(schema: TableSchema, key: str) -> Iterator[Problem]:
         if key in {option.key for option in declaration.options}
     ]
     if reading and engine not in reading:
-        yield _dormant(
+        yield _ineffective(
             schema,
             key,
             f"merge-engine = {engine} does not read it",
             f"it belongs to {', '.join(reading)}",
         )
     if key == _SORT_ORDER and not schema.table_options.sequence_field:
-        yield _dormant(schema, key, f"there is no `{_SEQUENCE_FIELD}`", "name the fields, too")
+        yield _ineffective(schema, key, f"there is no `{_SEQUENCE_FIELD}`", "name the fields, too")
     if key in _AT_COMMIT:
         why = "commits do not compact, and wait for no compaction"
-        yield _dormant(
+        yield _ineffective(
             schema, key, why, "leave it out, and have the table compacted: braid maintain"
         )
     meant = _meant(schema, key)
     if meant is not None:
-        yield _dormant(schema, key, "there is no such option", f"did you mean `{meant}`?")
+        yield _ineffective(schema, key, "there is no such option", f"did you mean `{meant}`?")
 
 
 def _meant(schema: TableSchema, key: str) -> str | None:
@@ -108,10 +108,10 @@ def _field_option_problems(
     has_functions = engine in (MergeEngine.AGGREGATION, MergeEngine.PARTIAL_UPDATE)
     if key == DEFAULT_FUNCTION:
         if not has_functions:
-            yield _dormant(schema, key, f"merge-engine = {engine} has no aggregate functions")
+            yield _ineffective(schema, key, f"merge-engine = {engine} has no aggregate functions")
     elif suffix == SEQUENCE_GROUP:
         if engine is not MergeEngine.PARTIAL_UPDATE:
-            yield _dormant(
+            yield _ineffective(
                 schema,
                 key,
                 f"merge-engine = {engine} has no sequence groups",
@@ -120,9 +120,9 @@ def _field_option_problems(
     elif suffix not in _suffixes() | _read_by(functions, column):
         if not suffix.startswith(_FOREIGN):
             hint = known_names("options of a column", suffix, sorted(_suffixes()))
-            yield _dormant(schema, key, "there is no such option of a column", hint)
+            yield _ineffective(schema, key, "there is no such option of a column", hint)
     elif not has_functions:
-        yield _dormant(schema, key, f"merge-engine = {engine} has no aggregate functions")
+        yield _ineffective(schema, key, f"merge-engine = {engine} has no aggregate functions")
     else:
         yield from _function_option_problems(schema, key, suffix, column, functions)
 
@@ -137,10 +137,10 @@ def _function_option_problems(
     function = functions.get(column)
     if function is None:
         part = _part(schema, column)
-        yield _dormant(schema, key, f"`{column}` is {part} and has no aggregate function")
+        yield _ineffective(schema, key, f"`{column}` is {part} and has no aggregate function")
     elif suffix not in _COMMON and suffix not in _read_by(functions, column):
         reading = sorted(name for name, other in FUNCTIONS.items() if suffix in _keys(other))
-        yield _dormant(
+        yield _ineffective(
             schema,
             key,
             f"`{function.name}`, the function of `{column}`, does not read it",
@@ -148,7 +148,7 @@ def _function_option_problems(
         )
 
 
-def _dormant(schema: TableSchema, key: str, why: str, hint: str = "leave it out") -> Problem:
+def _ineffective(schema: TableSchema, key: str, why: str, hint: str = "leave it out") -> Problem:
     return Problem(field=key, value=schema.options[key], message=f"has no effect: {why}", hint=hint)
 
 

@@ -28,7 +28,7 @@ _IGNORED: Final = "changelog-producer.row-deduplicate-ignore-fields"
 _TIME_FIELD: Final = "record-level.time-field"
 
 
-def upkeep_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
+def maintenance_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
     """Yield values that mean nothing.
 
     Args:

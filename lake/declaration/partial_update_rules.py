@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lake.declaration.engine_declarations import why_excluded
 from lake.declaration.rule_problems import conflict, find_field, known_names, unknown_column
-from lake.declaration.sequence_rules import told_unknown
+from lake.declaration.sequence_rules import unknown_columns_of_key
 from lake.errors import Problem
 from lake.format.schema import TableSchema
 from lake.merge.declared_options import (
@@ -46,7 +46,7 @@ def partial_update_problems(schema: TableSchema, options: TableOptions) -> Itera
 
 
 def _group_problems(schema: TableSchema, key: str, group: SequenceGroup) -> Iterator[Problem]:
-    told = told_unknown(schema, key)
+    told = unknown_columns_of_key(schema, key)
     # The check of all `fields.*` keys asks for names up to the second dot only, and a column's name
     # may have dots itself: here whole names are asked.
     untold = [name for name in group.ordering if name.split(".")[0] not in told]

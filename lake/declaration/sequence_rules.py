@@ -76,7 +76,7 @@ def fields_option_problems(schema: TableSchema) -> Iterator[Problem]:
                 message="the key names no column",
                 hint="write `fields.<column>.<option>`",
             )
-        for name in told_unknown(schema, key):
+        for name in unknown_columns_of_key(schema, key):
             yield unknown_column(key, name, schema)
         field = find_field(schema, names[0]) if len(names) == 1 else None
         if len(segments) > 3 and field is not None and field.type.root is TypeRoot.ROW:
@@ -88,7 +88,7 @@ def fields_option_problems(schema: TableSchema) -> Iterator[Problem]:
             )
 
 
-def told_unknown(schema: TableSchema, key: str) -> tuple[str, ...]:
+def unknown_columns_of_key(schema: TableSchema, key: str) -> tuple[str, ...]:
     """Return the names between the first two dots of a `fields.*` key that are no columns."""
     segments = key.split(".")
     names = split_names(segments[1]) if len(segments) > 1 else ()

@@ -4,7 +4,7 @@ All rules are looked at and everything that is wrong is told at once, each with 
 found, what is valid and a way out. Where the reference refuses a declaration at its first use, it
 is refused here; what the reference leaves to chance is refused, too: an ordering column of two
 groups, or one that a group protects. A declaration that merely has no effect is accepted, as in the
-reference; `dormant_options` tells of those.
+reference; `ineffective_options` tells of those.
 
 | rules | where |
 |---|---|
@@ -17,7 +17,7 @@ reference; `dormant_options` tells of those.
 | how long retracts of deleted rows are kept | `tombstone_rules` |
 | deletes without values | `null_delete_rules` |
 | how many snapshots and changelogs stay | `retention_rules` |
-| values about upkeep that mean nothing | `upkeep_rules` |
+| values about upkeep that mean nothing | `maintenance_rules` |
 | columns of file indexes | `file_index_rules` |
 | sequence groups and deletes of partial-update | `partial_update_rules` |
 | names, types and options of aggregate functions | `function_rules` |
@@ -31,7 +31,7 @@ from lake.declaration.engine_rules import engine_problems
 from lake.declaration.file_index_rules import file_index_problems
 from lake.declaration.function_rules import function_problems
 from lake.declaration.key_rules import column_problems, key_problems
-from lake.declaration.maintenance_rules import upkeep_problems
+from lake.declaration.maintenance_rules import maintenance_problems
 from lake.declaration.null_delete_rules import null_delete_problems
 from lake.declaration.option_rules import option_problems
 from lake.declaration.partial_update_rules import partial_update_problems
@@ -85,7 +85,7 @@ def _merging_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
     yield from tombstone_problems(schema, options)
     yield from null_delete_problems(schema, options)
     yield from retention_problems(schema.options, options)
-    yield from upkeep_problems(schema, options)
+    yield from maintenance_problems(schema, options)
     yield from file_index_problems(schema)
     if options.merge_engine is MergeEngine.PARTIAL_UPDATE:
         yield from partial_update_problems(schema, options)

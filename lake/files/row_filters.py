@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.files.parquet.bounds import ColumnBounds
-from lake.format.system_columns import VALUE_KIND_FIELD
+from lake.format.system_columns import VALUE_KIND_FIELD, is_retract
 
 Decode: TypeAlias = Callable[[Sequence[int], Sequence[str]], Iterator[pa.RecordBatch]]
 """From numbers of parts (ascending) and names of columns to their rows, in file order."""
@@ -54,8 +54,7 @@ def without_retracts(wanted: RowFilter | None) -> RowFilter:
 
     def matches(batch: pa.RecordBatch) -> pa.Array:
         kinds = batch.column(VALUE_KIND_FIELD.name).to_numpy()
-        # Retracts have the lowest bit set: +I is 0, -U 1, +U 2, -D 3.
-        is_add = pa.array((kinds & 1) == 0)
+        is_add = pa.array(~is_retract(kinds))
         return is_add if wanted is None else pc.and_(is_add, wanted.matches(batch))
 
     columns = () if wanted is None else wanted.columns

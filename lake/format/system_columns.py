@@ -12,7 +12,10 @@ Source: table-format 12.1 and 12.2.
 """
 
 from enum import IntEnum
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 KEY_PREFIX = "_KEY_"
@@ -56,6 +59,17 @@ class RowKind(IntEnum):
     def from_symbol(cls, symbol: str) -> "RowKind":
         """Return the kind written as `+I`, `-U`, `+U` or `-D`; ValueError otherwise."""
         return cls(("+I", "-U", "+U", "-D").index(symbol))
+
+
+def is_retract(kinds: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
+    """Return which of some row kinds take something away (`-U`, `-D`).
+
+    Args:
+        kinds: Values of `_VALUE_KIND`.
+    """
+    # The lowest bit distinguishes them: +I is 0, -U 1, +U 2, -D 3.
+    retracts: npt.NDArray[np.bool_] = (kinds & 1) == 1
+    return retracts
 
 
 def is_reserved(name: str) -> bool:

@@ -31,7 +31,7 @@ import pyarrow as pa
 
 from lake.format.arrays import combined_array
 from lake.format.schema import TableSchema
-from lake.format.system_columns import LEVEL, VALUE_KIND, RowKind
+from lake.format.system_columns import LEVEL, VALUE_KIND, RowKind, is_retract
 from lake.lsm.round_merge import lowest_levels
 from lake.lsm.row_equality import equal_values
 from lake.merge.order.key_codes import Uints
@@ -166,8 +166,7 @@ class _Coded:
         return _Coded(self.rows.filter(pa.array(kept)), self.codes[kept])
 
     def without_retracts(self) -> "_Coded":
-        # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
-        is_add: Bools = combined_array(self.rows.column(VALUE_KIND)).to_numpy() & 1 == 0
+        is_add = ~is_retract(combined_array(self.rows.column(VALUE_KIND)).to_numpy())
         return self if is_add.all() else self.filter(is_add)
 
 
@@ -220,17 +219,17 @@ def _diff(before: _Coded, after: _Coded, compared: Sequence[str] | None) -> pa.T
     kinds[is_first] = RowKind.UPDATE_BEFORE
     kinds[is_second] = RowKind.UPDATE_AFTER
     if compared is not None:
-        places = np.flatnonzero(is_first)
-        same = _equal_rows(rows, order[places], order[places + 1], compared)
-        repeated = places[same]
+        positions = np.flatnonzero(is_first)
+        same = _equal_rows(rows, order[positions], order[positions + 1], compared)
+        repeated = positions[same]
         order = np.delete(order, [repeated, repeated + 1])
         kinds = np.delete(kinds, [repeated, repeated + 1])
     return _with_kinds(rows.take(pa.array(order)), kinds)
 
 
 def _with_kinds(rows: pa.Table, kinds: npt.NDArray[np.int8]) -> pa.Table:
-    place = rows.column_names.index(VALUE_KIND)
-    return rows.set_column(place, rows.schema.field(place), pa.array(kinds))
+    position = rows.column_names.index(VALUE_KIND)
+    return rows.set_column(position, rows.schema.field(position), pa.array(kinds))
 
 
 def _align(
@@ -259,8 +258,8 @@ def _is_in(codes: Uints, wanted: Uints) -> Bools:
     """Return which codes are among some that are ascending."""
     if not len(wanted):
         return np.zeros(len(codes), dtype=np.bool_)
-    places = np.minimum(np.searchsorted(wanted, codes), len(wanted) - 1)
-    found: Bools = wanted[places] == codes
+    positions = np.minimum(np.searchsorted(wanted, codes), len(wanted) - 1)
+    found: Bools = wanted[positions] == codes
     return found
 
 
@@ -273,11 +272,11 @@ def _equal_rows(
     """Return which rows equal their partners; columns after the first that differ are not read."""
     same = np.ones(len(first), dtype=np.bool_)
     for name in columns:
-        places = np.flatnonzero(same)
-        if not len(places):
+        positions = np.flatnonzero(same)
+        if not len(positions):
             break
         values = rows.column(name)
-        same[places] = equal_values(
-            values.take(pa.array(first[places])), values.take(pa.array(second[places]))
+        same[positions] = equal_values(
+            values.take(pa.array(first[positions])), values.take(pa.array(second[positions]))
         )
     return same

@@ -101,7 +101,7 @@ def first_pick_state(levels: Levels, *, utc_ms_of: Callable[[int], int]) -> Pick
     known = [time for time in times if time is not None]
     return PickState(
         last_full_ms=utc_ms_of(max(known)) if known else None,
-        commits=None if _has_half_way(_not_on_top(levels)) else 0,
+        commits=None if _has_intermediate(_below_top(levels)) else 0,
     )
 
 
@@ -133,11 +133,11 @@ def pick_compaction(
     if len(unit.runs) == len(levels.runs):
         state = replace(state, last_full_ms=now_ms, commits=0)
     else:
-        state = with_taken(state, unit)
+        state = state_after_taking(state, unit)
     return Picked(unit=unit, state=state, is_early=bool(early))
 
 
-def with_taken(state: PickState, unit: CompactionUnit) -> PickState:
+def state_after_taking(state: PickState, unit: CompactionUnit) -> PickState:
     """Return what to remember when a unit, not of all runs, takes files from level 0."""
     return replace(state, commits=(state.commits or 0) + _appended(unit.runs))
 
@@ -165,17 +165,19 @@ class _Picker:
         self._runs = levels.runs
         self._sizes = [run.size for run in levels.runs]
         self._max_level = levels.max_level
-        self._not_on_top = _not_on_top(levels)
+        self._below_top = _below_top(levels)
         self._options = options
         self._trigger = options.num_sorted_run_compaction_trigger
         off_peak = options.compaction_offpeak_ratio if is_off_peak(options, local_hour) else 0
         self._percent = 100 + options.compaction_size_ratio + off_peak
 
     def early_full(self, state: PickState, now_ms: int) -> int:
-        is_due = self._have_commits_come(state) or (
+        is_due = self._are_commits_due(state) or (
             len(self._runs) > 1
             and (
-                self._is_interval_over(state, now_ms) or self._is_small() or self._is_much_to_move()
+                self._is_interval_over(state, now_ms)
+                or self._is_small()
+                or self._is_increment_large()
             )
         )
         return len(self._runs) if is_due else 0
@@ -194,15 +196,15 @@ class _Picker:
         count = sum(run.level == 0 for run in self._runs)
         return self._extend(count, is_forced=True) if count else 0
 
-    def _have_commits_come(self, state: PickState) -> bool:
+    def _are_commits_due(self, state: PickState) -> bool:
         enough = _commits_per_full(self._options)
-        if enough is None or not self._not_on_top:
+        if enough is None or not self._below_top:
             return False
         if state.commits is None:
             return True
         # Somebody else may have taken files from level 0; of at least one commit, then.
-        taken = max(state.commits, _has_half_way(self._not_on_top))
-        return taken + _appended(self._not_on_top) >= enough
+        taken = max(state.commits, _has_intermediate(self._below_top))
+        return taken + _appended(self._below_top) >= enough
 
     def _is_interval_over(self, state: PickState, now_ms: int) -> bool:
         interval = self._options.compaction_optimization_interval_ms
@@ -214,11 +216,11 @@ class _Picker:
         threshold = self._options.compaction_total_size_threshold_bytes
         return threshold is not None and sum(self._sizes) < threshold
 
-    def _is_much_to_move(self) -> bool:
+    def _is_increment_large(self) -> bool:
         threshold = self._options.compaction_incremental_size_threshold_bytes
         if threshold is None:
             return False
-        return sum(run.size for run in self._not_on_top) > threshold
+        return sum(run.size for run in self._below_top) > threshold
 
     def _size_amplification(self) -> int:
         *newer, oldest = self._sizes or [0]
@@ -265,7 +267,7 @@ def _commits_per_full(options: TableOptions) -> int | None:
     return max(declared, 1)
 
 
-def _not_on_top(levels: Levels) -> tuple[LevelRun, ...]:
+def _below_top(levels: Levels) -> tuple[LevelRun, ...]:
     return tuple(run for run in levels.runs if run.level != levels.max_level)
 
 
@@ -274,7 +276,7 @@ def _appended(runs: Iterable[LevelRun]) -> int:
     return sum(_is_appended(run) for run in runs)
 
 
-def _has_half_way(runs: Iterable[LevelRun]) -> bool:
+def _has_intermediate(runs: Iterable[LevelRun]) -> bool:
     """Return whether a compaction has taken files from level 0 that are not on the highest yet."""
     return not all(map(_is_appended, runs))
 

@@ -22,7 +22,7 @@ Bytes written per byte appended, commits of one size, one compaction between com
 | 10,000 | as many as 200 commits hold | 7.6 | 5.7 |
 
 Merging files of level 0 alone must not show. It does not where a merge of some neighbours in the order
-of records, put in their place, gives what all records give: see `merges_neighbours`. Tables that need
+of records, put in their position, gives what all records give: see `can_merge_adjacent`. Tables that need
 lookup are never merged like that: there level 0 is what has not met the compacted rows yet; nor are
 those that ask for `compaction.force-up-level-0`.
 """
@@ -37,7 +37,7 @@ from lake.lsm.compaction_pick import (
     Picked,
     PickState,
     pick_compaction,
-    with_taken,
+    state_after_taking,
 )
 from lake.lsm.levels import LevelRun, Levels
 from lake.merge.column_function import ColumnFunction
@@ -54,7 +54,7 @@ _ASSOCIATIVE_IN_GROUPS: Final = frozenset({"last_value"})
 """The same where a late record may be older than the one before it."""
 
 _ARITHMETIC: Final = frozenset({"sum", "product"})
-"""Functions whose values round or overflow: in other places when merged in another order.
+"""Functions whose values round or overflow, at other records when they merge in another order.
 
 A sum of 64 bits that overflows is an error whichever way it is reached, and the least likely.
 """
@@ -92,7 +92,7 @@ def pick_merge_or_compaction(
     if count == 1:
         return Picked(unit=None, state=state)
     unit = CompactionUnit(output_level=0, runs=levels.runs[:count])
-    return Picked(unit=unit, state=with_taken(state, unit))
+    return Picked(unit=unit, state=state_after_taking(state, unit))
 
 
 def count_level_0_merge(
@@ -114,7 +114,7 @@ def count_level_0_merge(
     # Larger files would not be merged by a plan, which leaves large ones whole.
     small_bytes = options.target_file_size_bytes * options.compaction_small_file_ratio
     stays_apart = options.needs_lookup or options.compaction_force_up_level_0
-    if stays_apart or not merges_neighbours(spec) or size >= small_bytes:
+    if stays_apart or not can_merge_adjacent(spec) or size >= small_bytes:
         return None
     appended = sum(run.size for run in new if run.files[0].file_source is not FileSource.COMPACT)
     besides = sum(run.size for run in unit.runs) - size
@@ -123,16 +123,16 @@ def count_level_0_merge(
         return 1
     if size * size >= appended * besides:
         return None
-    count = max(_count_alike(new, options), too_many + 1)
-    if not _minds_no_order(spec):
+    count = max(_count_of_similar_size(new, options), too_many + 1)
+    if not _is_order_free(spec):
         count = _count_with_overlapping(new, count)
     if count > len(new):
         return None
-    is_apart = _minds_no_order(spec) or _are_neighbours(new[:count], levels)
+    is_apart = _is_order_free(spec) or _are_adjacent(new[:count], levels)
     return count if is_apart else None
 
 
-def merges_neighbours(spec: MergeSpec) -> bool:
+def can_merge_adjacent(spec: MergeSpec) -> bool:
     """Return whether records that follow one another may be merged before they meet the others.
 
     Of deduplicate any may. Of partial-update and aggregation adds may, where no field orders records
@@ -141,7 +141,7 @@ def merges_neighbours(spec: MergeSpec) -> bool:
     Args:
         spec: Of a table that does not need lookup.
     """
-    if _minds_no_order(spec):
+    if _is_order_free(spec):
         return True
     if spec.engine is MergeEngine.FIRST_ROW or spec.sequence_fields:
         return False
@@ -166,12 +166,12 @@ def _is_associative(function: ColumnFunction, *, is_grouped: bool) -> bool:
     return known.order_free or known.name in allowed
 
 
-def _minds_no_order(spec: MergeSpec) -> bool:
+def _is_order_free(spec: MergeSpec) -> bool:
     """Return whether one record of a key wins as a whole, whatever it is merged with first."""
     return spec.engine is MergeEngine.DEDUPLICATE
 
 
-def _count_alike(new: Sequence[LevelRun], options: TableOptions) -> int:
+def _count_of_similar_size(new: Sequence[LevelRun], options: TableOptions) -> int:
     """Return how many of the newest files to take by their sizes, at least 1."""
     count, size = 1, new[0].size
     while count < len(new) and new[count].size * 100 <= size * (
@@ -193,7 +193,7 @@ def _count_with_overlapping(new: Sequence[LevelRun], count: int) -> int:
     return count
 
 
-def _are_neighbours(taken: Sequence[LevelRun], levels: Levels) -> bool:
+def _are_adjacent(taken: Sequence[LevelRun], levels: Levels) -> bool:
     """Return whether files hold adds only, all of them behind what is compacted already.
 
     A writer that has begun before a compaction may commit behind it, with smaller numbers.

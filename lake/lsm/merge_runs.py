@@ -26,10 +26,10 @@ from lake.lsm.round_merge import RoundMerge
 from lake.merge.order.key_codes import Uints
 from lake.merge.order.key_order import key_codes
 
-ROWS_AT_HAND: Final = 524_288
+BUFFERED_ROWS: Final = 524_288
 """Rows of all runs of a section held at a time, about."""
 
-BYTES_AT_HAND: Final = 256 * 1024 * 1024
+BUFFERED_BYTES: Final = 256 * 1024 * 1024
 """Bytes of them, about: far from the 2 GiB that a column of text can hold in one piece."""
 
 _ROWS_PER_RUN: Final = (1_024, 65_536)
@@ -39,12 +39,12 @@ _BYTES_PER_RUN_MIN: Final = 1024 * 1024
 def rows_per_run(runs: int) -> int:
     """Return how many rows of each of so many runs to hold."""
     low, high = _ROWS_PER_RUN
-    return min(high, max(low, ROWS_AT_HAND // runs))
+    return min(high, max(low, BUFFERED_ROWS // runs))
 
 
 def bytes_per_run(runs: int) -> int:
     """Return how many bytes of each of so many runs to hold."""
-    return max(_BYTES_PER_RUN_MIN, BYTES_AT_HAND // runs)
+    return max(_BYTES_PER_RUN_MIN, BUFFERED_BYTES // runs)
 
 
 def merge_runs(
@@ -52,7 +52,7 @@ def merge_runs(
     merge: RoundMerge,
     *,
     batch_rows: int = 65_536,
-    batch_bytes: int = BYTES_AT_HAND,
+    batch_bytes: int = BUFFERED_BYTES,
 ) -> Iterator[pa.Table]:
     """Yield the merge of the runs, key-disjoint tables in ascending key order.
 
@@ -86,7 +86,11 @@ def merge_runs(
             yield merged
     for run in live:
         for table in run.rest():
-            merged = merge.keep(table) if merge.keeps_lone else merge.merge(table, None)
+            merged = (
+                merge.pass_singletons(table)
+                if merge.passes_singletons
+                else merge.merge(table, None)
+            )
             if merged.num_rows:
                 yield merged
 

@@ -31,7 +31,7 @@ class RoundMerge(Protocol):
 
     Attributes:
         spec: How the table's records merge.
-        keeps_lone: Records whose keys occur once stay as they are, so that they need not be
+        passes_singletons: Records whose keys occur once stay as they are, so that they need not be
             merged at all.
     """
 
@@ -41,12 +41,12 @@ class RoundMerge(Protocol):
         ...
 
     @property
-    def keeps_lone(self) -> bool:
+    def passes_singletons(self) -> bool:
         """Return whether a record that is alone stays as it is."""
         ...
 
-    def keep(self, records: pa.Table) -> pa.Table:
-        """Return records that are alone as they are; called only where `keeps_lone`."""
+    def pass_singletons(self, records: pa.Table) -> pa.Table:
+        """Return records that are alone as they are; called only where `passes_singletons`."""
         ...
 
     def merge(self, records: pa.Table, codes: Uints | None) -> pa.Table:
@@ -79,11 +79,11 @@ class PlainMerge:
     single_untouched: bool = True
 
     @property
-    def keeps_lone(self) -> bool:
+    def passes_singletons(self) -> bool:
         """Return whether a record that is alone stays as it is."""
         return self.single_untouched
 
-    def keep(self, records: pa.Table) -> pa.Table:
+    def pass_singletons(self, records: pa.Table) -> pa.Table:
         """Return records that are alone as they are."""
         self.counters.rows_in += records.num_rows
         self.counters.rows_out += records.num_rows
@@ -122,11 +122,11 @@ class LookupMerge:
     single_untouched: bool = False
 
     @property
-    def keeps_lone(self) -> bool:
+    def passes_singletons(self) -> bool:
         """Return whether a record that is alone stays as it is."""
         return self.single_untouched
 
-    def keep(self, records: pa.Table) -> pa.Table:
+    def pass_singletons(self, records: pa.Table) -> pa.Table:
         """Return records that are alone without their levels, merged if lone ones are."""
         if not self.single_untouched:
             return self.merge(records, None)

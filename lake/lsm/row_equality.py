@@ -128,8 +128,8 @@ def _extents(array: pa.Array) -> tuple[Ints, Ints]:
 
 def _ranges(firsts: Ints, lengths: Ints) -> Ints:
     begins = np.cumsum(lengths) - lengths
-    places: Ints = np.arange(int(lengths.sum())) + np.repeat(firsts - begins, lengths)
-    return places
+    positions: Ints = np.arange(int(lengths.sum())) + np.repeat(firsts - begins, lengths)
+    return positions
 
 
 def _take(array: pa.Array, rows: Ints) -> pa.Array:

@@ -23,6 +23,6 @@ def count_runs(entries: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], int]
         if entry.file.level > 0 and level in seen:
             continue
         seen.add(level)
-        place = (entry.partition, entry.bucket)
-        counts[place] = counts.get(place, 0) + 1
+        bucket = (entry.partition, entry.bucket)
+        counts[bucket] = counts.get(bucket, 0) + 1
     return counts

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from lake.format.arrays import combined_array
-from lake.format.system_columns import VALUE_KIND
+from lake.format.system_columns import VALUE_KIND, is_retract
 
 _MILLISECONDS = pa.timestamp("ms")
 
@@ -29,7 +29,7 @@ def drop_old_retracts(table: pa.Table, time_fields: Sequence[str], *, oldest_ms:
         oldest_ms: Milliseconds since 1970; retracts from then on are kept.
     """
     kinds = combined_array(table.column(VALUE_KIND)).to_numpy()
-    retracts = np.flatnonzero(kinds & 1)
+    retracts = np.flatnonzero(is_retract(kinds))
     if not len(retracts):
         return table
     chosen = pa.array(retracts)

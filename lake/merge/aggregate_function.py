@@ -87,7 +87,7 @@ class UnfitValue:
     """A value that no merge of its column could take.
 
     Attributes:
-        row: Its place in the column.
+        row: Its position in the column.
         value: The value for people, cut if it is long.
         message: Why, in a few words.
         hint: What is expected.

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lake.format.arrays import combined_array, validity
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind, is_retract
 from lake.merge.column_parts import ColumnParts
 from lake.merge.declared_options import SequenceGroup
 from lake.merge.engines.aggregation_columns import aggregation_columns
@@ -92,22 +92,22 @@ def _deduplicate(
 ) -> Selection:
     kinds = _kinds(table)
     rows = segments.last_rows
-    if spec.ignore_delete and (kinds & 1).any():
-        is_add = (kinds & 1) == 0
+    if spec.ignore_delete:
+        is_add = ~is_retract(kinds)
         rows = last_rows_where(segments, is_add)
         rows = rows[is_add[rows] | untouched]
     return _whole_rows(table, rows)
 
 
 def _first_row(table: pa.Table, spec: MergeSpec, segments: Segments, untouched: Bools) -> Selection:
-    is_retract = (_kinds(table) & 1) == 1
+    retracts = is_retract(_kinds(table))
     rows = segments.order[segments.starts]
-    if is_retract.any():
-        touched = segments.any_of(is_retract[segments.order]) & ~untouched
+    if retracts.any():
+        touched = segments.any_of(retracts[segments.order]) & ~untouched
         if touched.any() and not spec.ignore_delete:
             raise retract_of_first_row()
-        rows = first_rows_where(segments, ~is_retract)
-        rows = rows[~is_retract[rows] | untouched]
+        rows = first_rows_where(segments, ~retracts)
+        rows = rows[~retracts[rows] | untouched]
     return _whole_rows(table, rows)
 
 
@@ -145,7 +145,7 @@ class _FoldedColumns:
         last_rows = self._segments.last_rows
         numbers = self._numbers[last_rows]
         kinds = np.where(self._untouched, self._kinds[last_rows], np.int8(RowKind.INSERT))
-        self._merge_calm(retracting)
+        self._merge_adds(retracting)
         apart = np.empty(0, dtype=np.int64)
         if len(retracting):
             retracted = retracted_keys(
@@ -161,11 +161,11 @@ class _FoldedColumns:
             kinds[retracted.keys] = retracted.kinds
             if len(retracted.keys):
                 found = self._columns_of(retracted.history)
-                self._add(found, retracted.keys, retracted.telling)
+                self._add(found, retracted.keys, retracted.last_history)
             apart = retracted.row_machine
-        apart_rows = self._merge_apart(apart, numbers, kinds) if len(apart) else 0
+        apart_rows = self._merge_row_by_row(apart, numbers, kinds) if len(apart) else 0
         columns = {
-            name: parts.put_together(combined_array(self._values.column(name)))
+            name: parts.assembled(combined_array(self._values.column(name)))
             for name, parts in self._parts.items()
         }
         return ColumnMerge(
@@ -177,14 +177,14 @@ class _FoldedColumns:
 
     def _retracting_keys(self) -> Ints:
         """Return the keys of which the engine sees a retract, ascending."""
-        is_retract = (self._kinds & 1) == 1
-        if not is_retract.any():
+        retracts = is_retract(self._kinds)
+        if not retracts.any():
             return np.empty(0, dtype=np.int64)
         return np.flatnonzero(
-            self._segments.any_of(is_retract[self._segments.order]) & ~self._untouched
+            self._segments.any_of(retracts[self._segments.order]) & ~self._untouched
         )
 
-    def _merge_calm(self, retracting: Ints) -> None:
+    def _merge_adds(self, retracting: Ints) -> None:
         """Merge the keys without retracts."""
         if not len(retracting):
             self._check_not_null(self._segments, self._untouched)
@@ -211,14 +211,18 @@ class _FoldedColumns:
         self,
         columns: Iterable[tuple[str, FunctionColumn]],
         keys: Ints | None,
-        telling: Ints | None = None,
+        last_history: Ints | None = None,
     ) -> None:
         for name, found in columns:
-            merged = found.merged if telling is None else _some_of(found.merged, telling)
+            merged = (
+                found.merged
+                if last_history is None
+                else _rows_of_merged(found.merged, last_history)
+            )
             self._parts[name].add(merged, keys)
             self._looped += found.looped
 
-    def _merge_apart(self, keys: Ints, numbers: Ints, kinds: Kinds) -> int:
+    def _merge_row_by_row(self, keys: Ints, numbers: Ints, kinds: Kinds) -> int:
         """Merge keys by the row machine; return how many records they have."""
         part = self._segments.subset(keys)
         records = records_of(self._table.take(pa.array(part.order)), self._spec)
@@ -246,7 +250,7 @@ class _FoldedColumns:
                 raise null_in_not_null_column(name)
 
 
-def _some_of(column: Merged, index: Ints) -> Merged:
+def _rows_of_merged(column: Merged, index: Ints) -> Merged:
     return Pick(rows=column.rows[index]) if isinstance(column, Pick) else column.take(index)
 
 

@@ -29,7 +29,7 @@ class ColumnParts:
         """
         self._parts.append((segments, merged))
 
-    def put_together(self, column: pa.Array) -> Merged:
+    def assembled(self, column: pa.Array) -> Merged:
         """Return the whole column.
 
         Args:
@@ -51,13 +51,13 @@ class ColumnParts:
         return Pick(rows=rows)
 
     def _one_array(self, column: pa.Array) -> pa.Array:
-        places = np.full(self.count, NO_ROW, dtype=np.int64)
+        positions = np.full(self.count, NO_ROW, dtype=np.int64)
         arrays = []
         length = 0
         for segments, merged in self._parts:
             values = values_of(merged, column)
             where = slice(None) if segments is None else segments
-            places[where] = np.arange(length, length + len(values))
+            positions[where] = np.arange(length, length + len(values))
             length += len(values)
             arrays.append(values)
-        return Pick(rows=places).take(pa.concat_arrays(arrays))
+        return Pick(rows=positions).take(pa.concat_arrays(arrays))

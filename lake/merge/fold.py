@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lake.errors import SchemaMismatch
 from lake.format.arrays import combined_array
-from lake.format.system_columns import VALUE_KIND
+from lake.format.system_columns import VALUE_KIND, is_retract
 from lake.merge.column_machine import select_by_columns
 from lake.merge.failing_key import error_of_key, records_of_failing_key
 from lake.merge.order.key_order import key_codes
@@ -96,8 +96,7 @@ def fold(
 def drop_retracts(table: pa.Table) -> pa.Table:
     """Return the key-value table without its rows of kind -U and -D, in the same order."""
     kinds = combined_array(table.column(VALUE_KIND)).to_numpy()
-    # The lowest bit tells: +I is 0, -U 1, +U 2, -D 3.
-    is_add = (kinds & 1) == 0
+    is_add = ~is_retract(kinds)
     return table if is_add.all() else table.filter(pa.array(is_add))
 
 

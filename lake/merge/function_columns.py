@@ -20,7 +20,7 @@ from lake.merge.row_function import fold_steps, row_function
 from lake.merge.segments import Bools, Ints
 from lake.merge.selection import NO_ROW, Merged, Pick
 from lake.merge.steps import Step, Steps
-from lake.merge.user_function_errors import checked_reduced, checked_reduction, own_errors
+from lake.merge.user_function_errors import checked_reduced, checked_reduction, user_function_errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +61,10 @@ def function_column(
         others = np.flatnonzero(~found.untouched)
         steps, keys = steps.subset(others), _some(keys, others)
     looped = _fill(parts, function, column, steps, keys, reduction)
-    return FunctionColumn(merged=parts.put_together(column), looped=looped)
+    return FunctionColumn(merged=parts.assembled(column), looped=looped)
 
 
-def tells_late(function: ColumnFunction, data_type: pa.DataType) -> bool:
+def needs_late(function: ColumnFunction, data_type: pa.DataType) -> bool:
     """Return whether it matters to the function which values come late."""
     reduction = _reduction(function, data_type)
     return reduction is None or not reduction.late_as_add
@@ -97,7 +97,7 @@ def _fill(
         steps, keys = steps.subset(others), _some(keys, others)
         if not len(others):
             return looped
-    with own_errors(function, "its reduction"):
+    with user_function_errors(function, "its reduction"):
         reduced = reduction.reduce(steps, column)
     reduced = checked_reduced(function, reduced, steps, column)
     parts.add(reduced.values, keys)
@@ -113,7 +113,7 @@ def _fill(
 def _reduction(function: ColumnFunction, data_type: pa.DataType) -> Reduction | None:
     declaration = function_named(function.name)
     assert declaration is not None, function.name
-    with own_errors(function, "`reduction`"):
+    with user_function_errors(function, "`reduction`"):
         return checked_reduction(function, declaration.reduction(function, data_type))
 
 

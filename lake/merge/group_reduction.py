@@ -64,29 +64,29 @@ def winning_rows(segments: Segments, order: GroupOrder, untouched: Bools | None)
 
 
 def takes_part(segments: Segments, order: GroupOrder) -> Bools:
-    """Return which places take part in a group."""
+    """Return which positions take part in a group."""
     if order.takes_part is None:
         return np.ones(len(segments.order), dtype=np.bool_)
     found: Bools = order.takes_part[segments.order]
     return found
 
 
-def late_places(segments: Segments, order: GroupOrder, chosen: Bools) -> Bools | None:
-    """Return which of the chosen places are smaller than an earlier one; None when none is.
+def late_positions(segments: Segments, order: GroupOrder, chosen: Bools) -> Bools | None:
+    """Return which of the chosen positions are smaller than an earlier one; None when none is.
 
     Args:
         segments: The segments.
         order: Of the group.
-        chosen: One boolean per place; the others are not looked at.
+        chosen: One boolean per position; the others are not looked at.
     """
-    places = np.flatnonzero(chosen)
-    if not len(places):
+    positions = np.flatnonzero(chosen)
+    if not len(positions):
         return None
-    is_late = _find_late(order.codes[segments.order[places]], segments.segment_of[places])
+    is_late = _find_late(order.codes[segments.order[positions]], segments.segment_of[positions])
     if not is_late.any():
         return None
     found = np.zeros(len(chosen), dtype=np.bool_)
-    found[places[is_late]] = True
+    found[positions[is_late]] = True
     return found
 
 

@@ -24,8 +24,8 @@ class History:
 
     Attributes:
         segments: One per key.
-        acts: One boolean per place; None when all act.
-        is_retract: One boolean per place; None when none is.
+        acts: One boolean per position; None when all act.
+        is_retract: One boolean per position; None when none is.
         seeded: One boolean per segment; None when none is.
         untouched: One boolean per segment: a lone record, kept as it is. None when none is.
     """
@@ -37,8 +37,8 @@ class History:
     untouched: Bools | None = None
 
     @property
-    def seed_places(self) -> Ints:
-        """Return the places of the records that seed, ascending."""
+    def seed_positions(self) -> Ints:
+        """Return the positions of the records that seed, ascending."""
         if self.seeded is None:
             return np.empty(0, dtype=np.int64)
         return self.segments.starts[self.seeded]
@@ -70,9 +70,9 @@ def steps_of(
 
     Args:
         history: Of some keys.
-        chosen: One boolean per place: whether the record concerns the column; None means all.
+        chosen: One boolean per position: whether the record concerns the column; None means all.
             Untouched and seeding records do in any case.
-        is_late: One boolean per place: adds that are older than what was accumulated; None when
+        is_late: One boolean per position: adds that are older than what was accumulated; None when
             none is.
         without_retracts: The column ignores retracts.
     """
@@ -93,21 +93,21 @@ def steps_of(
         taking[segments.starts[history.untouched]] = True
     acting = np.flatnonzero(taking)
     codes = _codes(history, is_late, acting)
-    seeds = history.seed_places
-    places = np.concatenate([seeds, acting])
-    if not len(places):
+    seeds = history.seed_positions
+    positions = np.concatenate([seeds, acting])
+    if not len(positions):
         return None
     codes = np.concatenate([np.full(len(seeds), Step.SEED, dtype=np.int8), codes])
     # Stable, so that a record seeds before it acts.
-    order = np.argsort(places, kind="stable")
-    places, codes = places[order], codes[order]
-    keys = segments.segment_of[places]
+    order = np.argsort(positions, kind="stable")
+    positions, codes = positions[order], codes[order]
+    keys = segments.segment_of[positions]
     is_start = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=is_start[1:])
     starts = np.flatnonzero(is_start)
     return KeySteps(
         steps=Steps(
-            segments=Segments(order=segments.order[places], starts=starts),
+            segments=Segments(order=segments.order[positions], starts=starts),
             steps=codes if codes.any() else None,
         ),
         keys=keys[starts],
@@ -115,10 +115,10 @@ def steps_of(
     )
 
 
-def _codes(history: History, is_late: Bools | None, places: Ints) -> Codes:
-    codes = np.zeros(len(places), dtype=np.int8)
+def _codes(history: History, is_late: Bools | None, positions: Ints) -> Codes:
+    codes = np.zeros(len(positions), dtype=np.int8)
     if is_late is not None:
-        codes[is_late[places]] = Step.LATE
+        codes[is_late[positions]] = Step.LATE
     if history.is_retract is not None:
-        codes[history.is_retract[places]] = Step.RETRACT
+        codes[history.is_retract[positions]] = Step.RETRACT
     return codes

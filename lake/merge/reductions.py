@@ -44,8 +44,8 @@ def first_rows_where(segments: Segments, qualifies: Bools) -> Ints:
         segments: The segments.
         qualifies: One boolean per row.
     """
-    places = np.flatnonzero(qualifies[segments.order])
-    return segments.order[first_places(segments, places, default=segments.starts)]
+    positions = np.flatnonzero(qualifies[segments.order])
+    return segments.order[first_positions(segments, positions, default=segments.starts)]
 
 
 def last_rows_of_maximum(segments: Segments, codes: Numbers) -> Ints:
@@ -94,28 +94,28 @@ def last_rows_of_greatest(segments: Segments, words: Sequence[Uints]) -> Ints:
     return segments.in_key_order(rows)
 
 
-def last_places(segments: Segments, places: Ints, *, default: Ints) -> Ints:
-    """Return the last of the given ascending places in each segment, else the default."""
+def last_positions(segments: Segments, positions: Ints, *, default: Ints) -> Ints:
+    """Return the last of the given ascending positions in each segment, else the default."""
     found = default.copy()
     # Of several values for one index, numpy keeps the last.
-    found[segments.segment_of[places]] = places
+    found[segments.segment_of[positions]] = positions
     return found
 
 
-def first_places(segments: Segments, places: Ints, *, default: Ints) -> Ints:
-    """Return the first of the given ascending places in each segment, else the default."""
-    return last_places(segments, places[::-1], default=default)
+def first_positions(segments: Segments, positions: Ints, *, default: Ints) -> Ints:
+    """Return the first of the given ascending positions in each segment, else the default."""
+    return last_positions(segments, positions[::-1], default=default)
 
 
 def _find_in_long(segments: Segments, qualifies: Bools, undecided: Ints, rows: Ints) -> None:
     """Set `rows` of undecided segments, which no layer decided, to their last qualifying row."""
     chosen = segments.by_length[undecided]
     qualifying = np.flatnonzero(qualifies[segments.order])
-    # The place before the first qualifying one, -1, is before every segment.
+    # The position before the first qualifying one, -1, is before every segment.
     index = np.searchsorted(qualifying, segments.lasts[chosen], side="right")
-    places = np.concatenate(([-1], qualifying))[index]
-    found = places >= segments.starts[chosen]
-    rows[undecided[found]] = segments.order[places[found]]
+    positions = np.concatenate(([-1], qualifying))[index]
+    found = positions >= segments.starts[chosen]
+    rows[undecided[found]] = segments.order[positions[found]]
 
 
 def _is_greater(words: Sequence[Uints], others: Sequence[Uints]) -> Bools:
@@ -130,7 +130,7 @@ def _is_greater(words: Sequence[Uints], others: Sequence[Uints]) -> Bools:
 def _find_long_greatest(segments: Segments, words: Sequence[Uints], rows: Ints) -> None:
     """Set `rows` of segments longer than all layers, with words made codes of their rows alone."""
     chosen = segments.by_length[: segments.long_count]
-    long_rows = segments.order[segments.places_of(chosen)]
+    long_rows = segments.order[segments.positions_of(chosen)]
     codes = np.empty(len(words[0]), dtype=np.uint64)
     codes[long_rows] = number_codes([word[long_rows] for word in words])
     _find_long_maximum(segments, codes, rows)
@@ -142,8 +142,8 @@ def _find_long_maximum(segments: Segments, codes: Numbers, rows: Ints) -> None:
     lengths = segments.lasts[chosen] - segments.starts[chosen] + 1
     ends = np.cumsum(lengths)
     begins = ends - lengths
-    places = np.arange(ends[-1]) + np.repeat(segments.starts[chosen] - begins, lengths)
-    values = codes[segments.order[places]]
+    positions = np.arange(ends[-1]) + np.repeat(segments.starts[chosen] - begins, lengths)
+    values = codes[segments.order[positions]]
     attains = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, begins), lengths))
     last = attains[np.searchsorted(attains, ends) - 1]
-    rows[: segments.long_count] = segments.order[places[last]]
+    rows[: segments.long_count] = segments.order[positions[last]]

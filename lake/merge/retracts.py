@@ -16,13 +16,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lake.format.arrays import combined_array, validity
-from lake.format.system_columns import RowKind
+from lake.format.system_columns import RowKind, is_retract
 from lake.merge.declared_options import LAST_NON_NULL_VALUE, LAST_VALUE, SequenceGroup
 from lake.merge.engines.partial_update import null_in_not_null_column, retract_not_allowed
 from lake.merge.functions.registry import FUNCTIONS
-from lake.merge.group_reduction import GroupOrder, late_places, takes_part
+from lake.merge.group_reduction import GroupOrder, late_positions, takes_part
 from lake.merge.history import History
-from lake.merge.reductions import last_places
+from lake.merge.reductions import last_positions
 from lake.merge.segments import Bools, Ints, Segments
 from lake.merge.selection import NO_ROW
 from lake.merge.spec import MergeSpec
@@ -31,7 +31,7 @@ from lake.options import MergeEngine
 Kinds = npt.NDArray[np.int8]
 
 # What they remember of a key beside the accumulated value does not end where a removal begins.
-_REMEMBERING = frozenset({"first_value", "first_non_null_value", "first_not_null_value"})
+_STATEFUL = frozenset({"first_value", "first_non_null_value", "first_not_null_value"})
 # They take every value, and take it back: whatever came before a removal, it went well.
 _NEVER_FAILING = frozenset({LAST_VALUE, LAST_NON_NULL_VALUE})
 
@@ -44,7 +44,7 @@ class RetractedKeys:
         history: Of the keys that are vectorised. A key of several removals has several histories,
             one after another, each from a removal to the next; the last one tells.
         keys: Their segments, ascending.
-        telling: Of each key, the number of its last history; None when each has one.
+        last_history: Of each key, the number of its last history; None when each has one.
         sequence_numbers: One per vectorised key.
         kinds: One per vectorised key.
         row_machine: The segments of the other keys, ascending.
@@ -52,7 +52,7 @@ class RetractedKeys:
 
     history: History
     keys: Ints
-    telling: Ints | None = None
+    last_history: Ints | None = None
     sequence_numbers: Ints
     kinds: Kinds
     row_machine: Ints
@@ -84,7 +84,7 @@ def retracted_keys(
             table does not allow.
     """
     part = segments.subset(keys)
-    unclear = _unclear(spec, part, kinds[part.order], orders)
+    unclear = _needs_row_machine(spec, part, kinds[part.order], orders)
     apart = keys[unclear]
     if len(apart):
         keys = keys[~unclear]
@@ -98,28 +98,28 @@ def retracted_keys(
             row_machine=apart,
         )
     part_kinds = kinds[part.order]
-    removing = _removing_places(spec, part, part_kinds, orders)
+    removing = _removing_positions(spec, part, part_kinds, orders)
     _check_not_null(table, spec, part, part_kinds, removing)
-    is_retract = (part_kinds & 1) == 1
+    retracts = is_retract(part_kinds)
     is_removed = removing == part.lasts
-    telling = None
+    last_history = None
     if spec.engine is MergeEngine.PARTIAL_UPDATE:
-        is_removed |= ~part.any_of(~is_retract)
-        history = _partial_update_history(spec, part, is_retract, removing)
+        is_removed |= ~part.any_of(~retracts)
+        history = _partial_update_history(spec, part, retracts, removing)
     else:
         history = _aggregation_history(spec, part, part_kinds)
-        telling = np.searchsorted(history.segments.starts, part.lasts, side="right") - 1
+        last_history = np.searchsorted(history.segments.starts, part.lasts, side="right") - 1
     return RetractedKeys(
         history=history,
         keys=keys,
-        telling=telling,
-        sequence_numbers=_sequence_numbers(spec, part, is_retract, sequence_numbers),
+        last_history=last_history,
+        sequence_numbers=_sequence_numbers(spec, part, retracts, sequence_numbers),
         kinds=np.where(is_removed, np.int8(RowKind.DELETE), np.int8(RowKind.INSERT)),
         row_machine=apart,
     )
 
 
-def _unclear(
+def _needs_row_machine(
     spec: MergeSpec,
     part: Segments,
     kinds: Kinds,
@@ -132,7 +132,7 @@ def _unclear(
     elif not spec.remove_record_on_delete:
         return np.zeros(part.count, dtype=np.bool_)
     names = {function.name for function in spec.functions}
-    if names & _REMEMBERING or not names <= FUNCTIONS.keys():
+    if names & _STATEFUL or not names <= FUNCTIONS.keys():
         return part.any_of(candidates)
     if not spec.removing_columns:
         return np.zeros(part.count, dtype=np.bool_)
@@ -144,24 +144,24 @@ def _unclear(
     return several
 
 
-def _removing_places(
+def _removing_positions(
     spec: MergeSpec,
     part: Segments,
     kinds: Kinds,
     orders: Mapping[SequenceGroup, GroupOrder],
 ) -> Ints:
-    """Return the place of the last record that removes the row, per segment; `NO_ROW` for none."""
+    """Return the position of the last record that removes the row, per segment; `NO_ROW` for none."""
     removes = np.zeros(len(part.order), dtype=np.bool_)
     if spec.remove_record_on_delete:
         removes = kinds == RowKind.DELETE
     for group, order in _removing_groups(spec, orders):
         in_time = takes_part(part, order)
-        late = late_places(part, order, in_time)
+        late = late_positions(part, order, in_time)
         if late is not None:
             in_time = in_time & ~late
         removes |= in_time & (kinds == RowKind.DELETE)
         assert group.ordering, "a group has ordering columns"
-    return last_places(
+    return last_positions(
         part, np.flatnonzero(removes), default=np.full(part.count, NO_ROW, dtype=np.int64)
     )
 
@@ -186,31 +186,31 @@ def _takes_part_in_any(
 
 
 def _partial_update_history(
-    spec: MergeSpec, part: Segments, is_retract: Bools, removing: Ints
+    spec: MergeSpec, part: Segments, retracts: Bools, removing: Ints
 ) -> History:
     removed = removing != NO_ROW
     firsts = np.where(removed, removing, part.starts)
     tails = part.tails(firsts)
-    is_retract = is_retract[np.arange(len(part.order)) >= firsts[part.segment_of]]
-    seeded = removed | is_retract[tails.starts]
+    retracts = retracts[np.arange(len(part.order)) >= firsts[part.segment_of]]
+    seeded = removed | retracts[tails.starts]
     if not spec.groups or spec.ignore_delete:
-        acts = ~is_retract
+        acts = ~retracts
     else:
         acts = np.ones(len(tails.order), dtype=np.bool_)
         acts[tails.starts[removed]] = False
-    return History(segments=tails, acts=acts, is_retract=_any(is_retract), seeded=_any(seeded))
+    return History(segments=tails, acts=acts, is_retract=_any(retracts), seeded=_any(seeded))
 
 
 def _aggregation_history(spec: MergeSpec, part: Segments, kinds: Kinds) -> History:
-    is_retract = (kinds & 1) == 1
+    retracts = is_retract(kinds)
     if not spec.remove_record_on_delete:
-        return History(segments=part, is_retract=_any(is_retract))
+        return History(segments=part, is_retract=_any(retracts))
     removes = kinds == RowKind.DELETE
     is_start = removes.copy()
     is_start[part.starts] = True
     pieces = Segments(order=part.order, starts=np.flatnonzero(is_start))
     seeded = removes[pieces.starts]
-    return History(segments=pieces, acts=~removes, is_retract=_any(is_retract), seeded=_any(seeded))
+    return History(segments=pieces, acts=~removes, is_retract=_any(retracts), seeded=_any(seeded))
 
 
 def _any(chosen: Bools) -> Bools | None:
@@ -218,15 +218,15 @@ def _any(chosen: Bools) -> Bools | None:
 
 
 def _sequence_numbers(
-    spec: MergeSpec, part: Segments, is_retract: Bools, sequence_numbers: Ints
+    spec: MergeSpec, part: Segments, retracts: Bools, sequence_numbers: Ints
 ) -> Ints:
     if not spec.ignore_delete:
         numbers: Ints = sequence_numbers[part.last_rows]
         return numbers
     # An ignored record leaves the number alone; it is 0 before any other.
     none = np.full(part.count, NO_ROW, dtype=np.int64)
-    places = last_places(part, np.flatnonzero(~is_retract), default=none)
-    return np.where(places == NO_ROW, 0, sequence_numbers[part.order[places]])
+    positions = last_positions(part, np.flatnonzero(~retracts), default=none)
+    return np.where(positions == NO_ROW, 0, sequence_numbers[part.order[positions]])
 
 
 def _check_not_null(
@@ -241,10 +241,10 @@ def _check_not_null(
         copied = kinds == RowKind.DELETE
     copied[removing[removing != NO_ROW]] = True
     if partial:
-        leads = part.starts[(kinds[part.starts] & 1) == 1]
+        leads = part.starts[is_retract(kinds[part.starts])]
         copied[leads] = True
         if not spec.groups:
-            copied |= (kinds & 1) == 0
+            copied |= ~is_retract(kinds)
     rows = part.order[copied]
     for name in table.column_names:
         column = table.column(name)

@@ -7,15 +7,15 @@ import pyarrow as pa
 
 from lake.merge.aggregate_function import AggregateFunction
 from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.extension import is_own_name
+from lake.merge.functions.extension import is_user_function_name
 from lake.merge.functions.registry import function_named
 from lake.merge.plain_values import plain_array, plain_values
 from lake.merge.steps import Step, Steps
 from lake.merge.user_function_errors import (
-    check_own_numbers,
-    check_own_values,
-    own_errors,
-    telling,
+    check_user_numbers,
+    check_user_values,
+    user_function_errors,
+    wrap_user_function,
 )
 
 
@@ -31,10 +31,10 @@ def row_function(function: ColumnFunction, data_type: pa.DataType) -> AggregateF
     """
     declaration = function_named(function.name)
     assert declaration is not None, function.name
-    with own_errors(function, "`make`"):
+    with user_function_errors(function, "`make`"):
         made = declaration.make(function, data_type)
-    if is_own_name(function.name):
-        made = telling(made, function)
+    if is_user_function_name(function.name):
+        made = wrap_user_function(made, function)
     return _IgnoringRetracts(made) if function.ignore_retract else made
 
 
@@ -66,10 +66,10 @@ def folded_array(
     Raises:
         SchemaMismatch: The function is a user's own, and gave something else.
     """
-    check_own_numbers(function, values, data_type)
-    with own_errors(function, f"what it returns as {data_type}"):
+    check_user_numbers(function, values, data_type)
+    with user_function_errors(function, f"what it returns as {data_type}"):
         array = plain_array(values, data_type)
-    check_own_values(function, array)
+    check_user_values(function, array)
     return array
 
 
@@ -85,8 +85,8 @@ def _fold(
     for start, stop in pairwise([*steps.segments.starts.tolist(), len(values)]):
         function.reset()
         accumulated = None
-        for place in range(start, stop):
-            accumulated = act[actions[place]](accumulated, values[place])
+        for position in range(start, stop):
+            accumulated = act[actions[position]](accumulated, values[position])
         yield accumulated
 
 

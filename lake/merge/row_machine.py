@@ -1,7 +1,7 @@
 """The definition of merging, executed one record at a time: exact, obvious, slow.
 
 1. Order the records by key, then sequence fields, then sequence number, then retracts before adds,
-   then place.
+   then position.
 2. A key with one record keeps it untouched: the engine is not asked (merge-semantics 1.6).
 3. Of any other key the engine sees every record in order and says what row they make.
 

@@ -20,12 +20,12 @@ LAYERS_MAX = 16
 class Segments:
     """The rows of a table in merge order, cut at every change of key.
 
-    A *place* is an index into `order`; a *segment* holds the places of one key.
+    A *position* is an index into `order`; a *segment* holds the positions of one key.
 
     Attributes:
         order: Row numbers by key, then sequence fields, then sequence number, then retracts before
             adds, then row number.
-        starts: First place of each segment, ascending; at least one, the first is 0.
+        starts: First position of each segment, ascending; at least one, the first is 0.
     """
 
     order: Ints
@@ -38,7 +38,7 @@ class Segments:
 
     @cached_property
     def lasts(self) -> Ints:
-        """Return the last place of each segment."""
+        """Return the last position of each segment."""
         lasts = np.empty_like(self.starts)
         np.subtract(self.starts[1:], 1, out=lasts[:-1])
         lasts[-1] = len(self.order) - 1
@@ -46,7 +46,7 @@ class Segments:
 
     @cached_property
     def last_rows(self) -> Ints:
-        """Return the row at the last place of each segment; read only."""
+        """Return the row at the last position of each segment; read only."""
         return self.order[self.lasts]
 
     @cached_property
@@ -90,7 +90,7 @@ class Segments:
 
     @cached_property
     def segment_of(self) -> Ints:
-        """Return the segment of each place."""
+        """Return the segment of each position."""
         return np.repeat(np.arange(self.count), self.lasts - self.starts + 1)
 
     def subset(self, segments: Ints) -> "Segments":
@@ -99,14 +99,14 @@ class Segments:
         return self._cut_out(firsts, self.lasts[segments] - firsts + 1)
 
     def tails(self, firsts: Ints) -> "Segments":
-        """Return every segment from a place of it on, given one per segment."""
+        """Return every segment from a position of it on, given one per segment."""
         return self._cut_out(firsts, self.lasts - firsts + 1)
 
     def where(self, chosen: Bools) -> tuple["Segments", Ints]:
-        """Return the segments of some places only, and which of the segments still have any.
+        """Return the segments of some positions only, and which of the segments still have any.
 
         Args:
-            chosen: One boolean per place.
+            chosen: One boolean per position.
         """
         segment_of = self.segment_of[chosen]
         is_start = np.ones(len(segment_of), dtype=np.bool_)
@@ -114,16 +114,16 @@ class Segments:
         starts = np.flatnonzero(is_start)
         return Segments(order=self.order[chosen], starts=starts), segment_of[starts]
 
-    def places_of(self, segments: Ints) -> Ints:
-        """Return the places of some segments, one segment after another."""
+    def positions_of(self, segments: Ints) -> Ints:
+        """Return the positions of some segments, one segment after another."""
         firsts = self.starts[segments]
         return _ranges(firsts, self.lasts[segments] - firsts + 1)
 
     def any_of(self, chosen: Bools) -> Bools:
-        """Return which segments have a chosen place.
+        """Return which segments have a chosen position.
 
         Args:
-            chosen: One boolean per place.
+            chosen: One boolean per position.
         """
         found = np.zeros(self.count, dtype=np.bool_)
         found[self.segment_of[chosen]] = True
@@ -137,5 +137,5 @@ class Segments:
 def _ranges(firsts: Ints, lengths: Ints) -> Ints:
     """Return the numbers from each first one on, as many as its length, one range after another."""
     begins = np.cumsum(lengths) - lengths
-    places: Ints = np.arange(int(lengths.sum())) + np.repeat(firsts - begins, lengths)
-    return places
+    positions: Ints = np.arange(int(lengths.sum())) + np.repeat(firsts - begins, lengths)
+    return positions

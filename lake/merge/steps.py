@@ -32,7 +32,7 @@ class Steps:
     Attributes:
         segments: One segment per key that has a step; `order` holds the row of each step, in the
             order in which they happen. A row may occur twice.
-        steps: int8, the `Step` of each place of `segments.order`; None when all are ADD.
+        steps: int8, the `Step` of each position of `segments.order`; None when all are ADD.
     """
 
     segments: Segments
@@ -42,11 +42,11 @@ class Steps:
         """Return the steps of some segments, given ascending."""
         if self.steps is None:
             return Steps(segments=self.segments.subset(segments))
-        places = self.segments.places_of(segments)
-        return Steps(segments=self.segments.subset(segments), steps=self.steps[places])
+        positions = self.segments.positions_of(segments)
+        return Steps(segments=self.segments.subset(segments), steps=self.steps[positions])
 
     def where(self, *steps: Step) -> Bools:
-        """Return one boolean per place: whether its step is one of these."""
+        """Return one boolean per position: whether its step is one of these."""
         if self.steps is None:
             return np.full(len(self.segments.order), Step.ADD in steps, dtype=np.bool_)
         found: Bools = np.isin(self.steps, steps)

@@ -21,7 +21,7 @@ from lake.format.value_limits import limit_breaches
 from lake.merge.aggregate_function import AggregateFunction, Reduced, Reduction
 from lake.merge.column_function import ColumnFunction
 from lake.merge.function_errors import value_error
-from lake.merge.functions.extension import is_own_name
+from lake.merge.functions.extension import is_user_function_name
 from lake.merge.selection import NO_ROW, Pick
 from lake.merge.steps import Steps
 
@@ -29,21 +29,21 @@ _TEXT_MAX = 200
 
 
 @contextmanager
-def own_errors(function: ColumnFunction, place: str) -> Iterator[None]:
+def user_function_errors(function: ColumnFunction, part: str) -> Iterator[None]:
     """Turn what a user's own function raises within into a SchemaMismatch; no other function's.
 
     Args:
         function: Of the column.
-        place: What of it is at work, a few words.
+        part: The part of the function that runs, a few words.
     """
     try:
         yield
     except (LakeError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
-        if not is_own_name(function.name):
+        if not is_user_function_name(function.name):
             raise
-        raise _failed(function, f"{place} raises {error_text(error)}") from error
+        raise _failed(function, f"{part} raises {error_text(error)}") from error
 
 
 def error_text(error: BaseException) -> str:
@@ -52,12 +52,14 @@ def error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
-def telling(definition: AggregateFunction, function: ColumnFunction) -> AggregateFunction:
+def wrap_user_function(
+    definition: AggregateFunction, function: ColumnFunction
+) -> AggregateFunction:
     """Return the definition of a user's own function so that what its methods raise is told."""
-    return _OwnFunction(definition, function)
+    return _UserFunction(definition, function)
 
 
-class _OwnFunction:
+class _UserFunction:
     """A definition whose methods raise nothing but errors of the engine."""
 
     def __init__(self, definition: AggregateFunction, function: ColumnFunction) -> None:
@@ -81,7 +83,7 @@ class _OwnFunction:
         return self._ask("retract", accumulated, value)
 
     def _ask(self, method: str, *values: object) -> object:
-        # `own_errors` written out: this is done for every value.
+        # `user_function_errors` written out: this is done for every value.
         try:
             return getattr(self._definition, method)(*values)
         except (LakeError, MemoryError):
@@ -91,7 +93,7 @@ class _OwnFunction:
             raise _failed(self._function, what) from error
 
 
-def check_own_numbers(
+def check_user_numbers(
     function: ColumnFunction, values: Sequence[object], kind: pa.DataType
 ) -> None:
     """Refuse a number with a fraction where a user's own function has to give a whole one.
@@ -106,7 +108,7 @@ def check_own_numbers(
     Raises:
         SchemaMismatch: Names the value.
     """
-    if not is_own_name(function.name):
+    if not is_user_function_name(function.name):
         return
     for value in values:
         wrong = _not_whole(value, kind)
@@ -131,7 +133,7 @@ def _not_whole(value: object, kind: pa.DataType) -> object | None:
     return next((wrong for wrong in found if wrong is not None), None)
 
 
-def check_own_values(function: ColumnFunction, values: pa.Array) -> None:
+def check_user_values(function: ColumnFunction, values: pa.Array) -> None:
     """Refuse values of a user's own function that could not be written to the column.
 
     Args:
@@ -142,7 +144,7 @@ def check_own_values(function: ColumnFunction, values: pa.Array) -> None:
         SchemaMismatch: Names the first value that is too long, out of range, or null inside of a
             nested value where null cannot be.
     """
-    if not is_own_name(function.name) or function.type is None:
+    if not is_user_function_name(function.name) or function.type is None:
         return
     field = DataField(id=0, name=function.column, type=function.type)
     for breach in limit_breaches(pa.chunked_array([values]), field, is_partition=False):
@@ -155,7 +157,7 @@ def checked_reduction(function: ColumnFunction, reduction: Reduction | None) -> 
     Raises:
         SchemaMismatch: It is none.
     """
-    if is_own_name(function.name) and not isinstance(reduction, Reduction | None):
+    if is_user_function_name(function.name) and not isinstance(reduction, Reduction | None):
         raise _failed(function, f"`reduction` returns {_kind(reduction)}, not a Reduction or None")
     return reduction
 
@@ -168,12 +170,12 @@ def checked_reduced(
     Raises:
         SchemaMismatch: It is not one value of the column's type per segment.
     """
-    if is_own_name(function.name):
+    if is_user_function_name(function.name):
         fault = _fault(reduced, steps.segments.count, column)
         if fault is not None:
             raise _failed(function, f"its reduction returns {fault}")
         if isinstance(reduced.values, pa.Array):
-            check_own_values(function, reduced.values)
+            check_user_values(function, reduced.values)
     return reduced
 
 
@@ -182,7 +184,7 @@ def _fault(reduced: object, count: int, column: pa.Array) -> str | None:
         return f"{_kind(reduced)}, not a Reduced"
     values, undecided = reduced.values, reduced.undecided
     if isinstance(values, Pick):
-        if not _are_places(values.rows, NO_ROW, len(column)):
+        if not _are_positions(values.rows, NO_ROW, len(column)):
             return "picks that are no rows of the column"
         found = len(values.rows)
     elif isinstance(values, pa.Array):
@@ -194,16 +196,18 @@ def _fault(reduced: object, count: int, column: pa.Array) -> str | None:
     if found != count:
         return f"{found} values for {count} keys"
     if undecided is not None and not (
-        _are_places(undecided, 0, count) and bool((undecided[1:] > undecided[:-1]).all())
+        _are_positions(undecided, 0, count) and bool((undecided[1:] > undecided[:-1]).all())
     ):
         return "`undecided` that are no segments in ascending order"
     return None
 
 
-def _are_places(places: object, low: int, high: int) -> bool:
-    if not (isinstance(places, np.ndarray) and places.dtype == np.int64 and places.ndim == 1):
+def _are_positions(positions: object, low: int, high: int) -> bool:
+    if not (
+        isinstance(positions, np.ndarray) and positions.dtype == np.int64 and positions.ndim == 1
+    ):
         return False
-    return bool(((places >= low) & (places < high)).all())
+    return bool(((positions >= low) & (positions < high)).all())
 
 
 def _kind(value: object) -> str:

@@ -19,7 +19,7 @@ from lake.merge.aggregate_function import UnfitValue
 from lake.merge.column_function import ColumnFunction
 from lake.merge.functions.registry import function_named
 from lake.merge.spec import effective_functions
-from lake.merge.user_function_errors import own_errors
+from lake.merge.user_function_errors import user_function_errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class ValueChecks:
         declaration = None if function is None else function_named(function.name)
         if function is None or declaration is None or declaration.unfit is None:
             return
-        with own_errors(function, "`unfit`"):
+        with user_function_errors(function, "`unfit`"):
             yield from declaration.unfit(function, combined_array(values))
 
     def problems(self, rows: pa.Table) -> Iterator[Problem]:

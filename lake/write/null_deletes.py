@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lake.format.schema import TableSchema
-from lake.format.system_columns import RowKind
+from lake.format.system_columns import RowKind, is_retract
 from lake.merge.declared_options import SequenceGroup, declared_groups, removing_columns
 from lake.write.group_participation import takes_part
 
@@ -53,7 +53,7 @@ def apply_null_deletes(
     if not named:
         return rows, kinds
     values = kinds.to_numpy()
-    retracts = np.flatnonzero(values & 1)  # -U is 1, -D is 3
+    retracts = np.flatnonzero(is_retract(values))
     if not len(retracts):
         return rows, kinds
     groups = tuple(declared_groups(schema.options).values())

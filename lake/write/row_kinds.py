@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from lake.errors import Problem, SchemaMismatch
 from lake.format.schema import TableSchema
-from lake.format.system_columns import RowKind
+from lake.format.system_columns import RowKind, is_retract
 from lake.options import MergeEngine
 
 _TEXTS = {kind.symbol: kind for kind in RowKind}
@@ -85,7 +85,7 @@ def _refuse_retracts(kinds: pa.Array, schema: TableSchema) -> None:
     if options.merge_engine is not MergeEngine.FIRST_ROW or options.ignore_delete:
         return
     values = kinds.to_numpy()
-    refused = (values & 1) == 1  # +I is 0, -U 1, +U 2, -D 3
+    refused = is_retract(values)
     if options.ignore_update_before:
         refused &= values != RowKind.UPDATE_BEFORE
     if refused.any():

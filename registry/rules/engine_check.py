@@ -15,8 +15,8 @@ from lake import (
     check_compactable,
     check_supported,
     check_writable,
-    dormant_options,
     highest_field_id,
+    ineffective_options,
     validate_schema,
 )
 from registry.layout.delete_options import (
@@ -85,7 +85,7 @@ def check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
     # The engine accepts options without effect; in a declaration they are mistakes. They are known
     # only if all options can be parsed.
     paths = _DeclarationPaths(spec)
-    for problem in problems or dormant_options(schema):
+    for problem in problems or ineffective_options(schema):
         yield problem_at(
             *paths.of(problem), value=problem.value, message=problem.message, hint=problem.hint
         )

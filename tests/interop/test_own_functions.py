@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from lake import Catalog, LocalFileIO, Table
-from lake.merge.functions.extension import GROUP, forget_packages
+from lake.merge.functions.extension import GROUP, reset_installed_functions
 from tests.interop import java_reader
 from tests.support.doc_examples import ROOT, doc_examples
 
@@ -28,7 +28,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {MODULE}\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(f"[{GROUP}]\nacme.xor = {MODULE}:XOR\n")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    forget_packages()
+    reset_installed_functions()
     created = Catalog(str(tmp_path / "warehouse"), file_io=LocalFileIO()).create_table(
         "t.own",
         columns=[("id", "BIGINT"), ("lines", "BIGINT")],
@@ -42,7 +42,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
     for value in (0b0110, 0b0011):
         created.write_and_commit(pa.table({"id": [7], "lines": [value]}))
     yield created
-    forget_packages()
+    reset_installed_functions()
     sys.modules.pop(MODULE, None)
 
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from lake import Machine
 from lake.errors import SchemaMismatch
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
-from lake.lsm.level_0_merge import merges_neighbours
+from lake.lsm.level_0_merge import can_merge_adjacent
 from lake.merge.fold import drop_retracts, fold
 from lake.options import MergeEngine
 from tests.property.declarations import draw_declaration
@@ -35,7 +35,7 @@ FUNCTIONS = sorted(set(BY_NAME) - {"first_not_null_value"})
 def test_neighbours_merged_beforehand_give_the_same_rows(
     history: History, machine: Machine, data: st.DataObject
 ) -> None:
-    assume(merges_neighbours(history.spec))
+    assume(can_merge_adjacent(history.spec))
     begin = data.draw(st.integers(0, len(history.rows) - 1), label="begin")
     end = data.draw(st.integers(begin + 1, len(history.rows)), label="end")
     minds_kinds = history.spec.engine is not MergeEngine.DEDUPLICATE
@@ -49,7 +49,7 @@ def test_neighbours_merged_beforehand_give_the_same_rows(
 def test_no_function_that_is_let_in_shows(name: str, engine: str) -> None:
     """One key, few records: where a function has a weakness it comes out at once."""
     for history, begin, end in small_histories(name, engine, count=150):
-        if merges_neighbours(history.spec):
+        if can_merge_adjacent(history.spec):
             assert shows(history, begin, end, Machine.ROW) in (False, None)
 
 
@@ -68,7 +68,7 @@ def test_what_is_left_out_does_show(name: str, engine: str) -> None:
     assert any(
         shows(history, begin, end, Machine.ROW)
         for history, begin, end in small_histories(name, engine, count=600)
-        if not merges_neighbours(history.spec) and not history.spec.sequence_fields
+        if not can_merge_adjacent(history.spec) and not history.spec.sequence_fields
     )
 
 
@@ -76,7 +76,7 @@ def test_retracts_among_neighbours_do_show() -> None:
     assert any(
         shows(with_removals(history), begin, end, Machine.ROW)
         for history, begin, end in small_histories("last_value", "partial-update", count=600)
-        if merges_neighbours(history.spec)
+        if can_merge_adjacent(history.spec)
     )
 
 

@@ -34,7 +34,11 @@ from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
 from lake.lsm.sorted_run import Section, SortedRun
 from lake.lsm.tombstones import drop_old_retracts
-from lake.maintenance.compaction.compaction_merges import LookupCompactionMerge, Tell, ToldMerge
+from lake.maintenance.compaction.compaction_merges import (
+    ChangelogMerge,
+    ChangelogSink,
+    LookupCompactionMerge,
+)
 from lake.maintenance.compaction.old_rows import OldRows
 from lake.merge.fold import Machine, drop_retracts
 from lake.merge.order.key_codes import Uints
@@ -292,7 +296,9 @@ class BucketCompactor:
             return LookupCompactionMerge(
                 spec=self._spec,
                 find_old=old_rows.find,
-                tell=None if changelog is None else self._tell(changelog, base_level=1),
+                changelog_sink=None
+                if changelog is None
+                else self._changelog_sink(changelog, base_level=1),
                 drops_known=self._spec.engine is MergeEngine.FIRST_ROW,
                 machine=self._machine,
             )
@@ -301,9 +307,9 @@ class BucketCompactor:
         # Its changes come from compactions into the highest level alone, where the old rows are.
         if changelog is None or not is_full or work.plan.output_level < work.levels.max_level:
             return inner
-        return ToldMerge(
+        return ChangelogMerge(
             inner=inner,
-            tell=self._tell(changelog, base_level=work.plan.output_level),
+            changelog_sink=self._changelog_sink(changelog, base_level=work.plan.output_level),
             takes_levels=isinstance(inner, LookupMerge),
         )
 
@@ -312,7 +318,7 @@ class BucketCompactor:
             return LookupMerge(spec=self._spec, machine=self._machine, single_untouched=True)
         return PlainMerge(spec=self._spec, machine=self._machine)
 
-    def _tell(self, changelog: RollingFiles, *, base_level: int) -> Tell:
+    def _changelog_sink(self, changelog: RollingFiles, *, base_level: int) -> ChangelogSink:
         """Return the function that writes changes to the changelog.
 
         Args:

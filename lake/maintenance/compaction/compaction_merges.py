@@ -3,7 +3,7 @@
 | merge | for tables with | the old row is |
 |---|---|---|
 | `LookupCompactionMerge` | changelog of lookups, deletion vectors, `force-lookup`, first-row | among the records, else in the levels above |
-| `ToldMerge` | changelog of full compactions | on the highest level |
+| `ChangelogMerge` | changelog of full compactions | on the highest level |
 
 Input records have the column `_LEVEL` (int32, not null), merged rows do not.
 
@@ -26,7 +26,7 @@ from lake.merge.order.key_codes import Uints
 from lake.merge.order.key_order import key_codes
 from lake.merge.spec import MergeSpec
 
-Tell: TypeAlias = Callable[[pa.Table, Uints | None, pa.Table], None]
+ChangelogSink: TypeAlias = Callable[[pa.Table, Uints | None, pa.Table], None]
 """Called with all records of some keys, with `_LEVEL`; their codes, None if unknown; and the merged rows."""
 
 FindOld: TypeAlias = Callable[[pa.Table], pa.Table | None]
@@ -43,7 +43,7 @@ class LookupCompactionMerge:
     Attributes:
         spec: How the table's records merge.
         find_old: Called with the keys that have only records of level 0 among those to merge.
-        tell: Called with the records and the merged rows; None without a changelog.
+        changelog_sink: Called with the records and the merged rows; None without a changelog.
         drops_known: Drop records of keys with an old row instead of merging them: under first-row the
             old row stays where it is.
         machine: The execution that folds.
@@ -52,18 +52,18 @@ class LookupCompactionMerge:
 
     spec: MergeSpec
     find_old: FindOld
-    tell: Tell | None
+    changelog_sink: ChangelogSink | None
     drops_known: bool = False
     machine: Machine = Machine.COLUMN
     counters: FoldCounters = field(default_factory=FoldCounters)
 
     @property
-    def keeps_lone(self) -> bool:
+    def passes_singletons(self) -> bool:
         """Return False: a single record may have an old row in another file."""
         return False
 
-    def keep(self, records: pa.Table) -> pa.Table:
-        """Merge the records (see `keeps_lone`)."""
+    def pass_singletons(self, records: pa.Table) -> pa.Table:
+        """Merge the records (see `passes_singletons`)."""
         return self.merge(records, None)
 
     def merge(self, records: pa.Table, codes: Uints | None) -> pa.Table:
@@ -81,8 +81,8 @@ class LookupCompactionMerge:
             return records.drop_columns([LEVEL])
         inner = LookupMerge(spec=self.spec, machine=self.machine, counters=self.counters)
         merged = inner.merge(records, codes)
-        if self.tell is not None:
-            self.tell(records, codes, merged)
+        if self.changelog_sink is not None:
+            self.changelog_sink(records, codes, merged)
         return merged
 
     def _with_old(self, records: pa.Table, old: pa.Table) -> tuple[pa.Table, Uints]:
@@ -100,17 +100,17 @@ class LookupCompactionMerge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldMerge:
+class ChangelogMerge:
     """Merges as another merge does, and writes the changes.
 
     Attributes:
         inner: The table's merge.
-        tell: Called with the records and the merged rows.
+        changelog_sink: Called with the records and the merged rows.
         takes_levels: The records of `inner` have `_LEVEL`.
     """
 
     inner: RoundMerge
-    tell: Tell
+    changelog_sink: ChangelogSink
     takes_levels: bool
 
     @property
@@ -119,20 +119,20 @@ class ToldMerge:
         return self.inner.spec
 
     @property
-    def keeps_lone(self) -> bool:
+    def passes_singletons(self) -> bool:
         """Return whether a single record of a key stays as it is."""
-        return self.inner.keeps_lone
+        return self.inner.passes_singletons
 
-    def keep(self, records: pa.Table) -> pa.Table:
+    def pass_singletons(self, records: pa.Table) -> pa.Table:
         """Return single records as they are, after writing their changes."""
-        kept = self.inner.keep(self._for_inner(records))
-        self.tell(records, None, kept)
+        kept = self.inner.pass_singletons(self._for_inner(records))
+        self.changelog_sink(records, None, kept)
         return kept
 
     def merge(self, records: pa.Table, codes: Uints | None) -> pa.Table:
         """Return one row per key; see `RoundMerge`."""
         merged = self.inner.merge(self._for_inner(records), codes)
-        self.tell(records, codes, merged)
+        self.changelog_sink(records, codes, merged)
         return merged
 
     def _for_inner(self, records: pa.Table) -> pa.Table:

@@ -284,13 +284,13 @@ class _OrderByKey:
 
     Attributes:
         spec: Names the key columns.
-        keeps_lone: Always.
+        passes_singletons: Always.
     """
 
     spec: MergeSpec
-    keeps_lone: bool = field(default=True, init=False)
+    passes_singletons: bool = field(default=True, init=False)
 
-    def keep(self, records: pa.Table) -> pa.Table:
+    def pass_singletons(self, records: pa.Table) -> pa.Table:
         """Return the records as they are."""
         return records
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 from lake.format.arrays import combined_array, validity
 from lake.merge.column_function import ColumnFunction
 from lake.merge.declared_options import SequenceGroup
-from lake.merge.function_columns import FunctionColumn, function_column, tells_late
-from lake.merge.group_reduction import GroupOrder, late_places, takes_part, winning_rows
+from lake.merge.function_columns import FunctionColumn, function_column, needs_late
+from lake.merge.group_reduction import GroupOrder, late_positions, takes_part, winning_rows
 from lake.merge.history import History, KeySteps, steps_of
-from lake.merge.reductions import last_places, last_rows_where
+from lake.merge.reductions import last_positions, last_rows_where
 from lake.merge.segments import Bools, Ints
 from lake.merge.selection import NO_ROW, Pick
 from lake.merge.spec import MergeSpec
@@ -88,7 +88,7 @@ class _PlainColumns:
             gives &= self._history.acts
         if self._history.is_retract is not None:
             gives &= ~self._history.is_retract
-        gives[self._history.seed_places] = True
+        gives[self._history.seed_positions] = True
         return _rows_at(self._history, _last(self._history, gives))
 
 
@@ -105,12 +105,12 @@ def _group_columns(
     in_group = takes_part(segments, order) if functions or not calm else None
     is_late = None
     if in_group is not None and (
-        not calm or any(tells_late(f, table.field(f.column).type) for f in functions.values())
+        not calm or any(needs_late(f, table.field(f.column).type) for f in functions.values())
     ):
         # A seed counts even when it takes no part, as the smallest; what is ignored does not.
         compared = in_group.copy() if history.acts is None else in_group & history.acts
-        compared[history.seed_places] = True
-        is_late = late_places(segments, order, compared)
+        compared[history.seed_positions] = True
+        is_late = late_positions(segments, order, compared)
     if calm:
         ordering = protected = Pick(rows=winning_rows(segments, order, history.untouched))
     else:
@@ -141,21 +141,23 @@ def _winners(history: History, in_group: Bools, is_late: Bools | None) -> tuple[
     accepted = in_group if history.acts is None else in_group & history.acts
     if is_late is not None:
         accepted = accepted & ~is_late
-    places = _last(history, accepted)
+    positions = _last(history, accepted)
     nulls = np.zeros(history.segments.count, dtype=np.bool_)
     if history.is_retract is not None:
-        nulls = (places != NO_ROW) & history.is_retract[places]
+        nulls = (positions != NO_ROW) & history.is_retract[positions]
     if history.seeded is not None:
-        places = np.where((places == NO_ROW) & history.seeded, history.segments.starts, places)
-    rows = _rows_at(history, places)
+        positions = np.where(
+            (positions == NO_ROW) & history.seeded, history.segments.starts, positions
+        )
+    rows = _rows_at(history, positions)
     return Pick(rows=rows), Pick(rows=np.where(nulls, NO_ROW, rows))
 
 
 def _last(history: History, chosen: Bools) -> Ints:
-    """Return the last chosen place per segment, `NO_ROW` for none."""
+    """Return the last chosen position per segment, `NO_ROW` for none."""
     none = np.full(history.segments.count, NO_ROW, dtype=np.int64)
-    return last_places(history.segments, np.flatnonzero(chosen), default=none)
+    return last_positions(history.segments, np.flatnonzero(chosen), default=none)
 
 
-def _rows_at(history: History, places: Ints) -> Ints:
-    return np.where(places == NO_ROW, NO_ROW, history.segments.order[places])
+def _rows_at(history: History, positions: Ints) -> Ints:
+    return np.where(positions == NO_ROW, NO_ROW, history.segments.order[positions])

@@ -16,8 +16,8 @@ from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import value_error
 from lake.merge.functions.exact_numbers import arithmetic_of
-from lake.merge.functions.option_values import has_option, option_key, word_problems
-from lake.merge.functions.overflow import ON_OVERFLOW, OVERFLOW_WORDS, overflow_of
+from lake.merge.functions.option_values import choice_problems, has_option, option_key
+from lake.merge.functions.overflow import ON_OVERFLOW, OVERFLOW_CHOICES, overflow_of
 from lake.merge.functions.reductions.product_reduction import product_reduction
 from lake.merge.functions.reductions.sum_reduction import sum_reduction
 
@@ -117,7 +117,7 @@ def _nothing(_value: object) -> None:
 
 
 def _overflow_problems(field: DataField, function: ColumnFunction) -> Iterator[Problem]:
-    yield from word_problems(function, ON_OVERFLOW, OVERFLOW_WORDS)
+    yield from choice_problems(function, ON_OVERFLOW, OVERFLOW_CHOICES)
     if has_option(function, ON_OVERFLOW) and field.type.root in _FLOATING:
         yield Problem(
             field=option_key(function, ON_OVERFLOW),

@@ -9,37 +9,37 @@ from lake.merge.segments import Bools, Ints
 from lake.merge.steps import Step, Steps
 
 
-def value_counts(steps: Steps, places: Ints) -> Ints:
-    """Return how many of the places each segment has."""
-    if len(places) == len(steps.segments.order):
+def value_counts(steps: Steps, positions: Ints) -> Ints:
+    """Return how many of the positions each segment has."""
+    if len(positions) == len(steps.segments.order):
         return steps.segments.lasts - steps.segments.starts + 1
-    return np.bincount(steps.segments.segment_of[places], minlength=steps.segments.count)
+    return np.bincount(steps.segments.segment_of[positions], minlength=steps.segments.count)
 
 
-def weakest_first(steps: Steps, places: Ints) -> Ints:
-    """Return the places, segment by segment: late ones, the last first, then the others in order.
+def late_first(steps: Steps, positions: Ints) -> Ints:
+    """Return the positions, segment by segment: late ones, the last first, then the others in order.
 
     A late value is combined as `aggregate(value, accumulated)`, so each comes before all that
     happened earlier.
 
     Args:
         steps: The steps of one column.
-        places: Those that count, ascending.
+        positions: Those that count, ascending.
     """
     if not steps.has(Step.LATE):
-        return places
-    is_late = steps.where(Step.LATE)[places]
-    segment_of = steps.segments.segment_of[places]
+        return positions
+    is_late = steps.where(Step.LATE)[positions]
+    segment_of = steps.segments.segment_of[positions]
     late_counts = _counts(segment_of, is_late, steps.segments.count)
     other_counts = _counts(segment_of, ~is_late, steps.segments.count)
     starts = _starts(late_counts + other_counts)
-    result = np.empty_like(places)
+    result = np.empty_like(positions)
     late_segment, other_segment = segment_of[is_late], segment_of[~is_late]
     late_rank = np.arange(len(late_segment)) - _starts(late_counts)[late_segment]
     other_rank = np.arange(len(other_segment)) - _starts(other_counts)[other_segment]
     late_last = starts + late_counts - 1
-    result[late_last[late_segment] - late_rank] = places[is_late]
-    result[(late_last + 1)[other_segment] + other_rank] = places[~is_late]
+    result[late_last[late_segment] - late_rank] = positions[is_late]
+    result[(late_last + 1)[other_segment] + other_rank] = positions[~is_late]
     return result
 
 

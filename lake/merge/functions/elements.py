@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lake.format.arrays import validity
-from lake.merge.functions.arrival_order import value_counts, weakest_first
+from lake.merge.functions.arrival_order import late_first, value_counts
 from lake.merge.segments import Bools, Ints
 from lake.merge.steps import Steps
 
@@ -61,13 +61,13 @@ def gather_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Elemen
     Args:
         steps: The steps of one column.
         column: Its rows: lists or maps.
-        in_order: Values are taken as they came; otherwise the weakest first, see `weakest_first`.
+        in_order: Values are taken as they came; otherwise the weakest first, see `late_first`.
     """
-    places = present_places(steps, column)
-    counts = value_counts(steps, places)
+    positions = present_positions(steps, column)
+    counts = value_counts(steps, positions)
     if not in_order:
-        places = weakest_first(steps, places)
-    rows = steps.segments.order[places]
+        positions = late_first(steps, positions)
+    rows = steps.segments.order[positions]
     offsets = column.offsets.to_numpy()
     firsts = offsets[rows]
     lengths = offsets[rows + 1] - firsts
@@ -99,8 +99,8 @@ def _ranges(firsts: Int32s, lengths: Int32s, ends: Ints) -> Ints:
     return np.cumsum(steps, out=steps)
 
 
-def present_places(steps: Steps, column: pa.Array) -> Ints:
-    """Return the places whose value is not null, ascending."""
+def present_positions(steps: Steps, column: pa.Array) -> Ints:
+    """Return the positions whose value is not null, ascending."""
     if not column.null_count:
         return np.arange(len(steps.segments.order))
     return np.flatnonzero(validity(column)[steps.segments.order])
@@ -148,7 +148,7 @@ def _stable_order(keys: Ints) -> Ints:
     bits = max(len(keys) - 1, 0).bit_length()
     if int(keys.max(initial=0)).bit_length() + bits > 63:
         return np.argsort(keys, kind="stable")
-    # With the place below the key, numpy's vectorised sort of plain numbers is stable.
+    # With the position below the key, numpy's vectorised sort of plain numbers is stable.
     packed = (keys << bits) | np.arange(len(keys))
     packed.sort()
     packed &= (1 << bits) - 1

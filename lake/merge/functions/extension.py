@@ -28,12 +28,12 @@ _LISTED: Final[Mapping[str, type]] = {
 }
 
 
-def is_own_name(name: str) -> bool:
+def is_user_function_name(name: str) -> bool:
     """Return whether a function of that name is a user's own rather than one of the format."""
     return "." in name
 
 
-def own_function(name: str) -> FunctionDeclaration | None:
+def user_function(name: str) -> FunctionDeclaration | None:
     """Return the installed function of that name; None when no package brings it.
 
     Raises:
@@ -41,13 +41,13 @@ def own_function(name: str) -> FunctionDeclaration | None:
             named otherwise, or declares what cannot be; or several packages bring it.
     """
     # Only what is installed is kept in memory: other names come from requests, and are endless.
-    return _own_function(name) if name in _installed() else None
+    return _load_user_function(name) if name in _installed() else None
 
 
-def forget_packages() -> None:
+def reset_installed_functions() -> None:
     """Look at the installed packages anew when a function is next asked for."""
     _installed.cache_clear()
-    _own_function.cache_clear()
+    _load_user_function.cache_clear()
 
 
 @cache
@@ -59,26 +59,26 @@ def _installed() -> Mapping[str, tuple[EntryPoint, ...]]:
 
 
 @cache
-def _own_function(name: str) -> FunctionDeclaration:
+def _load_user_function(name: str) -> FunctionDeclaration:
     match _installed()[name]:
         case (point,):
             return _declaration(point)
         case found:
-            places = ", ".join(point.value for point in found)
-            raise _refused(name, f"several packages bring it: {places}", "uninstall all but one")
+            sources = ", ".join(point.value for point in found)
+            raise _refused(name, f"several packages bring it: {sources}", "uninstall all but one")
 
 
 def is_misnamed(name: str) -> bool:
     """Return whether a package brings a function whose name lacks the dot, so that it cannot be used."""
-    return not is_own_name(name) and name in _installed()
+    return not is_user_function_name(name) and name in _installed()
 
 
-def own_names() -> tuple[str, ...]:
+def user_function_names() -> tuple[str, ...]:
     """Return the names of all installed functions, ascending; none of them is loaded.
 
     Without those that no table can name, because they lack the dot.
     """
-    return tuple(sorted(name for name in _installed() if is_own_name(name)))
+    return tuple(sorted(name for name in _installed() if is_user_function_name(name)))
 
 
 def _declaration(point: EntryPoint) -> FunctionDeclaration:

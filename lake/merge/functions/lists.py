@@ -73,7 +73,7 @@ class Collect:
         missing = len(taken)
         kept = []
         elements = _elements(accumulated)
-        for place, element in enumerate(elements):
+        for position, element in enumerate(elements):
             key = self._identity(element)
             if not remaining[key]:
                 kept.append(element)
@@ -81,7 +81,7 @@ class Collect:
             remaining[key] -= 1
             missing -= 1
             if not missing:
-                return kept + elements[place + 1 :]
+                return kept + elements[position + 1 :]
         return kept
 
     def _union(self, accumulated: list[object], value: list[object]) -> list[object]:

@@ -23,7 +23,7 @@ from lake.merge.function_errors import refused_retract, value_error
 from lake.merge.functions.elements import is_codable
 from lake.merge.functions.option_values import has_option, option_key
 from lake.merge.functions.reductions.map_reduction import merged_maps
-from lake.merge.functions.reductions.single_value import LONE_VALUES
+from lake.merge.functions.reductions.single_value import SINGLE_VALUES
 from lake.merge.functions.value_equality import identity
 from lake.merge.steps import Step
 
@@ -172,12 +172,12 @@ def _make_with_keytime(function: ColumnFunction, data_type: pa.DataType) -> Aggr
 
 def _merge_map_reduction(_function: ColumnFunction, data_type: pa.DataType) -> Reduction:
     if not is_codable(data_type.key_type):
-        return LONE_VALUES
+        return SINGLE_VALUES
     return Reduction(reduce=merged_maps, handles=frozenset({Step.ADD, Step.LATE, Step.SEED}))
 
 
-def _lone_reduction(_function: ColumnFunction, _data_type: pa.DataType) -> Reduction:
-    return LONE_VALUES
+def _single_reduction(_function: ColumnFunction, _data_type: pa.DataType) -> Reduction:
+    return SINGLE_VALUES
 
 
 def _keytime_problems(field: DataField, function: ColumnFunction) -> Iterator[Problem]:
@@ -186,16 +186,16 @@ def _keytime_problems(field: DataField, function: ColumnFunction) -> Iterator[Pr
         return
     found = {part.name: part.type for part in row.fields}
     name = function.option(TS_FIELD, row.fields[-1].name)
-    place = option_key(function, TS_FIELD)
+    key = option_key(function, TS_FIELD)
     if name not in found:
         hint = f"fields: {', '.join(found)}"
-        yield Problem(field=place, value=name, message="the ROW has no such field", hint=hint)
+        yield Problem(field=key, value=name, message="the ROW has no such field", hint=hint)
     elif found[name].root not in TEXT_ROOTS:
         yield Problem(
-            field=place if has_option(function, TS_FIELD) else field.name,
+            field=key if has_option(function, TS_FIELD) else field.name,
             value=f"{name} {found[name]}",
             message="the times of keys are compared as text, and this field is none",
-            hint=f"make the field a STRING, or name another in `{place}`",
+            hint=f"make the field a STRING, or name another in `{key}`",
         )
 
 
@@ -258,7 +258,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             _ENTRY_ORDER,
         ),
         make=_make_with_keytime,
-        reduction=_lone_reduction,
+        reduction=_single_reduction,
         problems=_keytime_problems,
     ),
 )

@@ -38,13 +38,13 @@ from lake.merge.functions.nested_tables import (
 )
 from lake.merge.functions.option_values import (
     INT_MAX,
+    choice,
+    choice_problems,
     count_problems,
     has_option,
     name_problems,
     names,
     option_key,
-    word,
-    word_problems,
 )
 from lake.merge.functions.reductions.list_reduction import present_elements
 from lake.merge.functions.reductions.single_value import NULLS_ONLY
@@ -62,7 +62,7 @@ def _fields(field: DataField) -> tuple[DataField, ...]:
 
 def _key_problems(field: DataField, function: ColumnFunction) -> Iterator[Problem]:
     yield from name_problems(function, NESTED_KEY, _fields(field))
-    yield from word_problems(function, NULL_STRATEGY, NULL_STRATEGIES)
+    yield from choice_problems(function, NULL_STRATEGY, NULL_STRATEGIES)
 
 
 def _update_problems(field: DataField, function: ColumnFunction) -> Iterator[Problem]:
@@ -110,7 +110,7 @@ def _partial_reduction(_function: ColumnFunction, _data_type: pa.DataType) -> Re
 
 def _unfit_keys(function: ColumnFunction, column: pa.Array) -> Iterator[UnfitValue]:
     """Yield the arrays that hold a row with a null in its key, where the strategy forbids that."""
-    if word(function, NULL_STRATEGY, MERGE, NULL_STRATEGIES) != ERROR:
+    if choice(function, NULL_STRATEGY, MERGE, NULL_STRATEGIES) != ERROR:
         return
     rows, parents = pc.list_flatten(column), pc.list_parent_indices(column).to_numpy()
     has_null = np.zeros(len(rows), dtype=np.bool_)

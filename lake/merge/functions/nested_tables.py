@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lake.merge.column_function import ColumnFunction
 from lake.merge.function_errors import refused_retract, value_error
-from lake.merge.functions.option_values import INT_MAX, integer, names, option_key, word
+from lake.merge.functions.option_values import INT_MAX, choice, integer, names, option_key
 from lake.merge.functions.value_equality import identity, ordering
 
 NESTED_UPDATE = "nested_update"
@@ -43,7 +43,7 @@ class NestedKey:
             (index, identity(row_type.field(index).type))
             for index in _indices(row_type, names(function, NESTED_KEY))
         ]
-        self._strategy = word(function, NULL_STRATEGY, MERGE, NULL_STRATEGIES)
+        self._strategy = choice(function, NULL_STRATEGY, MERGE, NULL_STRATEGIES)
 
     @property
     def is_declared(self) -> bool:

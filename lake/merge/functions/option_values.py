@@ -29,12 +29,12 @@ def has_option(function: ColumnFunction, key: str) -> bool:
 
 def flag(function: ColumnFunction, key: str) -> bool:
     """Return a boolean option, false by default."""
-    return _FLAGS.get(_word(function, key, "false"), False)
+    return _FLAGS.get(_lowered(function, key, "false"), False)
 
 
-def word(function: ColumnFunction, key: str, default: str, known: Sequence[str]) -> str:
+def choice(function: ColumnFunction, key: str, default: str, known: Sequence[str]) -> str:
     """Return an option that is one of a few words, in lower case."""
-    found = _word(function, key, default)
+    found = _lowered(function, key, default)
     return found if found in known else default
 
 
@@ -53,12 +53,12 @@ def integer(function: ColumnFunction, key: str, default: int) -> int:
 
 def flag_problems(function: ColumnFunction, key: str) -> Iterator[Problem]:
     """Yield what is wrong with a boolean option."""
-    yield from word_problems(function, key, tuple(_FLAGS))
+    yield from choice_problems(function, key, tuple(_FLAGS))
 
 
-def word_problems(function: ColumnFunction, key: str, known: Sequence[str]) -> Iterator[Problem]:
+def choice_problems(function: ColumnFunction, key: str, known: Sequence[str]) -> Iterator[Problem]:
     """Yield what is wrong with an option that is one of a few words, in any case."""
-    if has_option(function, key) and _word(function, key, "") not in known:
+    if has_option(function, key) and _lowered(function, key, "") not in known:
         yield Problem(
             field=option_key(function, key),
             value=function.option(key, ""),
@@ -113,7 +113,7 @@ def _name_problem(
     return Problem(field=option_key(function, key), value=name, message=message, hint=hint)
 
 
-def _word(function: ColumnFunction, key: str, default: str) -> str:
+def _lowered(function: ColumnFunction, key: str, default: str) -> str:
     return function.option(key, default).lower()
 
 

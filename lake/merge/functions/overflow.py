@@ -29,13 +29,13 @@ class Overflow(StrEnum):
     FAIL = "fail"
 
 
-OVERFLOW_WORDS: Final = (Overflow.WRAP.value, Overflow.FAIL.value)
+OVERFLOW_CHOICES: Final = (Overflow.WRAP.value, Overflow.FAIL.value)
 
 
 def overflow_of(function: ColumnFunction) -> Overflow:
     """Return what the column declares."""
     declared = function.option(ON_OVERFLOW, "").lower()
-    return Overflow(declared) if declared in OVERFLOW_WORDS else Overflow.FORMAT
+    return Overflow(declared) if declared in OVERFLOW_CHOICES else Overflow.FORMAT
 
 
 def wrapped(value: int, bits: int) -> int:

@@ -13,7 +13,7 @@ from lake.merge.functions import (
     nested_rows,
     text,
 )
-from lake.merge.functions.extension import is_own_name, own_function
+from lake.merge.functions.extension import is_user_function_name, user_function
 from lake.merge.functions.sets import bitmaps, sketches
 
 _FAMILIES = (
@@ -46,6 +46,6 @@ def function_named(name: str) -> FunctionDeclaration | None:
     Raises:
         UnsupportedFeature: It is a user's own, and its package is broken.
     """
-    if is_own_name(name):
-        return own_function(name)
+    if is_user_function_name(name):
+        return user_function(name)
     return FUNCTIONS.get(name) or _ALIASES.get(name)

@@ -23,7 +23,7 @@ from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import refused_retract
 from lake.merge.functions.option_values import flag, flag_problems
-from lake.merge.functions.reductions.text_reduction import joined_texts, lone_texts
+from lake.merge.functions.reductions.text_reduction import joined_texts, single_texts
 from lake.merge.steps import Step, Steps
 
 LISTAGG = "listagg"
@@ -100,7 +100,7 @@ class ListAgg:
         new = [token for token in tokens if token not in seen and not _is_blank(token)]
         made = self._delimiter.join([accumulated, *new])
         if len(self._delimiter) == 1:
-            # Any other may be found across the places where tokens were joined.
+            # Any other may be found across the seams of joined tokens.
             seen.update(new)
             self._made, self._made_of = made, seen
         return made
@@ -129,7 +129,7 @@ def _reduction(function: ColumnFunction, _data_type: pa.DataType) -> Reduction:
         return joined_texts(steps, column, delimiter=delimiter, white_space=WHITE_SPACE)
 
     def lone(steps: Steps, column: pa.Array) -> Reduced:
-        return lone_texts(steps, column, white_space=WHITE_SPACE)
+        return single_texts(steps, column, white_space=WHITE_SPACE)
 
     return Reduction(
         reduce=lone if flag(function, DISTINCT) else joined,

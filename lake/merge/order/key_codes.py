@@ -99,8 +99,8 @@ def _refine(order: npt.NDArray[np.int64], starts: npt.NDArray[np.bool_], word: U
     stretch = np.cumsum(starts) - 1
     mixed = np.zeros(int(stretch[-1]) + 1, dtype=np.bool_)
     mixed[stretch[changes & ~starts]] = True
-    places = np.flatnonzero(mixed[stretch])
-    rows = order[places]
-    sorted_within = np.lexsort((word[rows], stretch[places]))
-    order[places] = rows[sorted_within]
-    starts[places] |= _changes(word[order[places]])
+    positions = np.flatnonzero(mixed[stretch])
+    rows = order[positions]
+    sorted_within = np.lexsort((word[rows], stretch[positions]))
+    order[positions] = rows[sorted_within]
+    starts[positions] |= _changes(word[order[positions]])

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from lake.format.arrays import combined_array
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, is_retract
 from lake.merge.order.key_codes import Uints
 from lake.merge.order.key_order import key_codes
 from lake.merge.segments import Bools, Ints, Segments
@@ -73,25 +73,25 @@ def _order_versions(table: pa.Table, spec: MergeSpec, order: Ints, is_start: Boo
     segment_of = np.cumsum(is_start) - 1
     affected = np.zeros(int(segment_of[-1]) + 1, dtype=np.bool_)
     affected[segment_of[1:][wrong]] = True
-    places = np.flatnonzero(affected[segment_of])
+    positions = np.flatnonzero(affected[segment_of])
     if ranks is not None and are_numbers_in_order:
-        sorted_places = places[_order_within(segment_of[places], ranks[places])]
-        order[places] = order[sorted_places]
+        sorted_positions = positions[_order_within(segment_of[positions], ranks[positions])]
+        order[positions] = order[sorted_positions]
         return
     kinds = combined_array(table.column(VALUE_KIND)).to_numpy()
-    is_add = (kinds[order[places]] & 1) == 0  # +I is 0, -U 1, +U 2, -D 3
-    keys = [is_add, numbers[places], segment_of[places]]
+    is_add = ~is_retract(kinds[order[positions]])
+    keys = [is_add, numbers[positions], segment_of[positions]]
     if ranks is not None:
-        keys.insert(2, ranks[places])
-    order[places] = order[places][np.lexsort(keys)]
+        keys.insert(2, ranks[positions])
+    order[positions] = order[positions][np.lexsort(keys)]
 
 
 def _order_within(segment_of: Ints, ranks: Uints) -> Ints:
-    """Return places by segment, then rank, then place.
+    """Return positions by segment, then rank, then position.
 
     Args:
-        segment_of: Of each place, ascending.
-        ranks: Of each place.
+        segment_of: Of each position, ascending.
+        ranks: Of each position.
     """
     bits = (len(ranks) - 1).bit_length()
     segment_bits = int(segment_of[-1]).bit_length()
@@ -101,7 +101,7 @@ def _order_within(segment_of: Ints, ranks: Uints) -> Ints:
         rank_bits = int(ranks.max()).bit_length()
     if segment_bits + rank_bits + bits > 64:
         return np.lexsort([ranks, segment_of])
-    # As in `_sorted_order`: plain numbers that hold their place sort ten times as fast.
+    # As in `_sorted_order`: plain numbers that hold their position sort ten times as fast.
     packed = (segment_of.astype(np.uint64) << np.uint64(rank_bits)) | ranks
     packed = np.sort((packed << np.uint64(bits)) | np.arange(len(ranks), dtype=np.uint64))
     return (packed & np.uint64((1 << bits) - 1)).astype(np.int64)

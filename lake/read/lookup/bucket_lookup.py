@@ -45,6 +45,7 @@ from lake.format.system_columns import (
     LEVEL_FIELD,
     SEQUENCE_NUMBER,
     VALUE_KIND,
+    is_retract,
 )
 from lake.lsm.levels import levels_of
 from lake.read.lookup.bucket_files import BucketFiles
@@ -241,8 +242,7 @@ class BucketLookup:
         is_row = None if found.is_verified else self._are_of_keys(rows, keys, found)
         if has_retracts:
             kinds = combined_array(rows.column(VALUE_KIND)).to_numpy()
-            # The lowest bit is set for retracts: +I is 0, -U 1, +U 2, -D 3.
-            is_add = (kinds & 1) == 0
+            is_add = ~is_retract(kinds)
             is_row = is_add if is_row is None else is_row & is_add
         if len(names) > len(columns):
             rows = rows.select(list(columns))

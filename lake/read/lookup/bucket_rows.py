@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from lake.format.arrays import combined_array
 from lake.format.schema import TableSchema
-from lake.format.system_columns import LEVEL, VALUE_KIND
+from lake.format.system_columns import LEVEL, VALUE_KIND, is_retract
 from lake.lsm.round_merge import LookupMerge
 from lake.lsm.sorted_run import plan_sections
 from lake.merge.fold import FoldCounters, Machine
@@ -63,7 +63,7 @@ class BucketRows:
         self._read_vectors = read_vectors
         self._empty: dict[tuple[str, ...], pa.Table] = {}
         self._merge = scan_merge(schema, spec, Machine.COLUMN, FoldCounters())
-        assert self._merge.keeps_lone, "what is alone is given out as it is"
+        assert self._merge.passes_singletons, "what is alone is given out as it is"
 
     @property
     def lookup(self) -> BucketLookup:
@@ -102,7 +102,7 @@ class BucketRows:
         # Numbers of keys serve as codes of keys here: they distinguish and order them as well.
         merged = self._merge.merge(records, found.keys.astype(np.uint64))
         kinds = combined_array(merged.column(VALUE_KIND)).to_numpy()
-        is_add = (kinds & 1) == 0
+        is_add = ~is_retract(kinds)
         return _live_rows(
             np.unique(found.keys), merged.select(list(columns)), None if is_add.all() else is_add
         )

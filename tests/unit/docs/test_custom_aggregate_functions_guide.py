@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, UnsupportedFeature
-from lake.merge.functions.extension import GROUP, forget_packages
+from lake.merge.functions.extension import GROUP, reset_installed_functions
 from registry.errors import DefinitionRefused
 from registry.registrar import Registrar
 from registry.store.documents import RegistryStore
@@ -24,9 +24,9 @@ MODULE = "acme_aggregates"
 
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
-    forget_packages()
+    reset_installed_functions()
     yield
-    forget_packages()
+    reset_installed_functions()
     sys.modules.pop(MODULE, None)
 
 
@@ -46,7 +46,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [f"[{GROUP}]", *(f"{name} = {value}" for name, value in points)]
     (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n")
     monkeypatch.syspath_prepend(str(place))
-    forget_packages()
+    reset_installed_functions()
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_a_table_that_has_it_is_not_read_without_the_package(
         table.write_and_commit(pa.table({"id": [7], "lines": [value]}))
 
     monkeypatch.setattr(sys, "path", sys.path[1:])
-    forget_packages()
+    reset_installed_functions()
 
     with pytest.raises(UnsupportedFeature, match="merges in a way that is not known") as refused:
         catalog.table("shop.orders").scan().to_arrow()

@@ -8,12 +8,12 @@ import pyarrow as pa
 
 from lake.format.arrays import validity
 from lake.merge.aggregate_function import Reduced, Reduction
-from lake.merge.reductions import first_places, last_places, last_rows_where
+from lake.merge.reductions import first_positions, last_positions, last_rows_where
 from lake.merge.segments import Bools, Ints, Segments
 from lake.merge.selection import NO_ROW, Pick
 from lake.merge.steps import Step, Steps
 
-_NO_PLACE = -1
+_NO_POSITION = -1
 
 
 def last_value_reduction() -> Reduction:
@@ -43,11 +43,11 @@ def _last_value(steps: Steps, _column: pa.Array) -> Reduced:
     if steps.steps is None:
         return Reduced(values=Pick(rows=segments.last_rows))
     if steps.has(Step.LATE):
-        places = _last(segments, steps.where(Step.ADD, Step.SEED, Step.RETRACT))
+        positions = _last(segments, steps.where(Step.ADD, Step.SEED, Step.RETRACT))
     else:
-        places = segments.lasts
-    emptied = (places == _NO_PLACE) | (steps.steps[places] == Step.RETRACT)
-    return _picked(segments, np.where(emptied, _NO_PLACE, places))
+        positions = segments.lasts
+    emptied = (positions == _NO_POSITION) | (steps.steps[positions] == Step.RETRACT)
+    return _picked(segments, np.where(emptied, _NO_POSITION, positions))
 
 
 def _last_non_null_value(steps: Steps, column: pa.Array) -> Reduced:
@@ -59,12 +59,12 @@ def _last_non_null_value(steps: Steps, column: pa.Array) -> Reduced:
         return Reduced(values=Pick(rows=last_rows_where(segments, validity(column))))
     has_value = validity(column)[segments.order]
     # What decides is the last value that is not late; null changes nothing, even as a retract.
-    places = _last(segments, has_value & steps.where(Step.ADD, Step.SEED, Step.RETRACT))
-    emptied = (places == _NO_PLACE) | (steps.steps[places] == Step.RETRACT)
+    positions = _last(segments, has_value & steps.where(Step.ADD, Step.SEED, Step.RETRACT))
+    emptied = (positions == _NO_POSITION) | (steps.steps[positions] == Step.RETRACT)
     # What it left empty is filled by the first late value after it.
     fillers = np.flatnonzero(has_value & steps.where(Step.LATE))
-    after = _first_after(segments, fillers, places)
-    return _picked(segments, np.where(emptied, after, places))
+    after = _first_after(segments, fillers, positions)
+    return _picked(segments, np.where(emptied, after, positions))
 
 
 def _first_value(steps: Steps, _column: pa.Array) -> Reduced:
@@ -78,58 +78,60 @@ def _first_value(steps: Steps, _column: pa.Array) -> Reduced:
     is_called = call <= segments.lasts
     call = np.where(is_called, call, first)
     taken = is_called & (steps.steps[call] == Step.ADD)
-    places = np.where(taken, call, np.where(seeded, first, _NO_PLACE))
+    positions = np.where(taken, call, np.where(seeded, first, _NO_POSITION))
     # After it every late value is taken, so the last one stays.
     late = steps.where(Step.LATE)
     late[call] = False
-    return _picked(segments, _last(segments, late, default=places))
+    return _picked(segments, _last(segments, late, default=positions))
 
 
 def _first_non_null_value(steps: Steps, column: pa.Array) -> Reduced:
     segments = steps.segments
     has_value = validity(column)[segments.order]
     never = np.full(segments.count, len(segments.order))
-    added = first_places(segments, np.flatnonzero(has_value & steps.where(Step.ADD)), default=never)
+    added = first_positions(
+        segments, np.flatnonzero(has_value & steps.where(Step.ADD)), default=never
+    )
     if steps.steps is None:
-        return _picked(segments, np.where(added == never, _NO_PLACE, added))
+        return _picked(segments, np.where(added == never, _NO_POSITION, added))
     # Until the function has found its first value a seed or a late value fills what is empty, ...
     fillers = np.flatnonzero(has_value & steps.where(Step.SEED, Step.LATE))
-    filled = first_places(segments, fillers, default=np.full(segments.count, _NO_PLACE))
+    filled = first_positions(segments, fillers, default=np.full(segments.count, _NO_POSITION))
     # ... and a late record that meets it makes it the first value.
     late = np.flatnonzero(steps.where(Step.LATE))
-    met = _first_after(segments, late, np.where(filled == _NO_PLACE, never, filled))
-    met = np.where(met == _NO_PLACE, never, met)
+    met = _first_after(segments, late, np.where(filled == _NO_POSITION, never, filled))
+    met = np.where(met == _NO_POSITION, never, met)
     found = np.minimum(added, met)
-    places = np.where(added < met, added, filled)
+    positions = np.where(added < met, added, filled)
     # From then on every late record is taken, null or not, so the last one stays.
     last_late = _last(segments, steps.where(Step.LATE))
-    return _picked(segments, np.where(last_late > found, last_late, places))
+    return _picked(segments, np.where(last_late > found, last_late, positions))
 
 
 def _last(segments: Segments, chosen: Bools, *, default: Ints | None = None) -> Ints:
-    """Return the last chosen place of each segment, else the default, `_NO_PLACE`."""
+    """Return the last chosen position of each segment, else the default, `_NO_POSITION`."""
     if default is None:
-        default = np.full(segments.count, _NO_PLACE)
-    return last_places(segments, np.flatnonzero(chosen), default=default)
+        default = np.full(segments.count, _NO_POSITION)
+    return last_positions(segments, np.flatnonzero(chosen), default=default)
 
 
-def _first_after(segments: Segments, places: Ints, after: Ints) -> Ints:
-    """Return the first of the ascending places of each segment that follows another.
+def _first_after(segments: Segments, positions: Ints, after: Ints) -> Ints:
+    """Return the first of the ascending positions of each segment that follows another.
 
     Args:
         segments: The segments.
-        places: In question.
-        after: One per segment; `_NO_PLACE` for before all, beyond its last place for after all.
+        positions: In question.
+        after: One per segment; `_NO_POSITION` for before all, beyond its last position for after all.
 
     Returns:
-        One per segment, `_NO_PLACE` where none does.
+        One per segment, `_NO_POSITION` where none does.
     """
     start = np.maximum(after + 1, segments.starts)
-    found = np.append(places, len(segments.order))[np.searchsorted(places, start)]
-    return np.where(found <= segments.lasts, found, _NO_PLACE)
+    found = np.append(positions, len(segments.order))[np.searchsorted(positions, start)]
+    return np.where(found <= segments.lasts, found, _NO_POSITION)
 
 
-def _picked(segments: Segments, places: Ints) -> Reduced:
-    # The place -1 is some row's, which is then not taken.
-    rows = np.where(places == _NO_PLACE, NO_ROW, segments.order[places])
+def _picked(segments: Segments, positions: Ints) -> Reduced:
+    # The position -1 is some row's, which is then not taken.
+    rows = np.where(positions == _NO_POSITION, NO_ROW, segments.order[positions])
     return Reduced(values=Pick(rows=rows))

@@ -26,7 +26,7 @@ from lake.merge.functions.number_columns import (
 )
 from lake.merge.functions.overflow import Overflow, overflow_of
 from lake.merge.functions.reductions.segment_folds import following, has_any, in_order
-from lake.merge.reductions import first_places
+from lake.merge.reductions import first_positions
 from lake.merge.segments import Bools, Ints, Segments
 from lake.merge.steps import Step, Steps
 
@@ -38,7 +38,7 @@ _PRODUCT_MAX = 2.0**62
 # Magnitudes are multiplied as DOUBLE; the error is far below this.
 _MARGIN = 1 - 1e-6
 # Longer segments with divisors or roundings are left to the definition.
-_PLACES_MAX = 64
+_POSITIONS_MAX = 64
 
 
 def product_reduction(function: ColumnFunction, kind: pa.DataType) -> Reduction:
@@ -54,7 +54,7 @@ def product_reduction(function: ColumnFunction, kind: pa.DataType) -> Reduction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Factors:
-    """The factors of a column, one per place.
+    """The factors of a column, one per position.
 
     Attributes:
         values: 1 where a step changes nothing: null, or a retract before there is a product.
@@ -82,7 +82,7 @@ def _factors(steps: Steps, column: pa.Array) -> _Factors:
     if has_value is not None:
         multiplies &= has_value
     never = np.full(segments.count, len(placed))
-    first = first_places(segments, np.flatnonzero(multiplies), default=never)
+    first = first_positions(segments, np.flatnonzero(multiplies), default=never)
     divides &= np.arange(len(placed)) > first[segments.segment_of]
     if has_value is not None:
         divides &= has_value
@@ -144,7 +144,7 @@ def _with_division(values: Numbers, divides: Bools, segments: Segments) -> tuple
     with np.errstate(all="ignore"):
         products = values[segments.starts]
         longer, at = following(segments, 1)
-        for step in range(2, _PLACES_MAX + 1):
+        for step in range(2, _POSITIONS_MAX + 1):
             if not len(longer):
                 break
             accumulated, factors = products[longer], values[at]
@@ -194,7 +194,7 @@ def _rounded(values: Ints, segments: Segments, kind: pa.DataType) -> tuple[Ints,
     products = values[segments.starts]
     longer, at = following(segments, 1)
     beyond = np.zeros(segments.count, dtype=np.bool_)
-    for step in range(2, _PLACES_MAX + 1):
+    for step in range(2, _POSITIONS_MAX + 1):
         if not len(longer) or kind.scale > _SCALE_MAX:
             break
         accumulated, factors = products[longer], values[at]

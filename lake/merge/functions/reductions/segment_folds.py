@@ -1,4 +1,4 @@
-"""One number per segment out of the numbers at its places.
+"""One number per segment out of the numbers at its positions.
 
 Integer sums are differences of one running sum: it wraps round, and a difference of two wrapped
 numbers is right whenever the sum fits. Floating sums and all products go value by value, the first
@@ -21,7 +21,7 @@ def sums(values: Numbers, segments: Segments) -> Numbers:
     """Return the sum of each segment in 64 bits, wrapped round.
 
     Args:
-        values: Integers, one per place.
+        values: Integers, one per position.
         segments: The segments.
     """
     wide = np.uint64 if values.dtype == np.uint64 else np.int64
@@ -32,7 +32,7 @@ def prefix_bounds(values: Numbers, segments: Segments) -> tuple[Ints, Ints]:
     """Return the smallest and the largest sum on the way to the sum of each segment.
 
     Args:
-        values: Integers, one per place, whose sum over all places fits 64 bits.
+        values: Integers, one per position, whose sum over all positions fits 64 bits.
         segments: The segments.
     """
     running = np.cumsum(values, dtype=np.int64)
@@ -47,25 +47,27 @@ def in_order(ufunc: np.ufunc, values: Numbers, segments: Segments) -> Numbers:
 
     Args:
         ufunc: `np.add` or `np.multiply`.
-        values: One per place.
+        values: One per position.
         segments: The segments.
     """
     with np.errstate(all="ignore"):
         folded = values[segments.starts]
         longer, at = following(segments, 1)
         step = 1
-        # Few segments that are very long would take a round for every place.
+        # Few segments that are very long would take a round for every position.
         while len(longer) >= max(_SEGMENTS_AT_ONCE_MIN, step):
             folded[longer] = ufunc(folded[longer], values[at])
             step += 1
             longer, at = following(segments, step, among=longer)
-        for segment, place in zip(longer.tolist(), at.tolist(), strict=True):
-            folded[segment] = _one(ufunc, folded[segment], values, place, segments.lasts[segment])
+        for segment, position in zip(longer.tolist(), at.tolist(), strict=True):
+            folded[segment] = _one(
+                ufunc, folded[segment], values, position, segments.lasts[segment]
+            )
     return folded
 
 
 def following(segments: Segments, step: int, *, among: Ints | None = None) -> tuple[Ints, Ints]:
-    """Return the segments that have a place so many after their first, and those places.
+    """Return the segments that have a position so many after their first, and those positions.
 
     Args:
         segments: The segments.
@@ -73,26 +75,26 @@ def following(segments: Segments, step: int, *, among: Ints | None = None) -> tu
         among: The only segments in question, ascending; None for all.
     """
     if among is None:
-        places = segments.starts + step
-        longer = np.flatnonzero(places <= segments.lasts)
-        return longer, places[longer]
-    places = segments.starts[among] + step
-    has_place = places <= segments.lasts[among]
-    return among[has_place], places[has_place]
+        positions = segments.starts + step
+        longer = np.flatnonzero(positions <= segments.lasts)
+        return longer, positions[longer]
+    positions = segments.starts[among] + step
+    has_position = positions <= segments.lasts[among]
+    return among[has_position], positions[has_position]
 
 
 def has_any(chosen: Bools, segments: Segments) -> Bools:
-    """Return which segments have a chosen place.
+    """Return which segments have a chosen position.
 
     Args:
-        chosen: One boolean per place.
+        chosen: One boolean per position.
         segments: The segments.
     """
     return _differences(np.cumsum(chosen, dtype=np.int64), segments) > 0
 
 
 def greatest_length(segments: Segments) -> int:
-    """Return the places of the longest segment."""
+    """Return the positions of the longest segment."""
     return int((segments.lasts - segments.starts).max()) + 1
 
 
@@ -105,7 +107,7 @@ def _differences(running: Numbers, segments: Segments) -> Numbers:
 
 
 def _one(ufunc: np.ufunc, folded: Any, values: Numbers, first: int, last: int) -> Any:
-    """Return the fold of a value and those at some places."""
+    """Return the fold of a value and those at some positions."""
     # `reduce` would add in pairs.
     rest = np.concatenate(([folded], values[first : last + 1])).astype(values.dtype, copy=False)
     return ufunc.accumulate(rest)[-1]

@@ -10,22 +10,22 @@ import pyarrow as pa
 
 from lake.merge.aggregate_function import Reduced, Reduction
 from lake.merge.functions.arrival_order import value_counts
-from lake.merge.functions.elements import present_places
+from lake.merge.functions.elements import present_positions
 from lake.merge.segments import Ints
 from lake.merge.selection import NO_ROW, Pick
 from lake.merge.steps import Step, Steps
 
 
-def pick_lone(steps: Steps, places: Ints, counts: Ints) -> Reduced:
+def pick_single(steps: Steps, positions: Ints, counts: Ints) -> Reduced:
     """Return the only value of each segment, null where there is none; others are undecided.
 
     Args:
         steps: The steps of one column.
-        places: Those that have a value.
+        positions: Those that have a value.
         counts: How many of them each segment has.
     """
     rows = np.full(steps.segments.count, NO_ROW, dtype=np.int64)
-    rows[steps.segments.segment_of[places]] = steps.segments.order[places]
+    rows[steps.segments.segment_of[positions]] = steps.segments.order[positions]
     return Reduced(values=Pick(rows=rows), undecided=some(counts > 1))
 
 
@@ -34,18 +34,18 @@ def some(chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ints | None:
     return np.flatnonzero(chosen) if chosen.any() else None
 
 
-def _lone_values(steps: Steps, column: pa.Array) -> Reduced:
-    places = present_places(steps, column)
-    return pick_lone(steps, places, value_counts(steps, places))
+def _single_values(steps: Steps, column: pa.Array) -> Reduced:
+    positions = present_positions(steps, column)
+    return pick_single(steps, positions, value_counts(steps, positions))
 
 
 def _nulls_only(steps: Steps, column: pa.Array) -> Reduced:
-    counts = value_counts(steps, present_places(steps, column))
+    counts = value_counts(steps, present_positions(steps, column))
     rows = np.full(steps.segments.count, NO_ROW, dtype=np.int64)
     return Reduced(values=Pick(rows=rows), undecided=some(counts > 0))
 
 
-LONE_VALUES = Reduction(reduce=_lone_values, handles=frozenset({Step.ADD, Step.LATE}))
+SINGLE_VALUES = Reduction(reduce=_single_values, handles=frozenset({Step.ADD, Step.LATE}))
 """Of a function that leaves a value beside nulls as it is."""
 
 NULLS_ONLY = Reduction(

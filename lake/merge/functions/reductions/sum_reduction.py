@@ -156,7 +156,7 @@ def _long_decimals(
 
 
 def _validity(column: pa.Array, segments: Segments) -> Bools | None:
-    """Return which places have a value; None for all."""
+    """Return which positions have a value; None for all."""
     return validity(column)[segments.order] if column.null_count else None
 
 

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from lake.format.arrays import validity
 from lake.merge.aggregate_function import Reduced
-from lake.merge.functions.arrival_order import value_counts, weakest_first
-from lake.merge.functions.reductions.single_value import pick_lone, some
+from lake.merge.functions.arrival_order import late_first, value_counts
+from lake.merge.functions.reductions.single_value import pick_single, some
 from lake.merge.segments import Bools, Ints
 from lake.merge.steps import Step, Steps
 
@@ -28,10 +28,10 @@ def joined_texts(steps: Steps, column: pa.Array, *, delimiter: str, white_space:
         delimiter: What stands between two.
         white_space: The characters of which a blank text is made.
     """
-    places, counts, open_segments = _texts(steps, column, white_space)
+    positions, counts, open_segments = _texts(steps, column, white_space)
     if counts.max() <= 1:
-        return Reduced(values=pick_lone(steps, places, counts).values, undecided=open_segments)
-    rows = steps.segments.order[weakest_first(steps, places)]
+        return Reduced(values=pick_single(steps, positions, counts).values, undecided=open_segments)
+    rows = steps.segments.order[late_first(steps, positions)]
     texts = pc.take(column, pa.array(rows), boundscheck=False)
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
     missing = counts == 0
@@ -42,10 +42,10 @@ def joined_texts(steps: Steps, column: pa.Array, *, delimiter: str, white_space:
     return Reduced(values=values.cast(column.type), undecided=open_segments)
 
 
-def lone_texts(steps: Steps, column: pa.Array, *, white_space: str) -> Reduced:
+def single_texts(steps: Steps, column: pa.Array, *, white_space: str) -> Reduced:
     """Return the only text of each segment that is not blank; with more it is undecided."""
-    places, counts, open_segments = _texts(steps, column, white_space)
-    lone = pick_lone(steps, places, counts)
+    positions, counts, open_segments = _texts(steps, column, white_space)
+    lone = pick_single(steps, positions, counts)
     if open_segments is None or lone.undecided is None:
         undecided = open_segments if lone.undecided is None else lone.undecided
     else:
@@ -54,18 +54,18 @@ def lone_texts(steps: Steps, column: pa.Array, *, white_space: str) -> Reduced:
 
 
 def _texts(steps: Steps, column: pa.Array, white_space: str) -> tuple[Ints, Ints, Ints | None]:
-    """Return the places of texts, how many each segment has, and the segments left undecided.
+    """Return the positions of texts, how many each segment has, and the segments left undecided.
 
     Those have late texts and only blank ones: the last late text is kept then, blank as it is.
     """
     is_text = _is_text(column, white_space)[steps.segments.order]
-    places = np.flatnonzero(is_text)
-    counts = value_counts(steps, places)
+    positions = np.flatnonzero(is_text)
+    counts = value_counts(steps, positions)
     if not steps.has(Step.LATE):
-        return places, counts, None
+        return positions, counts, None
     late_blanks = steps.where(Step.LATE) & ~is_text & validity(column)[steps.segments.order]
     blank_counts = value_counts(steps, np.flatnonzero(late_blanks))
-    return places, counts, some((blank_counts > 0) & (counts == 0))
+    return positions, counts, some((blank_counts > 0) & (counts == 0))
 
 
 def _is_text(column: pa.Array, white_space: str) -> Bools:

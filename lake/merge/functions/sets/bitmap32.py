@@ -59,25 +59,25 @@ def _containers(data: bytes) -> dict[int, Container]:
         count = struct.unpack_from("<H", data, 2)[0] + 1
         flags_size = (count + 7) // 8
         flags = int.from_bytes(data[4 : 4 + flags_size], "little")
-        place = 4 + flags_size
+        offset = 4 + flags_size
         has_offsets = count >= _OFFSETS_MIN
     else:
         count = struct.unpack_from("<I", data, 4)[0]
-        flags, place, has_offsets = 0, 8, True
-    head = struct.unpack_from(f"<{2 * count}H", data, place)
-    place += 4 * count + (4 * count if has_offsets else 0)
+        flags, offset, has_offsets = 0, 8, True
+    head = struct.unpack_from(f"<{2 * count}H", data, offset)
+    offset += 4 * count + (4 * count if has_offsets else 0)
     found = {}
     for index in range(count):
         key, cardinality = head[2 * index], head[2 * index + 1] + 1
-        kind, size = _kind_and_size(data, place, cardinality, bool(flags >> index & 1))
-        found[key] = Container(kind, cardinality, data[place : place + size])
-        place += size
+        kind, size = _kind_and_size(data, offset, cardinality, bool(flags >> index & 1))
+        found[key] = Container(kind, cardinality, data[offset : offset + size])
+        offset += size
     return found
 
 
-def _kind_and_size(data: bytes, place: int, cardinality: int, is_run: bool) -> tuple[Kind, int]:
+def _kind_and_size(data: bytes, offset: int, cardinality: int, is_run: bool) -> tuple[Kind, int]:
     if is_run:
-        return Kind.RUN, 2 + 4 * struct.unpack_from("<H", data, place)[0]
+        return Kind.RUN, 2 + 4 * struct.unpack_from("<H", data, offset)[0]
     if cardinality > ARRAY_MAX:
         return Kind.BITMAP, BITMAP_BYTES
     return Kind.ARRAY, 2 * cardinality
@@ -97,8 +97,8 @@ def _written(containers: dict[int, Container]) -> bytes:
     for key, container in containers.items():
         head += struct.pack("<HH", key, container.cardinality - 1)
     if not flags or count >= _OFFSETS_MIN:
-        place = len(head) + 4 * count
+        offset = len(head) + 4 * count
         for container in containers.values():
-            head += struct.pack("<I", place)
-            place += len(container.payload)
+            head += struct.pack("<I", offset)
+            offset += len(container.payload)
     return head + b"".join(container.payload for container in containers.values())

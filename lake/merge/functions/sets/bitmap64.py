@@ -8,13 +8,13 @@ uint8             0: the bitmap is empty and ends here; 1
 int64             number of keys
 tree              see `radix_tree`
 int32             number of container arrays (1, in practice)
-per array         uint8 0xFE, int32 its length, then per place
+per array         uint8 0xFE, int32 its length, then per position
                   uint8 0; or uint8 1, uint8 kind, int32 cardinality, payload
 int64             number of containers
-int32, int32      the last place in use: array, index; -1, 0 when there is none
+int32, int32      the last position in use: array, index; -1, 0 when there is none
 ```
 
-Where containers lie, and the places in a node of 48, follow from the order of insertion, so a union
+Where containers lie, and the positions in a node of 48, follow from the order of insertion, so a union
 is made as the reference makes it: into the accumulated bitmap, key by key.
 
 Source: RoaringBitmap 1.2.1, `art` and `longlong`; merge-semantics 4 (`rbm64`).
@@ -76,8 +76,8 @@ class Bitmap64:
         if len(found) != keys or not is_last:
             text = "its counts contradict one another"
             raise ValueError(text)
-        for place in found.values():
-            self._container(place)
+        for position in found.values():
+            self._container(position)
 
     def add(self, other: "Bitmap64") -> None:
         """Add the numbers of another bitmap.
@@ -85,11 +85,11 @@ class Bitmap64:
         Raises:
             ValueError: A container is malformed.
         """
-        places = dict(leaves(self._root))
-        for key, place in leaves(other._root):
-            container = other._container(place)
-            if key in places:
-                mine = places[key]
+        positions = dict(leaves(self._root))
+        for key, position in leaves(other._root):
+            container = other._container(position)
+            if key in positions:
+                mine = positions[key]
                 self._replace(mine, united(self._container(mine), container))
             else:
                 self._root = with_leaf(self._root, Leaf(key, self._append(container)), 0)
@@ -113,8 +113,8 @@ class Bitmap64:
         parts.append(struct.pack("<qii", self._count, len(self._arrays) - 1, self._last_index))
         return b"".join(parts)
 
-    def _container(self, place: int) -> Container:
-        array, index = place >> _INDEX_BITS, place & ((1 << _INDEX_BITS) - 1)
+    def _container(self, position: int) -> Container:
+        array, index = position >> _INDEX_BITS, position & ((1 << _INDEX_BITS) - 1)
         found = None
         if 0 <= array < len(self._arrays) and index < len(self._arrays[array]):
             found = self._arrays[array][index]
@@ -123,11 +123,11 @@ class Bitmap64:
             raise ValueError(text)
         return found
 
-    def _replace(self, place: int, container: Container) -> None:
-        self._arrays[place >> _INDEX_BITS][place & ((1 << _INDEX_BITS) - 1)] = container
+    def _replace(self, position: int, container: Container) -> None:
+        self._arrays[position >> _INDEX_BITS][position & ((1 << _INDEX_BITS) - 1)] = container
 
     def _append(self, container: Container) -> int:
-        """Put a container behind the others and return its place; arrays grow by half."""
+        """Put a container behind the others and return its position; arrays grow by half."""
         if self._arrays:
             self._last_index += 1
         else:

@@ -18,7 +18,7 @@ from lake.merge.aggregate_function import (
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
 from lake.merge.function_errors import refused_retract, value_error
-from lake.merge.functions.reductions.single_value import LONE_VALUES
+from lake.merge.functions.reductions.single_value import SINGLE_VALUES
 
 Unite = Callable[[bytes, bytes], bytes]
 """Unites what is accumulated with a value; raises ValueError when one of them is malformed."""
@@ -88,7 +88,7 @@ def bytes_union(
         options=options,
         problems=problems,
         make=make,
-        reduction=lambda _function, _kind: LONE_VALUES,
+        reduction=lambda _function, _kind: SINGLE_VALUES,
     )
 
 

@@ -7,12 +7,12 @@ node              uint8 type, int16 number of children, uint8 n, n bytes of pref
 0  up to 4        int32: the children's bytes, the first in the highest byte
 1  up to 16       int64, int64: the same
 2  up to 48       32 x int64: for every byte, the first in the highest byte of the first number, the
-                  place of its child, 0xFF for none
+                  position of its child, 0xFF for none
 3  up to 256      4 x int64: bit i for byte i
-4  leaf           6 bytes of key, big endian; int64 place of its container (array << 32 | index)
+4  leaf           6 bytes of key, big endian; int64 position of its container (array << 32 | index)
 ```
 
-The places in a node of 48 follow from the order of insertion.
+The positions in a node of 48 follow from the order of insertion.
 
 Source: RoaringBitmap 1.2.1, `art`.
 """
@@ -25,15 +25,15 @@ _LEAF = 4
 _CAPACITIES = (4, 16, 48, 256)
 _OF_48, _OF_256 = 2, 3
 _KEY_SIZE = 6
-_NO_PLACE = 0xFF
+_NO_POSITION = 0xFF
 
 
 @dataclass(slots=True)
 class Leaf:
-    """A key and the place of its container."""
+    """A key and the position of its container."""
 
     key: bytes
-    place: int
+    position: int
 
 
 @dataclass(slots=True)
@@ -44,26 +44,28 @@ class Branch:
         type: Index of its capacity; it grows and never shrinks.
         prefix: Bytes of the key that all its children share here.
         children: By the byte of the key that follows the prefix.
-        places: Of the children in a node of 48, by the same byte.
+        positions: Of the children in a node of 48, by the same byte.
     """
 
     type: int
     prefix: bytes
     children: "dict[int, Node]" = field(default_factory=dict)
-    places: dict[int, int] = field(default_factory=dict)
+    positions: dict[int, int] = field(default_factory=dict)
 
     def insert(self, byte: int, child: "Node") -> None:
         """Add a child, in a larger type of node where it does not fit."""
         if len(self.children) == _CAPACITIES[self.type]:
             self.type += 1
             if self.type == _OF_48:
-                self.places = {each: place for place, each in enumerate(sorted(self.children))}
+                self.positions = {
+                    each: position for position, each in enumerate(sorted(self.children))
+                }
         if self.type == _OF_48:
-            self.places[byte] = self._free_place()
+            self.positions[byte] = self._free_position()
         self.children[byte] = child
 
-    def _free_place(self) -> int:
-        taken = set(self.places.values())
+    def _free_position(self) -> int:
+        taken = set(self.positions.values())
         count = len(self.children)
         return count if count not in taken else min(set(range(count)) - taken)
 
@@ -76,7 +78,7 @@ class Reader:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._place = 0
+        self._position = 0
 
     def take(self, size: int) -> bytes:
         """Return the next bytes.
@@ -84,12 +86,12 @@ class Reader:
         Raises:
             ValueError: There are fewer.
         """
-        end = self._place + size
+        end = self._position + size
         if size < 0 or end > len(self._data):
             text = f"it ends at byte {len(self._data)}, within a value"
             raise ValueError(text)
-        taken = self._data[self._place : end]
-        self._place = end
+        taken = self._data[self._position : end]
+        self._position = end
         return taken
 
     def integer(self, size: int) -> int:
@@ -119,30 +121,32 @@ def read_node(reader: Reader, path: bytes) -> Node:
     if kind > _OF_256 or len(path) >= _KEY_SIZE or not 0 < count <= _CAPACITIES[kind]:
         text = f"no node has type {kind}, {count} children and {len(path)} bytes above it"
         raise ValueError(text)
-    found, places = _read_body(reader, kind, count)
-    taken = set(places.values())
+    found, positions = _read_body(reader, kind, count)
+    taken = set(positions.values())
     if len(found) != count or (kind == _OF_48 and not _are_distinct(taken, count)):
         text = "a node does not have the children it counts"
         raise ValueError(text)
-    branch = Branch(kind, prefix, places=places)
+    branch = Branch(kind, prefix, positions=positions)
     for byte in found:
         branch.children[byte] = read_node(reader, path + bytes([byte]))
     return branch
 
 
-def _are_distinct(places: set[int], count: int) -> bool:
-    return len(places) == count and max(places) < _CAPACITIES[_OF_48]
+def _are_distinct(positions: set[int], count: int) -> bool:
+    return len(positions) == count and max(positions) < _CAPACITIES[_OF_48]
 
 
 def _read_body(reader: Reader, kind: int, count: int) -> tuple[list[int], dict[int, int]]:
-    """Return the bytes of a node's children, ascending, and their places in a node of 48."""
+    """Return the bytes of a node's children, ascending, and their positions in a node of 48."""
     if kind == _OF_256:
         bits = int.from_bytes(reader.take(32), "little")
         return [byte for byte in range(256) if bits >> byte & 1], {}
     if kind == _OF_48:
         index = _swapped(reader.take(256), 8)
-        places = {byte: place for byte, place in enumerate(index) if place != _NO_PLACE}
-        return list(places), places
+        positions = {
+            byte: position for byte, position in enumerate(index) if position != _NO_POSITION
+        }
+        return list(positions), positions
     size = _CAPACITIES[kind]
     return sorted(set(_swapped(reader.take(size), min(size, 8))[:count])), {}
 
@@ -150,7 +154,7 @@ def _read_body(reader: Reader, kind: int, count: int) -> tuple[list[int], dict[i
 def write_node(node: Node, parts: list[bytes]) -> None:
     """Append the bytes of a node and of all below it."""
     if isinstance(node, Leaf):
-        parts.append(struct.pack("<BhB", _LEAF, 0, 0) + node.key + struct.pack("<q", node.place))
+        parts.append(struct.pack("<BhB", _LEAF, 0, 0) + node.key + struct.pack("<q", node.position))
         return
     count = len(node.children)
     parts.append(struct.pack("<BhB", node.type, count, len(node.prefix)) + node.prefix)
@@ -158,7 +162,7 @@ def write_node(node: Node, parts: list[bytes]) -> None:
     if node.type == _OF_256:
         parts.append(sum(1 << byte for byte in in_order).to_bytes(32, "little"))
     elif node.type == _OF_48:
-        index = bytes(node.places.get(byte, _NO_PLACE) for byte in range(256))
+        index = bytes(node.positions.get(byte, _NO_POSITION) for byte in range(256))
         parts.append(_swapped(index, 8))
     else:
         size = _CAPACITIES[node.type]
@@ -173,11 +177,11 @@ def _swapped(data: bytes, size: int) -> bytes:
 
 
 def leaves(node: Node | None) -> "list[tuple[bytes, int]]":
-    """Return every key with the place of its container, keys ascending."""
+    """Return every key with the position of its container, keys ascending."""
     if node is None:
         return []
     if isinstance(node, Leaf):
-        return [(node.key, node.place)]
+        return [(node.key, node.position)]
     return [leaf for byte in sorted(node.children) for leaf in leaves(node.children[byte])]
 
 

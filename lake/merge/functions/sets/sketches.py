@@ -21,11 +21,11 @@ from lake.format.data_types import DataField
 from lake.merge.aggregate_function import FunctionDeclaration, FunctionOption
 from lake.merge.column_function import ColumnFunction
 from lake.merge.functions.option_values import (
+    choice,
+    choice_problems,
     has_option,
     integer,
     range_problems,
-    word,
-    word_problems,
 )
 from lake.merge.functions.sets.bytes_union import CheckSize, Unite, bytes_union
 
@@ -43,10 +43,10 @@ _THETA_FULL: Final = 15 / 16
 # sampling rate, a float, where there are several entries, and a flag where there is one.
 _PREAMBLE_MASK = 0x3F
 _PREAMBLE_WITH_RATE = 2
-_RATE_PLACE = 12
+_RATE_POSITION = 12
 _RATE = b"\x00\x00\x80\x3f"
 _EMPTY_BYTES = 8
-_FLAGS_PLACE = 5
+_FLAGS_POSITION = 5
 _SINGLE_ENTRY = 0x20
 
 
@@ -77,9 +77,9 @@ def united_theta(accumulated: bytes, value: bytes) -> bytes:
     union.update(_read_theta(value))
     written = bytearray(union.get_result().serialize())
     if written[0] & _PREAMBLE_MASK >= _PREAMBLE_WITH_RATE:
-        written[_RATE_PLACE : _RATE_PLACE + len(_RATE)] = _RATE
+        written[_RATE_POSITION : _RATE_POSITION + len(_RATE)] = _RATE
     elif len(written) > _EMPTY_BYTES:
-        written[_FLAGS_PLACE] |= _SINGLE_ENTRY
+        written[_FLAGS_POSITION] |= _SINGLE_ENTRY
     return bytes(written)
 
 
@@ -102,7 +102,7 @@ def _check_hll(function: ColumnFunction, value: bytes) -> str | None:
     lg_k = integer(function, LG_K, _LG_K_DEFAULT)
     if has_option(function, LG_K) and sketch.lg_config_k != lg_k:
         return f"an HLL sketch of lg_k {sketch.lg_config_k}, and the column declares {lg_k}"
-    declared = word(function, HLL_TYPE, _HLL_TYPES[0], _HLL_TYPES).upper()
+    declared = choice(function, HLL_TYPE, _HLL_TYPES[0], _HLL_TYPES).upper()
     if has_option(function, HLL_TYPE) and sketch.tgt_type.name != declared:
         return f"a sketch of type {sketch.tgt_type.name}, and the column declares {declared}"
     return None
@@ -128,7 +128,7 @@ def _size_problems(_field: DataField, function: ColumnFunction) -> Iterator[Prob
     low, high = LG_K_RANGES[function.name]
     yield from range_problems(function, LG_K, low, high)
     if function.name == HLL_SKETCH:
-        yield from word_problems(function, HLL_TYPE, _HLL_TYPES)
+        yield from choice_problems(function, HLL_TYPE, _HLL_TYPES)
 
 
 def _lg_k_option(name: str) -> FunctionOption:

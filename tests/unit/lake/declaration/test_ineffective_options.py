@@ -1,6 +1,6 @@
 import pytest
 
-from lake.declaration.ineffective_options import dormant_options
+from lake.declaration.ineffective_options import ineffective_options
 from tests.unit.lake.merge.given_schemas import given_schema
 
 COLUMNS = "k INT NOT NULL, g INT, v INT, w STRING"
@@ -35,7 +35,7 @@ AGGREGATION = {"merge-engine": "aggregation"}
     ids=str,
 )
 def test_options_with_an_effect_are_not_told(options: dict[str, str]) -> None:
-    assert dormant_options(given_schema(COLUMNS, options=options)) == ()
+    assert ineffective_options(given_schema(COLUMNS, options=options)) == ()
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_options_with_an_effect_are_not_told(options: dict[str, str]) -> None:
 def test_an_option_without_effect_is_told_with_what_was_meant(
     options: dict[str, str], key: str, why: str, hint: str
 ) -> None:
-    (problem,) = dormant_options(given_schema(COLUMNS, options=options))
+    (problem,) = ineffective_options(given_schema(COLUMNS, options=options))
 
     assert (problem.field, problem.value) == (key, options[key])
     assert problem.message.startswith("has no effect: ")

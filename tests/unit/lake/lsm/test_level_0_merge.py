@@ -9,7 +9,7 @@ import pytest
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.type_codec import parse_type
 from lake.lsm.compaction_pick import CompactionUnit, Picked, PickState, pick_compaction
-from lake.lsm.level_0_merge import merges_neighbours, pick_merge_or_compaction
+from lake.lsm.level_0_merge import can_merge_adjacent, pick_merge_or_compaction
 from lake.lsm.levels import Levels, levels_of
 from lake.merge.column_function import ColumnFunction
 from lake.merge.declared_options import SequenceGroup
@@ -193,7 +193,7 @@ GROUP = SequenceGroup(ordering=("g",), protected=("v",))
     ],
 )
 def test_the_tables_whose_neighbours_are_merged(changes: dict[str, Any], expected: bool) -> None:
-    assert merges_neighbours(replace(PARTIAL, **changes)) is expected
+    assert can_merge_adjacent(replace(PARTIAL, **changes)) is expected
 
 
 @pytest.mark.parametrize(

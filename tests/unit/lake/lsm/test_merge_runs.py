@@ -7,8 +7,8 @@ import pytest
 from lake.errors import CorruptData
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
 from lake.lsm.merge_runs import (
-    BYTES_AT_HAND,
-    ROWS_AT_HAND,
+    BUFFERED_BYTES,
+    BUFFERED_ROWS,
     bytes_per_run,
     merge_runs,
     rows_per_run,
@@ -150,8 +150,8 @@ def test_a_row_larger_than_the_bytes_at_hand_is_merged() -> None:
 
 @pytest.mark.parametrize("runs", [1, 4, 200, 5_000])
 def test_runs_share_what_is_held(runs: int) -> None:
-    assert rows_per_run(runs) * runs <= max(ROWS_AT_HAND, 1_024 * runs)
-    assert bytes_per_run(runs) * runs <= max(BYTES_AT_HAND, 1_048_576 * runs)
+    assert rows_per_run(runs) * runs <= max(BUFFERED_ROWS, 1_024 * runs)
+    assert bytes_per_run(runs) * runs <= max(BUFFERED_BYTES, 1_048_576 * runs)
     assert rows_per_run(1) == 65_536
 
 

@@ -61,9 +61,9 @@ def test_a_lone_record_is_merged_too() -> None:
     spec = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",), ignore_delete=True)
     given = records((1, 1, 0, 3, 0), (2, 2, 0, 0, 0))
 
-    assert not LookupMerge(spec=spec).keeps_lone
+    assert not LookupMerge(spec=spec).passes_singletons
     assert rows(LookupMerge(spec=spec).merge(given, None)) == [(2, 2)]
-    assert rows(LookupMerge(spec=spec).keep(given)) == [(2, 2)]
+    assert rows(LookupMerge(spec=spec).pass_singletons(given)) == [(2, 2)]
 
 
 def test_the_first_row_is_that_of_the_lowest_level_compacted() -> None:
@@ -78,7 +78,7 @@ def test_a_plain_merge_adds_up_every_level() -> None:
     given = records((1, 100, 0, 0, 5), (1, 10, 1, 0, 3)).drop_columns([LEVEL])
 
     assert rows(merge.merge(given, None)) == [(1, 110)]
-    assert merge.keep(given) is given
+    assert merge.pass_singletons(given) is given
     assert (counters.rows_in, counters.rows_out) == (4, 3)
 
 

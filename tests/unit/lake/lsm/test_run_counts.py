@@ -41,12 +41,12 @@ def test_every_bucket_of_every_partition_has_the_runs_of_its_levels(tmp_path: Pa
     newest = table.latest_snapshot()
     assert newest is not None
     entries = table.live_files(newest)
-    places = {(entry.partition, entry.bucket) for entry in entries}
+    buckets = {(entry.partition, entry.bucket) for entry in entries}
     counts = table.runs_per_bucket()
 
-    assert len(places) == 4
+    assert len(buckets) == 4
     assert sorted(counts.values()) == [2, 2, 2, 2]
-    for place in places:
-        files = [e.file for e in entries if (e.partition, e.bucket) == place]
-        assert counts[place] == len(levels_of(files, table.schema.table_options).runs)
+    for bucket in buckets:
+        files = [e.file for e in entries if (e.partition, e.bucket) == bucket]
+        assert counts[bucket] == len(levels_of(files, table.schema.table_options).runs)
     assert {entry.file.level for entry in entries} > {0}

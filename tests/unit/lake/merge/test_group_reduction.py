@@ -1,7 +1,7 @@
 import numpy as np
 import pyarrow as pa
 
-from lake.merge.group_reduction import group_order, late_places, takes_part, winning_rows
+from lake.merge.group_reduction import group_order, late_positions, takes_part, winning_rows
 from lake.merge.segments import Segments
 
 # Two keys: rows 0 to 3, and row 4 alone.
@@ -37,8 +37,8 @@ def test_one_ordering_value_is_enough_to_take_part() -> None:
 
 def test_late_is_what_is_smaller_than_anything_chosen_before() -> None:
     order = group_order([column(5, 3, None, 5, 1)])
-    late = late_places(SEGMENTS, order, takes_part(SEGMENTS, order))
+    late = late_positions(SEGMENTS, order, takes_part(SEGMENTS, order))
 
     assert late is not None
     assert late.tolist() == [False, True, False, False, False]
-    assert late_places(SEGMENTS, order, np.array([False, True, False, True, True])) is None
+    assert late_positions(SEGMENTS, order, np.array([False, True, False, True, True])) is None

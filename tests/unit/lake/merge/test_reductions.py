@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from lake.merge.reductions import (
-    first_places,
-    last_places,
+    first_positions,
+    last_positions,
     last_rows_of_maximum,
     last_rows_where,
 )
@@ -47,16 +47,16 @@ def test_the_last_of_the_greatest_is_found(seed: int, longest: int) -> None:
     codes = np.random.default_rng(seed).integers(0, 5, len(segments.order)).astype(np.uint64)
 
     expected = [
-        max(enumerate(rows), key=lambda place: (codes[place[1]], place[0]))[1]
+        max(enumerate(rows), key=lambda position: (codes[position[1]], position[0]))[1]
         for rows in rows_of(segments)
     ]
     assert last_rows_of_maximum(segments, codes).tolist() == expected
 
 
-def test_first_and_last_of_given_places() -> None:
+def test_first_and_last_of_given_positions() -> None:
     segments = Segments(order=np.arange(6), starts=np.array([0, 3, 5]))
-    places, default = np.array([0, 1, 5]), np.array([-1, -1, -1])
+    positions, default = np.array([0, 1, 5]), np.array([-1, -1, -1])
 
-    assert first_places(segments, places, default=default).tolist() == [0, -1, 5]
-    assert last_places(segments, places, default=default).tolist() == [1, -1, 5]
+    assert first_positions(segments, positions, default=default).tolist() == [0, -1, 5]
+    assert last_positions(segments, positions, default=default).tolist() == [1, -1, 5]
     assert default.tolist() == [-1, -1, -1]

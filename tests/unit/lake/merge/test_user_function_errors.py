@@ -9,7 +9,7 @@ import pytest
 
 from lake.errors import SchemaMismatch
 from lake.merge.fold import Machine
-from lake.merge.functions.extension import GROUP, forget_packages
+from lake.merge.functions.extension import GROUP, reset_installed_functions
 from lake.table.catalog import Catalog
 from lake.table.table import Table
 
@@ -118,9 +118,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     points = "\n".join(f"acme.{name} = acme_errors:{name}" for name in NAMES.split())
     (metadata / "entry_points.txt").write_text(f"[{GROUP}]\n{points}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    forget_packages()
+    reset_installed_functions()
     yield
-    forget_packages()
+    reset_installed_functions()
 
 
 @pytest.fixture

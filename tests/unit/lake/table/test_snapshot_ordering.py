@@ -15,7 +15,7 @@ from lake import (
     MemoryFileIO,
     Table,
     WriteResult,
-    dormant_options,
+    ineffective_options,
 )
 from lake.format.data_file import DataFileMeta
 from lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, CommitKind
@@ -272,4 +272,4 @@ def test_the_first_row_is_that_of_the_first_snapshot(ordering: str) -> None:
 
     first = 20 if ordering == "true" else 10
     assert rows_of(table) == [(1, first, None), (2, 0, None)]
-    assert [problem.field for problem in dormant_options(table.schema)] == []
+    assert [problem.field for problem in ineffective_options(table.schema)] == []

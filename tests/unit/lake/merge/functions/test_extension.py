@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lake.errors import UnsupportedFeature
-from lake.merge.functions.extension import GROUP, forget_packages, own_names
+from lake.merge.functions.extension import GROUP, reset_installed_functions, user_function_names
 from lake.merge.functions.registry import function_named
 
 DECLARATION = """
@@ -32,9 +32,9 @@ longest = declared("acme.longest")
 
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
-    forget_packages()
+    reset_installed_functions()
     yield
-    forget_packages()
+    reset_installed_functions()
 
 
 @pytest.fixture
@@ -50,16 +50,16 @@ class Install:
         self._monkeypatch = monkeypatch
 
     def __call__(self, package: str, entry_point: str, source: str = DECLARATION) -> None:
-        place = self._folder / package
-        metadata = place / f"{package}-1.0.dist-info"
+        folder = self._folder / package
+        metadata = folder / f"{package}-1.0.dist-info"
         metadata.mkdir(parents=True)
-        (place / f"{package}.py").write_text(source)
+        (folder / f"{package}.py").write_text(source)
         (metadata / "METADATA").write_text(
             f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n"
         )
         (metadata / "entry_points.txt").write_text(f"[{GROUP}]\n{entry_point}\n")
-        self._monkeypatch.syspath_prepend(str(place))
-        forget_packages()
+        self._monkeypatch.syspath_prepend(str(folder))
+        reset_installed_functions()
 
 
 def test_an_installed_function_is_found_by_its_name(install: Install) -> None:
@@ -69,7 +69,7 @@ def test_an_installed_function_is_found_by_its_name(install: Install) -> None:
 
     assert declaration is not None
     assert declaration.name == "acme.longest"
-    assert "acme.longest" in own_names()
+    assert "acme.longest" in user_function_names()
 
 
 def test_what_no_package_brings_is_not_there() -> None:

@@ -67,7 +67,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "steps", "expected"), CASES)
 def test_both_executions(name: str, steps: str, expected: int | None) -> None:
     assert folded(definition(name, pa.int32()), VALUES, history(steps)) == expected
-    # Beside others, whose places and steps are not its own.
+    # Beside others, whose positions and steps are not its own.
     answers = reduced(name, COLUMN, [history("+1 +_"), history(steps), history("~3 +2")])
     assert answers[1] == expected
 

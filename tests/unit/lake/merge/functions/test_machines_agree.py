@@ -128,10 +128,10 @@ def random_histories(r: random.Random, rows: int, steps: list[Step], longest: in
     for _ in range(r.randrange(1, 40)):
         length = r.choice([1, 2, 3, r.randrange(1, longest + 1)])
         history: list[tuple[Step, int]] = []
-        for place in range(length):
+        for position in range(length):
             step = r.choice(chosen)
             row = r.randrange(rows)
-            if step is Step.SEED and place:
+            if step is Step.SEED and position:
                 step = Step.ADD
             history.append((step, row))
             if step is Step.SEED and Step.RETRACT in steps and r.random() < 0.5:

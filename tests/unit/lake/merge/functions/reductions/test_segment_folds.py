@@ -62,17 +62,17 @@ def test_floats_are_folded_from_the_first_to_the_last(
     assert result.tolist() == [float(value) for value in expected]
 
 
-def test_places_after_the_first_are_found() -> None:
+def test_positions_after_the_first_are_found() -> None:
     segments = segments_of(1, 3, 2)
 
-    longer, places = following(segments, 1)
-    assert (longer.tolist(), places.tolist()) == ([1, 2], [2, 5])
-    longer, places = following(segments, 2, among=longer)
-    assert (longer.tolist(), places.tolist()) == ([1], [3])
+    longer, positions = following(segments, 1)
+    assert (longer.tolist(), positions.tolist()) == ([1, 2], [2, 5])
+    longer, positions = following(segments, 2, among=longer)
+    assert (longer.tolist(), positions.tolist()) == ([1], [3])
     assert greatest_length(segments) == 3
 
 
-def test_segments_with_a_chosen_place_are_found() -> None:
+def test_segments_with_a_chosen_position_are_found() -> None:
     chosen = np.array([False, False, True, True, False])
 
     assert has_any(chosen, segments_of(1, 3, 1)).tolist() == [False, True, False]

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from lake.declaration.function_rules import known_functions
-from lake.declaration.ineffective_options import dormant_options
+from lake.declaration.ineffective_options import ineffective_options
 from lake.declaration.validation import validate_schema
 from lake.errors import InvalidRequest, UnsupportedFeature
 from lake.merge.functions import extension
-from lake.merge.functions.extension import GROUP, forget_packages, own_function
+from lake.merge.functions.extension import GROUP, reset_installed_functions, user_function
 from registry.rules.table_rules import check_table
 from tests.unit.lake.merge.given_schemas import given_schema
 from tests.unit.registry.aggregates import column, grouped
@@ -48,24 +48,24 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         "undotted = acme_rules:capped\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    forget_packages()
+    reset_installed_functions()
     yield
-    forget_packages()
+    reset_installed_functions()
 
 
 def test_names_that_no_package_brings_are_not_kept() -> None:
-    own_function("acme.capped")
-    kept = extension._own_function.cache_info().currsize
+    user_function("acme.capped")
+    kept = extension._load_user_function.cache_info().currsize
 
-    assert [own_function(f"x.y{number}") for number in range(50)] == [None] * 50
-    assert extension._own_function.cache_info().currsize == kept
+    assert [user_function(f"x.y{number}") for number in range(50)] == [None] * 50
+    assert extension._load_user_function.cache_info().currsize == kept
 
 
 def test_an_installed_function_is_accepted_with_its_options() -> None:
     schema = given_schema("k INT, v INT", options={**AGGREGATION, "fields.v.cap": "3"})
 
     validate_schema(schema)
-    assert dormant_options(schema) == ()
+    assert ineffective_options(schema) == ()
 
 
 @pytest.mark.parametrize(
