@@ -1,6 +1,6 @@
-"""Serialised binary rows back as columns, without a loop over rows.
+"""Columns decoded from serialised binary rows, without a loop over rows.
 
-Bounds of thousands of files become one table this way, and a predicate is tried on all at once.
+So the bounds of thousands of files become one table, on which a predicate is evaluated at once.
 
 Source: table-format 8.
 """
@@ -59,27 +59,27 @@ def decode_rows(
         only: Names of the fields to decode; None means all.
 
     Returns:
-        len(rows) rows x the fields asked for, in Arrow form, all nullable, in the given order.
+        len(rows) rows x the requested fields, in Arrow form, all nullable, in the given order.
 
     Raises:
-        CorruptData: A row has another arity or ends too early; the message says which.
+        CorruptData: A row has another arity or ends too early; the message has its number.
         UnsupportedFeature: A nested field is not null.
     """
     matrix = _RowMatrix.of(rows, len(fields))
-    asked = [
+    chosen = [
         (index, field) for index, field in enumerate(fields) if only is None or field.name in only
     ]
-    columns = [_column(matrix, index, field.type) for index, field in asked]
-    schema = pa.schema([pa.field(field.name, to_arrow_type(field.type)) for _, field in asked])
+    columns = [_column(matrix, index, field.type) for index, field in chosen]
+    schema = pa.schema([pa.field(field.name, to_arrow_type(field.type)) for _, field in chosen])
     return pa.Table.from_arrays(columns, schema=schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RowMatrix:
-    """Many rows in one piece of memory.
+    """Many rows, concatenated.
 
     Attributes:
-        view: The word that starts at every byte.
+        view: Overlapping words of the data: the one that begins at every byte.
         starts: First byte of each row, after its arity.
         ends: One past the last byte of each row.
         arity: Fields per row.
@@ -94,13 +94,14 @@ class _RowMatrix:
     def of(cls, rows: Sequence[bytes], arity: int) -> "_RowMatrix":
         lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
         _check_lengths(lengths, arity)
-        # A whole word can be read at the last byte.
+        # Padded, so that a whole word can be read at the last byte.
         data = np.frombuffer(b"".join([*rows, bytes(WORD_BYTES)]), dtype=np.uint8)
         view: UInt64Array = np.ndarray(
             shape=(len(data) - WORD_BYTES + 1,), dtype=np.uint64, buffer=data, strides=(1,)
         )
         ends = np.cumsum(lengths)
         first = ends - lengths
+        # The arity is big endian.
         found = (view[first] & _LOW_HALF).astype(np.uint32).byteswap()
         if (found != arity).any():
             row = int(np.argmax(found != arity))
@@ -109,28 +110,42 @@ class _RowMatrix:
         return cls(view=view, starts=first + ARITY_BYTES, ends=ends, arity=arity)
 
     def nulls(self, index: int) -> BoolArray:
+        """Return whether a field is null in each row."""
+        # The first byte of the header is the row kind.
         word, bit = divmod(8 + index, 64)
         header = self.view[self.starts + word * WORD_BYTES]
         return (header >> np.uint64(bit) & np.uint64(1)).astype(np.bool_)
 
     def slots(self, index: int) -> UInt64Array:
+        """Return the slot of a field in each row."""
         position = header_word_count(self.arity) + index
         return self.view[self.starts + position * WORD_BYTES]
 
     def words(self, offsets: Int64Array, position: int, nulls: BoolArray) -> UInt64Array:
-        """Return the word at a position of each variable part; zero where null."""
-        places = self.starts + offsets + position * WORD_BYTES
-        places = self.checked(places, np.full(len(places), WORD_BYTES), nulls)
-        return np.where(nulls, np.uint64(0), self.view[places])
+        """Return the word at a position of each variable part; zero for null.
 
-    def checked(self, places: Int64Array, lengths: Int64Array, nulls: BoolArray) -> Int64Array:
-        """Return the places, 0 where null; all of `lengths` bytes there are inside the row."""
-        outside = ((places + lengths > self.ends) | (places < self.starts)) & ~nulls
+        Args:
+            offsets: Of the variable parts, from the first byte of each row.
+            position: Of the word within the variable part.
+            nulls: Rows whose offset means nothing.
+        """
+        begins = self.starts + offsets + position * WORD_BYTES
+        begins = self.checked(begins, np.full(len(begins), WORD_BYTES), nulls)
+        return np.where(nulls, np.uint64(0), self.view[begins])
+
+    def checked(self, begins: Int64Array, lengths: Int64Array, nulls: BoolArray) -> Int64Array:
+        """Return positions in the data, 0 for null, all of whose bytes are inside their row.
+
+        Raises:
+            CorruptData: One reaches beyond its row. Offsets come from storage, and without the check a
+                damaged one would return bytes of another row.
+        """
+        outside = ((begins + lengths > self.ends) | (begins < self.starts)) & ~nulls
         if outside.any():
             row = int(np.argmax(outside))
-            text = f"binary row {row} points {places[row] + lengths[row]} beyond {self.ends[row]}"
+            text = f"binary row {row} points {begins[row] + lengths[row]} beyond {self.ends[row]}"
             raise CorruptData(text)
-        return np.where(nulls, 0, places)
+        return np.where(nulls, 0, begins)
 
 
 def _check_lengths(lengths: Int64Array, arity: int) -> None:
@@ -181,9 +196,10 @@ def _decimal_column(
         low, high = slots, (slots.view(np.int64) >> 63).view(np.uint64)
     else:
         offsets = _high_half(slots)
-        # Big-endian and left-aligned in 16 bytes; shifting right extends the sign.
+        # Big endian and left-aligned in 16 bytes: shifting right aligns it and extends the sign.
         top = matrix.words(offsets, 0, nulls).byteswap().view(np.int64)
         bottom = matrix.words(offsets, 1, nulls).byteswap()
+        # Clipped, because a null has length 0 and a damaged row any; the shift is at most 120 bits.
         unused = 8 * (16 - np.clip((slots & _LOW_HALF).astype(np.int64), 1, 16))
         low, high = _shift_right(top, bottom, unused)
     halves = np.ascontiguousarray(np.stack([low, high], axis=1))
@@ -196,7 +212,7 @@ def _shift_right(
     high: Int64Array, low: UInt64Array, bits: Int64Array
 ) -> tuple[UInt64Array, UInt64Array]:
     """Return (low, high) of each signed 128-bit value shifted right by 0 to 120 bits."""
-    # Shifting a word by 64 is undefined, so each form is computed only from a legal amount.
+    # Shifting a word by 64 or more is undefined: two forms from clamped amounts, one chosen per row.
     small = np.minimum(bits, 63)
     carry = np.where(small == 0, 0, high << (64 - np.maximum(small, 1))).view(np.uint64)
     of_small = (low >> small.astype(np.uint64)) | carry
@@ -210,23 +226,27 @@ def _bytes_column(
     matrix: _RowMatrix, index: int, nulls: BoolArray, data_type: DataType
 ) -> pa.Array:
     slots = matrix.slots(index)
+    # The last byte of the slot: 0x80 and the length of a short value, or the top of a long one's offset.
     mark = (slots >> np.uint64(56)).astype(np.int64)
     is_inline = mark >= 0x80
     lengths = np.where(is_inline, mark & 0x7F, (slots & _LOW_HALF).astype(np.int64))
     lengths = np.where(nulls, 0, lengths)
+    # A short value is in the slot itself, so that both kinds are bytes at an offset.
     slot_offset = (header_word_count(matrix.arity) + index) * WORD_BYTES
     offsets = np.where(is_inline, slot_offset, _high_half(slots))
-    places = matrix.checked(matrix.starts + offsets, lengths, nulls)
+    begins = matrix.checked(matrix.starts + offsets, lengths, nulls)
     ends = np.cumsum(lengths)
-    sources = np.repeat(places - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+    # For each byte of the result its position in the data.
+    sources = np.repeat(begins - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
     data = (matrix.view[sources] & np.uint64(0xFF)).astype(np.uint8)
     starts = np.concatenate([np.zeros(1, np.int32), ends.astype(np.int32)])
     buffers = [pa.array(~nulls).buffers()[1], pa.py_buffer(starts), pa.py_buffer(data)]
     column = pa.Array.from_buffers(to_arrow_type(data_type), len(slots), buffers)
     try:
+        # Texts from storage are not necessarily UTF-8.
         column.validate(full=True)
     except pa.ArrowInvalid as error:
-        text = f"a binary row holds no UTF-8 text: {error}"
+        text = f"a binary row holds a text that is not UTF-8: {error}"
         raise CorruptData(text) from error
     return column
 

@@ -1,4 +1,4 @@
-"""Columns as the 8-byte words of binary rows, without building the rows.
+"""The 8-byte words of binary rows, computed from columns without building the rows.
 
 A binary row of n fields is a run of little-endian 64-bit words:
 
@@ -9,9 +9,9 @@ variable    the parts of the fields in order, each padded with zeros to whole wo
 ```
 
 Hashing and encoding both walk these words position by position over all rows at once, so neither
-needs a loop over rows. What is null is zero in its slot; a timestamp of precision 4 and more and
-a decimal of 19 digits and more keep their variable part, zeroed, when null. NaN is always the same
-bits: as keys all NaNs are one, so they have to be in one bucket and one partition.
+needs a loop over rows. A null has zeros in its slot; a timestamp of precision 4 and more and a decimal of
+19 digits and more keep their variable part when null, filled with zeros. NaN always has the same bits: as keys
+all NaNs are equal, so they have to be in one bucket and one partition.
 
 Source: table-format 8.
 """
@@ -47,8 +47,10 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 # The number of fields, big-endian, before a serialised row.
 ARITY_BYTES = 4
 WORD_BYTES = 8
+# Any 18 digits fit into the 64 bits of a slot.
 COMPACT_DECIMAL_PRECISION_MAX = 18
 MILLIS_PRECISION_MAX = 3
+# Bytes of a text in its slot; the eighth byte has the length and a mark.
 INLINE_BYTES_MAX = 7
 # A long decimal always takes two words, whatever its length.
 LONG_DECIMAL_WORDS = 2
@@ -58,7 +60,11 @@ assert sys.byteorder == "little", "the format's words are read straight from Arr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """One word of every row, in halves; None stands for zero in every row."""
+    """One word of every row, in halves; None stands for zero in every row.
+
+    Halves, because the hash mixes 32 bits at a time; None, so that constant words are mixed once instead of
+    for every row.
+    """
 
     low: UInt32Array | None
     high: UInt32Array | None
@@ -70,8 +76,8 @@ class VariablePart:
 
     Attributes:
         word_counts: Words per row; one number when all rows have the same.
-        words: Returns the word at a position of the given rows, all of which have one there;
-            a position per row where the counts differ.
+        words: From a position and rows to the word at that position of each of these rows, all of which
+            have that many words; with an array of positions, one position for each of the rows.
     """
 
     word_counts: Int64Array | int
@@ -128,13 +134,13 @@ def row_blocks(
     *,
     block_rows: int,
 ) -> Iterator[RowWords]:
-    """Yield the words of the rows that the columns make, in blocks, in row order.
+    """Yield the words of the rows that the columns form, in blocks, in row order.
 
     Args:
-        arrays: One per field, of one length, in any chunks; cast to the Arrow form where
-            another type holds the same values.
+        arrays: One per field, of one length, in any chunks; cast to the Arrow form if another type
+            holds the same values.
         types: One per field.
-        block_rows: Most rows per block; small blocks stay in the processor's cache.
+        block_rows: Upper bound of the rows of a block; small blocks stay in the processor's cache.
 
     Raises:
         SchemaMismatch: A column has the wrong type.
@@ -154,6 +160,8 @@ def _row_words(arrays: Sequence[pa.Array], types: Sequence[DataType], row_count:
     header: list[UInt64Array | None] = [None] * header_words
     slots: list[Slot] = []
     variable: list[VariablePart] = []
+    # Where the next variable part begins: a number for all rows as long as they have the same lengths, and
+    # an array from the first text on that is longer than a slot in some row.
     offset: Int64Array | int = (header_words + arity) * WORD_BYTES
     for index, (array, data_type) in enumerate(zip(arrays, types, strict=True)):
         nulls = _null_mask(array)
@@ -165,6 +173,7 @@ def _row_words(arrays: Sequence[pa.Array], types: Sequence[DataType], row_count:
             variable.append(part)
             offset = offset + part.word_counts * WORD_BYTES
     fixed = (*(_split(word) for word in header), *slots)
+    assert len(fixed) == header_words + arity, "one slot per field"
     return RowWords(row_count=row_count, fixed=fixed, variable=tuple(variable))
 
 
@@ -176,6 +185,7 @@ def _null_mask(array: pa.Array) -> BoolArray | None:
 
 
 def _mark_nulls(header: list[UInt64Array | None], index: int, nulls: BoolArray) -> None:
+    # The first byte of the header is the row kind, always 0 here: +I.
     word, bit = divmod(8 + index, 64)
     bits = nulls.astype(np.uint64) << np.uint64(bit)
     present = header[word]
@@ -185,6 +195,7 @@ def _mark_nulls(header: list[UInt64Array | None], index: int, nulls: BoolArray) 
 def _split(word: UInt64Array | None) -> Slot:
     if word is None:
         return Slot(low=None, high=None)
+    # Little endian: the low half comes first.
     halves = np.ascontiguousarray(word).view(np.uint32)
     return Slot(low=halves[0::2], high=halves[1::2])
 
@@ -213,7 +224,7 @@ def _number_words(array: pa.Array, nulls: BoolArray | None) -> Slot:
         array = with_one_nan(array)
     if array.type.bit_width == 64:
         return _split(_without_nulls(_buffer_values(array, np.uint64), nulls))
-    # Smaller values are followed by zeros in the slot, whatever their sign.
+    # The rest of the slot is zero for negative values too: the sign is not extended, hence unsigned.
     values = _buffer_values(array, _UNSIGNED[array.type.bit_width])
     low: UInt32Array = _without_nulls(values, nulls).astype(np.uint32, copy=False)
     return Slot(low=low, high=None)
@@ -227,7 +238,7 @@ _UNSIGNED: Final[Mapping[int, type[np.unsignedinteger[Any]]]] = {
 
 
 def _nested_words(array: pa.Array, data_type: DataType) -> Slot:
-    # Bounds of nested columns are always null; keys and partitions cannot be nested.
+    # Only bounds can have nested columns, which are null in them; keys and partitions cannot.
     if array.null_count != len(array):
         text = f"a value of type `{data_type}` cannot be part of a binary row in this version"
         raise UnsupportedFeature(text)
@@ -237,9 +248,10 @@ def _nested_words(array: pa.Array, data_type: DataType) -> Slot:
 def _long_timestamp_words(
     array: pa.Array, nulls: BoolArray | None, offset: Int64Array | int
 ) -> tuple[Slot, VariablePart]:
+    # The variable part has the milliseconds; the slot has the offset and the nanoseconds of the millisecond.
     per_milli, nanos_per_unit = {"us": (1_000, 1_000), "ns": (1_000_000, 1)}[array.type.unit]
     values = _without_nulls(_buffer_values(array, np.int64), nulls)
-    millis = values // per_milli  # floor, also before 1970
+    millis = values // per_milli  # rounded down before 1970 too, so nanoseconds are not negative
     nanos = ((values - millis * per_milli) * nanos_per_unit).astype(np.uint32)
     words = millis.view(np.uint64)
     slot = Slot(low=nanos, high=_as_offsets(offset, len(array)))
@@ -252,9 +264,12 @@ def _long_decimal_words(
     halves = _decimal_halves(array)
     low = _without_nulls(halves[:, 0], nulls)
     high = _without_nulls(halves[:, 1], nulls)
+    # The variable part is the shortest big-endian two's complement form, followed by zeros. Shifting the
+    # number to the left end of the 16 bytes, then swapping the bytes of each half, gives exactly that.
     lengths = _minimal_lengths(low, high)
     words = [word.byteswap() for word in _shift_left(low, high, 8 * (16 - lengths))]
     if nulls is not None:
+        # The zeros of a null are already in place; its length is 0.
         lengths = np.where(nulls, 0, lengths)
     slot = Slot(low=lengths.astype(np.uint32), high=_as_offsets(offset, len(array)))
     part = VariablePart(
@@ -266,7 +281,8 @@ def _long_decimal_words(
 def _minimal_lengths(low: UInt64Array, high: UInt64Array) -> Int64Array:
     """Return the bytes of the shortest two's complement form of each 128-bit value."""
     sign = (high.view(np.int64) >> 63).view(np.uint64)
-    # A value fits into k bytes when its magnitude, sign bits folded away, is below 2^(8k-1).
+    # A number fits into k bytes iff its magnitude is below 2^(8k-1), where the magnitude of a negative one
+    # is its complement. XOR with the sign gives that for each half, without carries.
     bounds = np.array([1 << (8 * k - 1) for k in range(1, 9)], dtype=np.uint64)
     of_low = 1 + np.searchsorted(bounds, low ^ sign, side="right")
     of_high = 9 + np.searchsorted(bounds, high ^ sign, side="right")
@@ -278,7 +294,8 @@ def _shift_left(
 ) -> tuple[UInt64Array, UInt64Array]:
     """Return (high, low) of each 128-bit value shifted left by 0 to 120 bits."""
     amount = bits.astype(np.uint64)
-    # Shifting a word by 64 is undefined, so each form is computed only from a legal amount.
+    # Shifting a word by 64 or more is undefined. So two forms are computed for all rows, each from amounts
+    # clamped to its legal range, and one is chosen for each row.
     small = np.minimum(amount, np.uint64(63))
     carry = np.where(small == 0, np.uint64(0), low >> (np.uint64(64) - np.maximum(small, 1)))
     large = np.where(amount < 64, np.uint64(0), amount - np.uint64(64))
@@ -293,18 +310,22 @@ def _bytes_words(
 ) -> tuple[Slot, VariablePart]:
     starts, lengths, view = _bytes_view(array)
     if nulls is not None:
+        # A null may have bytes in Arrow's buffer.
         lengths = np.where(nulls, 0, lengths)
     is_inline = lengths <= INLINE_BYTES_MAX
     all_inline = bool(is_inline.all())
+    # Short: up to 7 bytes, and the length with a mark of 0x80 in the last byte.
     word = view[starts] & _BYTE_MASKS[np.minimum(lengths, INLINE_BYTES_MAX)]
     word |= (lengths.astype(np.uint64) | np.uint64(0x80)) << np.uint64(56)
     counts: Int64Array | int = 0
     if not all_inline:
+        # Long: the length in the low half, the offset in the high one, whose mark bit is then 0.
         pointer = lengths.astype(np.uint64) | (np.asarray(offset, dtype=np.uint64) << np.uint64(32))
         word = np.where(is_inline, word, pointer)
         counts = np.where(is_inline, 0, (lengths + 7) // WORD_BYTES)
 
     def words(position: Position, rows: Int64Array | slice) -> UInt64Array:
+        # The last word has fewer bytes of the value; the rest is the next value's, masked away.
         remaining = lengths[rows] - position * WORD_BYTES
         found: UInt64Array = view[starts[rows] + position * WORD_BYTES]
         masks: UInt64Array = _BYTE_MASKS[np.minimum(remaining, WORD_BYTES)]
@@ -320,7 +341,7 @@ _BYTE_MASKS: Final[UInt64Array] = np.array([(1 << (8 * k)) - 1 for k in range(9)
 
 
 def _bytes_view(array: pa.Array) -> tuple[Int64Array, Int64Array, UInt64Array]:
-    """Return starts, lengths, and a view that has the word starting at every byte."""
+    """Return starts, lengths, and the overlapping words of the data: one that begins at every byte."""
     offsets_buffer = array.buffers()[1]
     if offsets_buffer is None or len(array) == 0:
         offsets = np.zeros(len(array) + 1, dtype=np.int64)
@@ -330,13 +351,15 @@ def _bytes_view(array: pa.Array) -> tuple[Int64Array, Int64Array, UInt64Array]:
         ).astype(np.int64)
     first, last = int(offsets[0]), int(offsets[-1])
     data = array.buffers()[2]
-    # The copy leaves room for reading a whole word at the last byte and just past it.
+    # A copy with room for a whole word at the last byte, and at the position just behind it, where empty
+    # values begin.
     padded = np.zeros(last - first + WORD_BYTES, dtype=np.uint8)
     if last > first:
         padded[: last - first] = np.frombuffer(
             data, dtype=np.uint8, count=last - first, offset=first
         )
     offsets -= first
+    # Stride 1: element i is the 8 bytes from byte i on.
     view: UInt64Array = np.ndarray(
         shape=(len(padded) - WORD_BYTES + 1,), dtype=np.uint64, buffer=padded, strides=(1,)
     )
@@ -344,7 +367,7 @@ def _bytes_view(array: pa.Array) -> tuple[Int64Array, Int64Array, UInt64Array]:
 
 
 def _decimal_halves(array: pa.Array) -> UInt64Array:
-    """Return n x 2 words: low and high half of each unscaled value."""
+    """Return n x 2 words, the low and high half of each unscaled value; arbitrary for null."""
     data = array.buffers()[1]
     if data is None:
         return np.zeros((len(array), 2), dtype=np.uint64)
@@ -354,7 +377,7 @@ def _decimal_halves(array: pa.Array) -> UInt64Array:
 
 
 def _buffer_values(array: pa.Array, dtype: type[ScalarT]) -> npt.NDArray[ScalarT]:
-    """Return the values of a fixed-width array, garbage where null."""
+    """Return the values of a fixed-width array; arbitrary for null."""
     data = array.buffers()[1]
     if data is None:
         return np.zeros(len(array), dtype=dtype)

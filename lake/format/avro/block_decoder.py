@@ -1,11 +1,12 @@
-"""Rows of Avro blocks as columns, many blocks side by side.
+"""Columns of Avro records, decoded from many blocks at once.
 
-Where a row ends is known only when it has been passed over, value by value. But blocks do not depend
-on each other, so the first values of all blocks are passed over together, then the second ones, and so
-on: a lane for each block. On the way only places are noted, of values that are wanted; the values of
-a column are then taken from all places at once.
+Where a value ends is known only when it has been decoded, so one block cannot be decoded in parallel. But
+blocks do not depend on each other. So there is a cursor in each block, and all cursors advance together: over
+the first value of every block, then the second one, and so on, with one numpy operation per step instead of
+one Python operation per value. On the way only the positions of wanted values are recorded; afterwards the
+values of a column are gathered from all positions at once.
 
-Columns of plain types alone: inside of lists and maps lanes would go different ways.
+Only for columns of plain types: inside of lists and maps the cursors would need different steps.
 
 Source: Apache Avro 1.11 specification, "Binary Encoding".
 """
@@ -23,13 +24,16 @@ from lake.format.avro.resolution import not_null, null_branch
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
+# 64 bits in groups of 7.
 _VARINT_BYTES_MAX: Final = 10
 _DECIMAL_BYTES: Final = 16
+# After the last block, because some steps read a byte behind a value, or the first byte of an empty one,
+# before they know that it does not count.
 _PADDING: Final = bytes(32)
 
 
 class Kind(Enum):
-    """How values of a column lie in a row."""
+    """The encoding of a value; a number is its fixed length in bytes."""
 
     VARINT = "varint"
     BYTES = "bytes"
@@ -51,12 +55,12 @@ _KINDS: Final[Mapping[str, Kind]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainColumn:
-    """A column of plain values.
+    """A column of a plain type.
 
     Attributes:
         name: Of the column.
-        kind: How its values lie in a row.
-        null: Number of null in the union, 0 or 1; None where the column is no union.
+        kind: Encoding of its values.
+        null: Branch number of null in the union, 0 or 1; None if the column is not a union.
     """
 
     name: str
@@ -65,18 +69,27 @@ class PlainColumn:
 
 
 @dataclass(slots=True, kw_only=True)
-class Places:
-    """Where the values of a column are, rows by lanes.
+class ValuePositions:
+    """Positions of the values of a column in the data, rows x blocks.
 
     Attributes:
-        starts: Place of the first byte; of texts, after their length.
-        lengths: Of texts alone.
-        branches: Of unions alone, the byte that says which branch.
+        starts: Of the first byte; of texts, after their length.
+        lengths: In bytes; of texts and binaries only.
+        branches: The byte of the union's branch; of unions only.
     """
 
     starts: Ints
     lengths: Ints | None
     branches: Bytes | None
+
+    @classmethod
+    def empty(cls, column: PlainColumn, shape: tuple[int, int]) -> "ValuePositions":
+        """Return positions of a column to be filled, all 0."""
+        return cls(
+            starts=np.zeros(shape, np.int64),
+            lengths=np.zeros(shape, np.int64) if column.kind is Kind.BYTES else None,
+            branches=np.zeros(shape, np.uint8) if column.null is not None else None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +97,10 @@ class ColumnValues:
     """The values of one column of some blocks, in file order.
 
     Attributes:
-        data: That they lie in.
-        starts: Places of their first bytes; of null, anything.
-        lengths: Of texts and binaries alone; 0 of null.
-        valid: False of null; None where there is none.
+        data: All bytes of the blocks.
+        starts: Position of the first byte of each value; arbitrary for null.
+        lengths: In bytes, 0 for null; of texts and binaries only.
+        valid: False for null; None if there is no null.
     """
 
     data: Bytes
@@ -96,17 +109,19 @@ class ColumnValues:
     valid: npt.NDArray[np.bool_] | None = field(default=None)
 
     def numbers(self) -> Ints:
-        """Return int and long; 0 of null."""
-        places = self.starts.copy()
-        zigzag = np.zeros(len(places), np.uint64)
-        going = np.arange(len(places))
+        """Return the values of int and long; 0 for null."""
+        positions = self.starts.copy()
+        zigzag = np.zeros(len(positions), np.uint64)
+        # Indexes of the values with further bytes: most numbers are short, so each round has fewer.
+        unfinished = np.arange(len(positions))
         for step in range(_VARINT_BYTES_MAX):
-            byte = self.data[places[going]]
-            zigzag[going] |= (byte & 0x7F).astype(np.uint64) << np.uint64(7 * step)
-            going = going[byte >= 0x80]
-            if not len(going):
+            byte = self.data[positions[unfinished]]
+            zigzag[unfinished] |= (byte & 0x7F).astype(np.uint64) << np.uint64(7 * step)
+            unfinished = unfinished[byte >= 0x80]
+            if not len(unfinished):
                 break
-            places[going] += 1
+            positions[unfinished] += 1
+        # Zigzag: the lowest bit is the sign.
         numbers = (zigzag >> np.uint64(1)).view(np.int64) ^ -(
             (zigzag & np.uint64(1)).view(np.int64)
         )
@@ -115,41 +130,44 @@ class ColumnValues:
         return numbers
 
     def fixed(self, dtype: str) -> npt.NDArray[Any]:
-        """Return values of a fixed number of bytes, little endian; of null, anything."""
+        """Return values of a fixed number of bytes, little endian; arbitrary for null."""
         kind = np.dtype(dtype)
         values: npt.NDArray[Any] = self.data[self.starts[:, None] + np.arange(kind.itemsize)]
         return values.view(kind)[:, 0]
 
     def unscaled(self) -> Bytes:
-        """Return binaries as whole numbers of 16 bytes, little endian, one a row.
+        """Return binaries as two's complement numbers, values x 16 bytes little endian.
 
         Raises:
             ValueError: One has more bytes.
         """
-        assert self.lengths is not None
+        assert self.lengths is not None, "decimals are binaries"
         if len(self.lengths) and self.lengths.max() > _DECIMAL_BYTES:
             text = f"a decimal has {self.lengths.max()} bytes"
             raise ValueError(text)
+        # Big endian, so the first byte has the sign, which fills the bytes that are not stored.
         first = self.data[self.starts]
         sign = np.where((first >= 0x80) & (self.lengths > 0), np.uint8(0xFF), np.uint8(0))
         out = np.repeat(sign[:, None], _DECIMAL_BYTES, axis=1)
         last = self.starts + self.lengths - 1
-        for place in range(_DECIMAL_BYTES):
-            rows = np.flatnonzero(self.lengths > place)
-            out[rows, place] = self.data[last[rows] - place]
+        for index in range(_DECIMAL_BYTES):
+            rows = np.flatnonzero(self.lengths > index)
+            out[rows, index] = self.data[last[rows] - index]
         return out
 
     def joined(self) -> tuple[npt.NDArray[np.int32], Bytes]:
-        """Return the offsets and bytes of texts or binaries, one after the other."""
-        assert self.lengths is not None
+        """Return Arrow's offsets (one more than values) and bytes of texts or binaries."""
+        assert self.lengths is not None, "texts and binaries have lengths"
         ends = np.cumsum(self.lengths)
-        places = np.repeat(self.starts - (ends - self.lengths), self.lengths)
-        places += np.arange(len(places))
-        return np.concatenate([[0], ends]).astype(np.int32), self.data[places]
+        # For each byte of the result its position in the data: the start of its value plus its index
+        # within the value, which is its index in the result minus the end of the values before.
+        positions = np.repeat(self.starts - (ends - self.lengths), self.lengths)
+        positions += np.arange(len(positions))
+        return np.concatenate([[0], ends]).astype(np.int32), self.data[positions]
 
 
 def plain_columns(schema: Mapping[str, Any]) -> list[PlainColumn] | None:
-    """Return the columns of a file, None when not all are plain.
+    """Return the columns of a file, or None unless all have plain types.
 
     Args:
         schema: Of the records of the file (`WrittenSchema.record`).
@@ -175,163 +193,188 @@ def decode_columns(
     *,
     record_null: int | None = None,
 ) -> dict[str, ColumnValues]:
-    """Return the values of some columns.
+    """Return the values of some columns by name.
 
     Args:
-        blocks: How many records each has, at least 1, and its bytes.
+        blocks: Number of records, at least 1, and uncompressed bytes of each.
         columns: All columns of the records, in order.
         wanted: Names of those to return.
-        record_null: Number of null, 0 or 1, where records are in a union; None where not.
+        record_null: Branch number of null, 0 or 1, if records are in a union; None otherwise.
 
     Raises:
-        ValueError, IndexError: The bytes are no records of these columns, or one is null.
+        ValueError, IndexError: The bytes are not records of these columns, or a record is null.
     """
     for count, block in blocks:
-        if count * len(columns) > len(block):  # a value has a byte at least
-            text = f"a block of {len(block)} bytes has no {count} records"
+        # Every value has a byte at least. Checked first: a damaged count would otherwise allocate
+        # arrays of any size.
+        if count * len(columns) > len(block):
+            text = f"a block of {len(block)} bytes cannot hold {count} records"
             raise ValueError(text)
     data = np.frombuffer(b"".join([*(block for _, block in blocks), _PADDING]), np.uint8)
     counts = np.array([count for count, _ in blocks], np.int64)
     ends = np.cumsum([len(block) for _, block in blocks])
-    # Lanes that end early are the last ones.
+    # By descending count: the blocks that still have a row are then always the first ones, a slice.
     order = np.argsort(-counts, kind="stable")
-    lanes = _Lanes(data, (ends - [len(block) for _, block in blocks])[order], counts[order])
-    noted = lanes.pass_over(columns, frozenset(wanted), record_null)
-    if not np.array_equal(lanes.places, ends[order]):
+    begins = ends - [len(block) for _, block in blocks]
+    cursors = _BlockCursors(data, begins[order], counts[order])
+    recorded = cursors.advance_to_end(columns, frozenset(wanted), record_null)
+    # Every cursor at the end of its own block: none has read bytes of the next one.
+    if not np.array_equal(cursors.positions, ends[order]):
         text = "blocks do not end where their records do"
         raise ValueError(text)
     rank = np.argsort(order)
     in_file = np.arange(counts.max())[None, :] < counts[:, None]
+    assert in_file.sum() == counts.sum(), "one place per record"
     return {
-        column.name: _values(data, column, noted[column.name], rank, in_file)
+        column.name: _in_file_order(data, column, recorded[column.name], rank, in_file)
         for column in columns
-        if column.name in noted
+        if column.name in recorded
     }
 
 
-class _Lanes:
-    """A place in each block, going from value to value."""
+class _BlockCursors:
+    """A position in each block, all of which advance together, value by value.
 
-    def __init__(self, data: Bytes, places: Ints, counts: Ints) -> None:
+    Args:
+        data: All blocks, one after the other.
+        positions: Begin of each block, in descending order of counts.
+        counts: Records of each block, in the same order.
+    """
+
+    def __init__(self, data: Bytes, positions: Ints, counts: Ints) -> None:
+        assert (np.diff(counts) <= 0).all(), "blocks with more records come first"
         self._data = data
         self._counts = counts
-        self.places = places
+        self.positions = positions
 
-    def pass_over(
+    def advance_to_end(
         self, columns: Sequence[PlainColumn], wanted: frozenset[str], record_null: int | None
-    ) -> dict[str, Places]:
-        """Go to the end of all rows; return the places of wanted values on the way."""
+    ) -> dict[str, ValuePositions]:
+        """Advance past all rows; return the positions of wanted values."""
         shape = (int(self._counts[0]), len(self._counts))
-        noted = {c.name: _places(c, shape) for c in columns if c.name in wanted}
+        recorded = {c.name: ValuePositions.empty(c, shape) for c in columns if c.name in wanted}
         for row in range(shape[0]):
+            # Blocks with more than `row` records. A view: the methods below advance it in place.
             active = int(np.searchsorted(-self._counts, -row, side="left"))
-            places = self.places[:active]
+            positions = self.positions[:active]
             if record_null is not None:
-                self._pass_branch(places, 1 - record_null)
+                self._advance_branch(positions, 1 - record_null)
             for column in columns:
-                self._pass_value(column, places, noted.get(column.name), row)
-        return noted
+                self._advance_value(column, positions, recorded.get(column.name), row)
+        return recorded
 
-    def _pass_branch(self, places: Ints, branch: int) -> None:
-        """Move places behind the branch of a union that can only be this one."""
-        if (self._data[places] != 2 * branch).any():
+    def _advance_branch(self, positions: Ints, branch: int) -> None:
+        """Advance past the branch of a union, which has to be this one."""
+        if (self._data[positions] != 2 * branch).any():
             text = "a record is null"
             raise ValueError(text)
-        places += 1
+        positions += 1
 
-    def _pass_value(
-        self, column: PlainColumn, places: Ints, noted: Places | None, row: int
+    def _advance_value(
+        self, column: PlainColumn, positions: Ints, recorded: ValuePositions | None, row: int
     ) -> None:
-        """Move places behind a value."""
+        """Advance past a value, null or not."""
         if column.null is None:
-            self._pass_present(column.kind, places, noted, row, slice(0, len(places)))
+            self._advance_present(column.kind, positions, recorded, row, slice(0, len(positions)))
             return
-        branches = self._data[places]
-        places += 1
-        if noted is not None:
-            assert noted.branches is not None
-            noted.branches[row, : len(places)] = branches
+        # The branch is a zigzag long: 0 or 2 for the branches 0 and 1. Any other byte counts as a value
+        # that is present; it is detected when the values are gathered.
+        branches = self._data[positions]
+        positions += 1
+        if recorded is not None:
+            assert recorded.branches is not None, "a union has branches"
+            recorded.branches[row, : len(positions)] = branches
         present = branches != 2 * column.null
         if present.all():
-            self._pass_present(column.kind, places, noted, row, slice(0, len(places)))
+            self._advance_present(column.kind, positions, recorded, row, slice(0, len(positions)))
             return
-        lanes = np.flatnonzero(present)
-        if len(lanes):
-            some = places[lanes]
-            self._pass_present(column.kind, some, noted, row, lanes)
-            places[lanes] = some
+        blocks = np.flatnonzero(present)
+        if len(blocks):
+            # Indexing with an array copies, unlike the slice above: written back afterwards.
+            some = positions[blocks]
+            self._advance_present(column.kind, some, recorded, row, blocks)
+            positions[blocks] = some
 
-    def _pass_present(
-        self, kind: Kind, places: Ints, noted: Places | None, row: int, lanes: slice | Ints
+    def _advance_present(
+        self,
+        kind: Kind,
+        positions: Ints,
+        recorded: ValuePositions | None,
+        row: int,
+        blocks: slice | Ints,
     ) -> None:
+        """Advance past a value that is not null in any of the blocks."""
         if kind is Kind.BYTES:
-            lengths = self._lengths(places)
-            if noted is not None:
-                assert noted.lengths is not None
-                noted.starts[row, lanes] = places
-                noted.lengths[row, lanes] = lengths
-            places += lengths
+            lengths = self._read_lengths(positions)
+            if recorded is not None:
+                assert recorded.lengths is not None, "texts and binaries have lengths"
+                recorded.starts[row, blocks] = positions
+                recorded.lengths[row, blocks] = lengths
+            positions += lengths
             return
-        if noted is not None:
-            noted.starts[row, lanes] = places
+        if recorded is not None:
+            recorded.starts[row, blocks] = positions
         if kind is Kind.VARINT:
-            self._pass_varint(places)
+            self._advance_varint(positions)
         else:
-            places += kind.value
+            positions += kind.value
 
-    def _pass_varint(self, places: Ints) -> None:
-        more = self._data[places] >= 0x80
-        places += 1
+    def _advance_varint(self, positions: Ints) -> None:
+        more = self._data[positions] >= 0x80
+        positions += 1
         for _ in range(_VARINT_BYTES_MAX):
             if not more.any():
                 return
-            byte = self._data[places]
-            places += more
+            byte = self._data[positions]
+            # Adding booleans advances only the cursors whose number continues.
+            positions += more
             more &= byte >= 0x80
         text = "a number has more than 10 bytes"
         raise ValueError(text)
 
-    def _lengths(self, places: Ints) -> Ints:
-        """Read lengths, and move places behind them."""
-        byte = self._data[places]
+    def _read_lengths(self, positions: Ints) -> Ints:
+        """Return the lengths of texts or binaries, and advance past these lengths."""
+        byte = self._data[positions]
+        # Nearly always all texts of a row are shorter than 64 bytes: one byte each.
         if not (byte >= 0x80).any():
-            places += 1
+            positions += 1
             if (byte & 1).any():
                 text = "a length is negative"
                 raise ValueError(text)
             return (byte >> 1).astype(np.int64)
-        lengths = ColumnValues(data=self._data, starts=places).numbers()
+        lengths = ColumnValues(data=self._data, starts=positions).numbers()
+        # Checked here, so that a damaged length cannot move a cursor before the data, nor overflow.
         if (lengths < 0).any() or (lengths > len(self._data)).any():
             text = "a length is not within its block"
             raise ValueError(text)
-        self._pass_varint(places)
+        self._advance_varint(positions)
         return lengths
 
 
-def _places(column: PlainColumn, shape: tuple[int, int]) -> Places:
-    return Places(
-        starts=np.zeros(shape, np.int64),
-        lengths=np.zeros(shape, np.int64) if column.kind is Kind.BYTES else None,
-        branches=np.zeros(shape, np.uint8) if column.null is not None else None,
-    )
-
-
-def _values(
+def _in_file_order(
     data: Bytes,
     column: PlainColumn,
-    places: Places,
+    positions: ValuePositions,
     rank: Ints,
     in_file: npt.NDArray[np.bool_],
 ) -> ColumnValues:
-    """Return what was noted in file order: block by block, and in it row by row."""
-    starts = places.starts.T[rank][in_file]
-    lengths = None if places.lengths is None else places.lengths.T[rank][in_file]
+    """Return recorded positions in file order: block by block, and in each row by row.
+
+    Args:
+        data: All blocks.
+        column: The column.
+        positions: Rows x blocks, blocks by descending count.
+        rank: Index of each block of the file in that order.
+        in_file: Blocks in file order x rows; whether the block has such a row.
+    """
+    starts = positions.starts.T[rank][in_file]
+    lengths = None if positions.lengths is None else positions.lengths.T[rank][in_file]
     valid = None
-    if places.branches is not None:
-        assert column.null is not None
-        branches = places.branches.T[rank][in_file]
+    if positions.branches is not None:
+        assert column.null is not None, "branches are those of a union"
+        branches = positions.branches.T[rank][in_file]
         if (branches & ~np.uint8(2)).any():
-            text = f"a union of column {column.name} has a branch that it does not have"
+            text = f"column {column.name} has a value of a branch that its union does not have"
             raise ValueError(text)
         valid = branches != 2 * column.null
         valid = None if valid.all() else valid

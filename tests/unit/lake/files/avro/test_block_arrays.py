@@ -1,4 +1,4 @@
-"""Blocks decoded side by side hold what was encoded, and what is damaged is found."""
+"""Columns decoded from many blocks at once have the encoded values, and damage is detected."""
 
 import random
 from decimal import Decimal
@@ -137,5 +137,5 @@ def test_more_records_than_bytes_are_refused() -> None:
     plain = plain_columns(SCHEMA)
     assert plain is not None
 
-    with pytest.raises(ValueError, match="a block of 40 bytes has no 1099511627776 records"):
+    with pytest.raises(ValueError, match="a block of 40 bytes cannot hold 1099511627776 records"):
         decode_columns([(1 << 40, bytes(40))], plain, ["c0"])
