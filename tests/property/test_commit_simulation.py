@@ -1,6 +1,6 @@
-"""Processes that work on one table at the same time, in an order that is drawn, lose and repeat nothing.
+"""Processes that work on one table at the same time, in a drawn order, lose and repeat nothing.
 
-The simulation is itself tested: with a defect planted in the engine it has to find something wrong.
+The simulation is tested itself: with a defect planted in the engine it has to find a violation.
 """
 
 import logging
@@ -13,17 +13,17 @@ from tests.support.simulation.planted_defects import DEFECTS, PlantedDefect, pla
 from tests.support.soaking import soak
 
 COUNTED = range(5_000, 5_200)
-"""In which planted defects are counted, the first 50 of them apart. The simulation was tuned on others, 1000 to 1200."""
+"""Seeds in which planted defects are counted, the first 50 apart. The simulation was tuned on 1000 to 1200."""
 
 FOUND = (1_017,)
-"""Seeds that have found what was in the engine and what no defect is planted for."""
+"""Seeds that have found a defect of the engine for which none is planted."""
 
 PLANTED = pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
 
 
 @pytest.fixture(autouse=True)
 def without_warnings() -> Iterator[None]:
-    """Files that cannot be deleted are told in the log; here that is most of what happens."""
+    """Files that cannot be deleted are logged, which happens all the time here."""
     logging.disable(logging.WARNING)
     yield
     logging.disable(logging.NOTSET)
@@ -38,7 +38,7 @@ def test_nothing_is_lost_or_repeated(seed: int) -> None:
     "defect", [one for one in DEFECTS if one.seed is not None], ids=lambda defect: defect.name
 )
 def test_a_planted_defect_is_found(defect: PlantedDefect) -> None:
-    """In the seed that found it before or, when the engine has changed, in another."""
+    """By the seed that found it before or, if the engine has changed since, by another."""
     with planted(defect):
         assert any(simulate(seed).wrong for seed in (defect.seed, *COUNTED) if seed is not None)
 
@@ -47,7 +47,7 @@ def test_a_planted_defect_is_found(defect: PlantedDefect) -> None:
 @pytest.mark.timeout(0)
 @PLANTED
 def test_how_often_a_planted_defect_is_found(defect: PlantedDefect) -> None:
-    """What this prints stands in `docs/guides/commit-testing.md`."""
+    """Its output is in `docs/guides/commit-testing.md`."""
     with planted(defect):
         found = [seed for seed in COUNTED if simulate(seed).wrong]
     first = [seed for seed in found if seed in COUNTED[:50]]

@@ -30,7 +30,7 @@ TOPIC_ID = "topic-id-1"
 
 
 def table_schema(*, schema_id: int = 0, options: Mapping[str, str] | None = None) -> TableSchema:
-    """Return a schema of (id BIGINT primary key, v STRING), two buckets unless told."""
+    """Return a schema of (id BIGINT primary key, v STRING), two buckets by default."""
     return TableSchema(
         id=schema_id,
         fields=(ID, VALUE),

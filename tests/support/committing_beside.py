@@ -1,4 +1,4 @@
-"""Processes that commit to one table beside each other."""
+"""Processes that commit to one table at the same time."""
 
 import random
 from collections import Counter
@@ -24,7 +24,7 @@ from tests.support.committing import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledged:
-    """What a writer was told of one commit.
+    """An acknowledged commit.
 
     Attributes:
         file_name: Of the file that it committed.
@@ -38,13 +38,13 @@ class Acknowledged:
 def commit_beside(
     file_io: FileIO, root: str, *, writers: int, commits: int, processes: BaseContext
 ) -> list[Acknowledged]:
-    """Let processes commit beside each other; what each was told has to be in the table.
+    """Run processes that commit to one table; every acknowledged commit must be in it.
 
     Args:
         file_io: Storage; is sent to the processes.
-        root: Where the table is made.
-        writers: How many processes.
-        commits: Of each.
+        root: Of the table.
+        writers: The number of processes.
+        commits: Of each process.
         processes: Starts them.
     """
     paths = given_table(file_io, root)

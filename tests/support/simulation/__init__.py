@@ -1,1 +1,1 @@
-"""A deterministic simulation of processes that work on one table at the same time."""
+"""Deterministic simulation of processes that work on one table at the same time."""

@@ -1,7 +1,7 @@
-"""One run of the simulation: who is there, and what is found when all are done.
+"""One run of the simulation: its actors, and the checks when all have ended.
 
-Everything about a run is drawn from its seed, who takes part first of all: two processes beside each other
-in a short run get more often to where it hurts than eight of them in a long one.
+Everything about a run is drawn from its seed, the actors first of all: two processes in a short run reach
+the critical interleavings more often than eight in a long one.
 """
 
 from collections.abc import Callable
@@ -35,11 +35,11 @@ _KEEPS, _EXPIRES, _ROLLS_BACK, _ELSEWHERE = "keeps", "expires", "rolls back", "e
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What came of a run.
+    """Result of a run.
 
     Attributes:
-        wrong: What must never be, for people; empty when all is well.
-        did: How often what was done.
+        wrong: Violations, as text; empty when there are none.
+        did: Counts of what was done, by description.
     """
 
     wrong: tuple[str, ...]
@@ -47,7 +47,7 @@ class Run:
 
 
 def simulate(seed: int) -> Run:
-    """Let some processes work on one table until they are done, and judge what they leave."""
+    """Run some actors on one table until they have ended, and check the table."""
     schedule = Schedule(seed)
     file_io = MemoryFileIO()
     paths = given_table(file_io, options=OPTIONS)
@@ -69,18 +69,18 @@ def simulate(seed: int) -> Run:
     wrong = [*ledger.wrong, *schedule.crashes]
     if not wrong:
         try:
-            _go_on(world)
+            _continue(world)
         except LakeError as error:
-            wrong.append(f"a healthy process cannot go on: {type(error).__name__}: {error}")
+            wrong.append(f"a healthy process cannot continue: {type(error).__name__}: {error}")
         wrong += ledger.wrong
     return Run(wrong=tuple(wrong), did=world.did)
 
 
 def _cast(world: World) -> dict[str, Callable[[], None]]:
-    """Return who takes part, drawn."""
+    """Return the actors, drawn."""
     draw = world.random
     cast: dict[str, Callable[[], None]] = {}
-    # A rollback and another engine are what is hardest to live beside.
+    # Rollbacks and other engines are the hardest to work beside, so they are drawn most often.
     history = draw.choice([_KEEPS, _KEEPS, _EXPIRES, *[_ROLLS_BACK] * 4, *[_ELSEWHERE] * 4])
     world.is_whole = history == _KEEPS
     if history in (_KEEPS, _ELSEWHERE):
@@ -119,8 +119,8 @@ def _cast(world: World) -> dict[str, Callable[[], None]]:
     return cast
 
 
-def _go_on(world: World) -> None:
-    """Let healthy processes, one after the other, do their work on what is left; judge the end."""
+def _continue(world: World) -> None:
+    """Run healthy processes, one after the other, on the table that is left; check the result."""
     ledger = world.ledger
     world.hazards = Hazards()
     world.restarts = 0.0
@@ -143,7 +143,7 @@ def _go_on(world: World) -> None:
 
 
 def _repair(world: World) -> None:
-    """Give a rollback once more where nothing can be committed without: the error says so."""
+    """Repeat an interrupted rollback where nothing can be committed otherwise, as the error demands."""
     committer = world.committer(world.ledger.file_io)
     try:
         committer.fence_streams(commit_user="person")

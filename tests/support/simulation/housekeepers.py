@@ -1,4 +1,4 @@
-"""The processes that bring nothing new: compactions, expiries, tags, rollbacks that often die, another engine."""
+"""Actors that add no records: compactions, expiries, tags, rollbacks that often die, another engine."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -30,7 +30,7 @@ TOP_LEVEL = 5
 
 @dataclass(kw_only=True)
 class Compactor:
-    """Replaces files of a bucket by one: all by one of the top level, or some small ones by another."""
+    """Replaces files of a bucket by one file: all by one of the top level, or some small ones by another."""
 
     world: World
     rounds: int
@@ -75,7 +75,7 @@ class Compactor:
                 self.world.count("compacted in vain")
 
     def _choose(self, files: Sequence[DataFileMeta]) -> tuple[Sequence[DataFileMeta], int]:
-        """Return what to merge, and into which level."""
+        """Return the files to merge, and their new level."""
         if self.world.random.random() < 0.5:
             return files, TOP_LEVEL
         small = [file for file in files if file.level == 0]
@@ -83,7 +83,7 @@ class Compactor:
 
 
 def expire(world: World, name: str, rounds: int) -> Act:
-    """Return what expires snapshots."""
+    """Return an actor that expires snapshots."""
 
     def act(file_io: FileIO) -> None:
         for _ in range(rounds):
@@ -98,7 +98,7 @@ def expire(world: World, name: str, rounds: int) -> Act:
 
 
 def tag(world: World, name: str, rounds: int) -> Act:
-    """Return what creates and deletes tags, and reads them."""
+    """Return an actor that creates and deletes tags."""
 
     def act(file_io: FileIO) -> None:
         for _ in range(rounds):
@@ -117,7 +117,7 @@ def tag(world: World, name: str, rounds: int) -> Act:
 
 
 def roll_back(world: World, name: str, rounds: int) -> Callable[[], None]:
-    """Return an actor that takes the table back, and often dies while it removes snapshots."""
+    """Return an actor that rolls the table back, and often dies while it removes snapshots."""
     dies = 0.0
     hazards = world.random.choice([Hazards(), Hazards(), Hazards(), world.hazards])
 
@@ -171,7 +171,7 @@ def roll_back(world: World, name: str, rounds: int) -> Callable[[], None]:
 
 
 def _choose_target(world: World, name: str, snapshots: SnapshotStore) -> int | None:
-    """Return one of the newest snapshots; rather one that somebody who sleeps is planned on."""
+    """Return one of the newest snapshots, preferably one that a sleeping actor is planned on."""
     ids: list[int] = []
     for _ in range(world.random.choice([1, 20, 20])):
         world.rest(name)
@@ -185,13 +185,13 @@ def _choose_target(world: World, name: str, snapshots: SnapshotStore) -> int | N
 
 
 def other_engine(world: World, name: str, rounds: int, *, holds: float = 0.3) -> Act:
-    """Return an engine that knows nothing of us: commits nothing new, and expires.
+    """Return an actor that is another engine: it commits without records, and expires.
 
     Args:
-        world: Where it acts.
+        world: Of the run.
         name: Of the actor.
         rounds: Of commits and expiries.
-        holds: How likely it is that an expiry heeds consumers.
+        holds: Probability that an expiry respects consumers.
     """
     kept = world.random.choice([1, 1, 1, 3]) if holds else 1
 
@@ -202,7 +202,8 @@ def other_engine(world: World, name: str, rounds: int, *, holds: float = 0.3) ->
             world.rest(name)
             for _ in range(world.random.randint(1, 3)):
                 file_io.exists(paths.root)  # others may act
-                # In one step, as if it had a lock: one that slept would publish into a hole, and stay.
+                # In one step, as if under a lock: otherwise its snapshot could land in a hole, and it has
+                # no check that would delete it.
                 with suppress(ManifestGone):
                     commit_foreign(world.ledger.file_io, paths)
                     world.count("committed elsewhere")

@@ -1,13 +1,13 @@
-"""What the actors of a simulation were told, and what the table must therefore say.
+"""Ledger of a simulation: the answers that its actors got, and the checks of the table against them.
 
-A file of rows is named for what is in it: of a stream, a range of offsets; of others, a name of its own.
-What a compacted file consists of is noted here. So the content of a snapshot is known without rows, and
-compared with
+The records of each file are recorded here by file name: of a stream, a range of offsets; of other writers,
+the name of the commit; of a compacted file, the records of its inputs. So the content of a snapshot is
+known without reading rows. It is checked against
 
-1. itself: nothing is in it twice, and of each stream exactly what lies below the offset that it carries;
-2. what was acknowledged: it is in the newest snapshot in that moment and at the end, but for what a
-   rollback took away;
-3. what was told not to be committed: it is nowhere.
+1. itself: no record is in it twice, and of each stream it has exactly those below the offset it carries;
+2. acknowledged commits: their records are in the newest snapshot at that moment and at the end, except
+   for those that a rollback removed;
+3. refused commits: their files are in no snapshot.
 """
 
 from collections import Counter
@@ -31,22 +31,22 @@ Record = tuple[str, int]
 
 @dataclass(kw_only=True)
 class Ledger:
-    """The judge of one run.
+    """Records the answers of one run and checks the table.
 
     Attributes:
         file_io: The storage itself.
         paths: Of the table.
-        now: Counts what happens.
-        removes_snapshots: Whether the one who acts is an expiry or a rollback.
-        contents: Of files, by name.
-        acknowledged: Records that must be there: acknowledged, and not taken away by a rollback.
-        refused: Files of commits that are said to have left nothing in the table.
-        rolled_back: When a rollback last removed what was the newest snapshot until then, -1 for never.
-        broken_off: Rollbacks that died.
-        is_blurred: Whether a claim may have been forgotten beside another engine (see `_is_blurred_by`).
-        behind: Delta lists of snapshots that were published below the newest. They are no part of the chain;
-            of a writer that dies before it takes its own back, one stays.
-        wrong: What was found, for people.
+        now: Returns the number of turns so far.
+        removes_snapshots: Returns whether the current actor is an expiry or a rollback.
+        contents: Records of files, by file name.
+        acknowledged: Records that the table must have: acknowledged, and not removed by a rollback.
+        refused: Files of commits that certainly left nothing in the table.
+        rolled_back: The turn in which a rollback last removed the newest snapshot, -1 for never.
+        broken_off: The number of rollbacks that died.
+        is_blurred: A claim may have been lost beside another engine (see `_is_blurred_by`).
+        behind: Delta lists of snapshots that were published below the newest. They are no part of the
+            chain; one stays if its writer dies before it deletes it.
+        wrong: Violations found, as text.
     """
 
     file_io: MemoryFileIO
@@ -86,22 +86,22 @@ class Ledger:
                 self._judge_taken_back(path)
                 ids = self._snapshots.list_ids()
                 if self._is_taking_back and ids and path == self.paths.snapshot(ids[-1]):
-                    # Also by a writer that finds its own to be built on what was removed.
+                    # Also by a writer whose snapshot was built on removed history.
                     is_deleted = delete(path)
                     self.take_back(is_newest=True)
                     return is_deleted
             return delete(path)
 
         self.file_io.delete = judge_and_delete  # type: ignore[method-assign]
-        # What is published is judged in that moment, whoever removes it afterwards.
+        # A snapshot is checked at the moment of its publication, because it may be removed later.
         self.file_io.create_exclusive = create_and_judge  # type: ignore[method-assign]
 
     def acknowledge(self, file_name: str, *, began: int) -> None:
-        """Note that somebody was told that a file is committed.
+        """Record that a file was acknowledged as committed.
 
         Args:
-            file_name: Of rows.
-            began: When the commit began; a rollback since then may have taken it away.
+            file_name: Of the file.
+            began: Turn in which the commit began; a rollback since then may have removed it.
         """
         if began <= self.rolled_back:
             return
@@ -110,28 +110,28 @@ class Ledger:
             self._judge_acknowledged("at once")
 
     def acknowledge_claim(self, claimed: StreamPosition) -> None:
-        """Note that somebody was told that a stream is theirs; the newest snapshot must know."""
+        """Record that a claim was acknowledged; the newest snapshot must have it."""
         ids = self._snapshots.list_ids()
         if self.rolled_back >= 0 or not ids:
             return
         newest = self._snapshots.get(ids[-1])
         authority = find_authority(newest, self._snapshots, self._manifests)
         if not authority.is_complete or not carries_stream_state(newest):
-            return  # another engine's, or one after its expiry, which loses positions
+            return  # of another engine, or after its expiry, which loses positions
         if self.is_blurred:
             return
         position = positions_of(newest).get(claimed.stream)
         if position is None or position.epoch < claimed.epoch:
             self.wrong.append(
-                f"{claimed.stream} is claimed, and snapshot {newest.id} does not know epoch "
+                f"{claimed.stream} is claimed, and snapshot {newest.id} does not have epoch "
                 f"{claimed.epoch}"
             )
 
     def take_back(self, *, is_newest: bool) -> None:
-        """Note that a rollback has removed a snapshot: what is left must stay.
+        """Record that a rollback has removed a snapshot; the records that are left must stay.
 
         Args:
-            is_newest: It was the newest, so that the table is another now.
+            is_newest: It was the newest, so the content of the table has changed.
         """
         self._is_taking_back = True
         if is_newest:
@@ -145,25 +145,25 @@ class Ledger:
         return [entry.file.file_name for entry in self._live.by_identity(snapshot).values()]
 
     def records(self, snapshot: Snapshot) -> Counter[Record]:
-        """Return what is in a snapshot, and how often."""
+        """Return the records of a snapshot, with their number of occurrences."""
         names = self.live_names(snapshot)
         return Counter(record for name in names for record in self.contents[name])
 
     def _is_blurred_by(self, snapshot: Snapshot) -> bool:
-        """Return whether nobody can tell that a snapshot lies in a hole.
+        """Return whether a snapshot lies in a hole that cannot be recognised.
 
-        It brings no rows, and the one above it, of another engine, has just the files that it has. Claims that
-        expired there are forgotten then; there are no records that could be lost with them.
+        It adds no rows, and the one above it, of another engine, has the same files. Then claims that
+        expired there are lost, and no records with them.
         """
         above = self._snapshots.find(snapshot.id + 1)
         return above is not None and is_built_on(above, snapshot, self._manifests)
 
     def judge_published(self, snapshot: Snapshot) -> None:
-        """Judge what a snapshot says by itself, in the moment in which it is published."""
+        """Check a snapshot against itself, at the moment of its publication."""
         try:
             records = self.records(snapshot)
         except ManifestGone:
-            return  # built on what has expired; nobody will see it as the newest
+            return  # built on expired files; no reader will find it as the newest
         place = f"snapshot {snapshot.id}, {snapshot.commit_kind} of {snapshot.commit_user}"
         twice = sorted(record for record, count in records.items() if count > 1)
         if twice:
@@ -177,7 +177,7 @@ class Ledger:
             self.wrong.append(f"{place}: a batch of epoch {batch.epoch} passed a newer claim")
 
     def judge_chain(self) -> None:
-        """Judge the snapshots that are left when all are done."""
+        """Check the snapshots that are left when all actors have ended."""
         ids = [n for n in self._snapshots.list_ids() if not self._is_behind(n)]
         if not self.broken_off and ids and len(ids) != ids[-1] - ids[0] + 1:
             self.wrong.append(f"the chain has a gap: {ids}")
@@ -193,13 +193,13 @@ class Ledger:
         self._judge_acknowledged("at the end")
 
     def _is_behind(self, number: int) -> bool:
-        """Return whether a snapshot was published behind others, and still is no part of the chain."""
+        """Return whether a snapshot was published below others and is still no part of the chain."""
         snapshot, above = self._snapshots.get(number), self._snapshots.find(number + 1)
         is_link = above is not None and follows(above, snapshot)
         return snapshot.delta_manifest_list in self.behind and not is_link
 
     def judge_tag(self, snapshot: Snapshot) -> None:
-        """Judge a snapshot that a tag keeps."""
+        """Check a snapshot that a tag keeps."""
         self._judge_files(snapshot)
 
     def _judge_acknowledged(self, when: str) -> None:
@@ -209,15 +209,15 @@ class Ledger:
         try:
             there = self.records(self._snapshots.get(ids[-1]))
         except ManifestGone:
-            return  # published on what has expired, and about to be taken back
+            return  # built on expired files, and about to be deleted by its writer
         lost = sorted(self.acknowledged - there.keys())
         if lost:
             self.wrong.append(f"acknowledged and not in snapshot {ids[-1]} {when}: {lost[:5]}")
 
     def _judge_taken_back(self, path: str) -> None:
-        """Judge a writer that deletes a snapshot: nothing may have been built on it.
+        """Check that a writer deletes only a snapshot of its own on which nothing was built.
 
-        After a rollback something may: all of it goes then, as it was planned on what was removed.
+        After a rollback something may have been: it was planned on removed history and goes as well.
         """
         if self.removes_snapshots() or self._is_taking_back or self.broken_off:
             return

@@ -1,10 +1,10 @@
-"""One process at a time: who goes on is drawn at every storage call.
+"""Schedule of the actors: one runs at a time, and the next one is drawn at every storage call.
 
-Each actor is a thread, and only the one whose turn it is runs. The same seed gives the same run. Two
-ways of drawing are used, for they find different things: with *drawn turns* somebody else comes next
-with some probability, which changes now and then; with *priorities* the first in a drawn order runs
-until it is put to the end. Beside both, an actor can be made to nap: it has no turn for so many turns of
-the others, as a machine that stalls between two calls.
+Each actor is a thread, and only the one whose turn it is runs. The same seed gives the same run. There are
+two ways of drawing, because they find different defects: with *drawn turns* another actor comes next with
+some probability, which changes now and then; with *priorities* the first actor of a drawn order runs until
+it is moved to the end. In addition an actor can nap: it has no turn for a number of turns of the others,
+like a machine that stalls between two calls.
 """
 
 import random
@@ -20,8 +20,8 @@ _STICKY: Final = (0.0, 0.5, 0.8, 0.95)
 _DEMOTIONS: Final = (0.01, 0.04, 0.12)
 
 
-class _Noting:
-    """Takes note of whatever ends an actor, which goes no further; a death is to be expected."""
+class _CrashLog:
+    """Catches and records every exception that ends an actor, except for an intended death."""
 
     def __init__(self, name: str, crashes: list[str]) -> None:
         self._name = name
@@ -34,8 +34,8 @@ class _Noting:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> bool:
         if error is not None and kind is not Died:
-            told = "".join(traceback.format_exception(error))
-            self._crashes.append(f"{self._name}: {told}")
+            text = "".join(traceback.format_exception(error))
+            self._crashes.append(f"{self._name}: {text}")
         return True
 
 
@@ -44,8 +44,8 @@ class Schedule:
 
     Attributes:
         random: Of the whole run; for the actor whose turn it is.
-        now: How many turns there were.
-        crashes: Tracebacks of actors that ended with what nobody expects.
+        now: The number of turns so far.
+        crashes: Tracebacks of actors that ended with an unexpected exception.
     """
 
     def __init__(self, seed: int) -> None:
@@ -63,11 +63,11 @@ class Schedule:
 
     @property
     def current(self) -> str | None:
-        """Whose turn it is."""
+        """The actor whose turn it is."""
         return self._current
 
     def run(self, actors: Mapping[str, Callable[[], None]]) -> None:
-        """Let actors act until all have ended."""
+        """Run actors until all have ended."""
         threads = []
         for name, act in actors.items():
             self._turns[name] = threading.Semaphore(0)
@@ -82,21 +82,21 @@ class Schedule:
             thread.join()
 
     def turn(self, name: str) -> None:
-        """End the turn of an actor, and return when it is its turn again."""
+        """End the turn of an actor, and return at its next one."""
         self.now += 1
         if self._draw() != name:
             self._turns[self._current or name].release()
             self._turns[name].acquire()
 
     def nap(self, name: str, turns: int) -> None:
-        """Return after so many turns of others, or when all others nap for longer."""
+        """Return after a number of turns of the others, or when all others nap for longer."""
         if name in self._alive:  # and not when the run is over
             self._asleep[name] = self.now + turns
             self.turn(name)
 
     def _body(self, name: str, act: Callable[[], None]) -> None:
         self._turns[name].acquire()
-        with _Noting(name, self.crashes):
+        with _CrashLog(name, self.crashes):
             act()
         self._alive.remove(name)
         self._pass_on()
@@ -122,7 +122,7 @@ class Schedule:
         return self._current
 
     def _awake(self) -> list[str]:
-        """Return who does not nap; whose nap ends next, where all do."""
+        """Return the actors that do not nap; if all do, the one whose nap ends next."""
         if not self._asleep:
             return list(self._alive)
         self._asleep = {

@@ -1,7 +1,7 @@
-"""Storage as one simulated process sees it: every call is a point at which others may act or it may fail.
+"""Storage of one simulated process: at every call other actors may run, and the call may fail.
 
-What goes wrong everywhere with the same small probability seldom goes wrong where it matters. So each run
-has a few *spots* besides, kinds of calls at which it goes wrong often.
+Faults of the same small probability everywhere seldom hit the calls that matter. So each run also has a few
+*spots*: kinds of calls that fail often.
 """
 
 import random
@@ -18,7 +18,7 @@ from tests.support.simulation.schedule import Schedule
 _WRITES: Final = frozenset({"write_new", "create_exclusive", "overwrite", "delete"})
 
 _RACE: Final = "create_exclusive snapshot"
-"""Before it a process can sleep until its plan is out of date, after it until others have built on it."""
+"""A process may nap before it until its plan is out of date, and after it until others have built on it."""
 
 _SPOTS: Final = (
     _RACE,
@@ -42,14 +42,14 @@ _NAP_TURNS: Final = (30, 150, 1000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hazards:
-    """How likely it is that a call goes wrong.
+    """Probabilities of faults at a call.
 
     Attributes:
-        fails: Storage does not answer, before the call has an effect or after.
-        dies: The process is gone.
-        raises: Something comes up that is no error of the engine, such as memory that runs out.
+        fails: Storage does not answer, before or after the call has its effect.
+        dies: The process dies.
+        raises: An exception that is no error of the engine, such as out of memory.
         naps: The process stalls.
-        nap_turns: For how long, on average.
+        nap_turns: Average length of a nap.
         spots: Other hazards, by kind of call.
     """
 
@@ -79,7 +79,7 @@ def draw_hazards(draw: random.Random) -> Hazards:
 
 
 def with_sleepers(hazards: Hazards) -> Hazards:
-    """Return hazards under which processes sleep for long before they publish."""
+    """Return hazards under which processes take long naps before they publish."""
     race = replace(hazards.spots.get(_RACE, hazards), naps=0.3, nap_turns=_NAP_TURNS[-1])
     return replace(hazards, spots={**hazards.spots, _RACE: race})
 
@@ -110,16 +110,16 @@ def process_storage(
     is_over: Callable[[], bool],
     sleepers: dict[str, str],
 ) -> FaultyFileIO:
-    """Return the storage of one process of an actor; a process that died does nothing any more.
+    """Return the storage of one process of an actor; after its death every call dies again.
 
     Args:
-        inner: What all processes share.
-        schedule: Draws whose turn it is.
+        inner: Storage that all processes share.
+        schedule: Draws the turns.
         name: Of the actor.
         hazards: Of this process.
         paths: Of the table.
-        is_over: Whether the run has found what it looks for; all processes die then.
-        sleepers: By name of those who sleep before a call, of which file.
+        is_over: Returns whether a violation was found; then all processes die.
+        sleepers: Files of the calls before which actors nap, by actor.
     """
     storage = FaultyFileIO(inner)
     is_dead = False
@@ -160,7 +160,7 @@ def process_storage(
 
 
 def place_of(path: str, paths: TablePaths) -> str:
-    """Return what kind of file a path is of: its folder, but for hints and the mark of a rollback."""
+    """Return the kind of a file: its directory, except for hints and the marker of a rollback."""
     if path in (paths.latest_hint, paths.earliest_hint):
         return "hint"
     if path == paths.rollback_marker:

@@ -1,7 +1,7 @@
-"""What the processes of a simulation share: the table, the clock, the ledger, and the way they die and start anew.
+"""World of a simulation: the table, the clock and the ledger that all actors share, and their restarts.
 
-An actor that dies starts anew as another process, with other storage and nothing in memory. What it was
-told goes into the ledger.
+An actor that dies starts again as another process, with other storage and nothing in memory. The answers
+that it got go into the ledger.
 """
 
 import random
@@ -44,26 +44,26 @@ _STOPS: Final = (
     OffsetMismatch,
     MemoryError,
 )
-"""What ends a process that is started anew."""
+"""Exceptions that end a process, which is then started again."""
 
 
 @dataclass(kw_only=True)
 class World:
-    """What all actors share.
+    """State that all actors share.
 
     Attributes:
-        ledger: What they were told.
-        schedule: Draws their turns.
-        hazards: Of their storage.
-        clock: Of all of them.
-        restarts: How likely it is that a runner of a stream ends after a batch.
-        notes: How likely it is that a runner writes its progress document after a batch.
-        is_whole: Whether all snapshots stay, so that every commit can be found again by its identity.
-        sleepers: By name of those who sleep before a call, of which file.
-        buckets: How many are written to.
-        last_word: Whether it is another engine that commits and expires when all others are done.
+        ledger: Of the run.
+        schedule: Draws the turns.
+        hazards: Of the actors' storage.
+        clock: Of all actors.
+        restarts: Probability that a runner of a stream ends after a batch.
+        notes: Probability that a runner writes its progress document after a batch.
+        is_whole: All snapshots stay, so that every commit can be found again by its identity.
+        sleepers: Files of the calls before which actors nap, by actor.
+        buckets: The number of buckets that are written to.
+        last_word: Another engine commits and expires when all actors have ended.
         noted: Progress documents of streams, by stream; they lag behind.
-        did: How often what was done, for people.
+        did: Counts of what was done, by description.
     """
 
     ledger: Ledger
@@ -86,16 +86,16 @@ class World:
         return self.schedule.random
 
     def count(self, what: str) -> None:
-        """Count what was done."""
+        """Increment the count of a description."""
         self.did[what] = self.did.get(what, 0) + 1
 
     def new_name(self, prefix: str) -> str:
-        """Return a name for a file."""
+        """Return a new name of a file."""
         self._names += 1
         return f"data-{prefix}-{self._names}.parquet"
 
     def storage(self, name: str, hazards: Hazards | None = None) -> FileIO:
-        """Return what a new process of an actor sees of storage."""
+        """Return the storage of a new process of an actor."""
         return process_storage(
             self.ledger.file_io,
             self.schedule,
@@ -135,7 +135,7 @@ class World:
         return written
 
     def rest(self, name: str) -> None:
-        """Let others act for a while."""
+        """Let other actors run for a while."""
         self.schedule.nap(name, self.random.choice([1, 10, 40, 120]))
 
 
@@ -161,12 +161,12 @@ class Written:
         return self.name in self.world.ledger.refused
 
     def discard(self) -> None:
-        """Delete the file, which is said to be in no snapshot."""
+        """Delete the file, which is certain to be in no snapshot."""
         self.world.ledger.refused.add(self.name)
         delete_best_effort(self.file_io, [self.path])
 
     def commit(self, commit: Callable[[], CommitResult]) -> CommitResult:
-        """Commit, or discard the file by the rule; tell the ledger."""
+        """Commit, or discard the file by the rule; record the answer in the ledger."""
         began = self.world.schedule.now
         result = discard.commit_or_discard(commit, discard=self.discard)
         if result.outcome is Outcome.COMMITTED:
@@ -179,7 +179,7 @@ Act = Callable[[FileIO], None]
 
 
 def again(world: World, name: str, act: Act) -> Callable[[], None]:
-    """Return an actor that does something until it succeeds, in a few processes at most."""
+    """Return an actor that repeats an act until it succeeds, in a few processes at most."""
 
     def actor() -> None:
         for _ in range(LIVES):

@@ -1,4 +1,4 @@
-"""The processes that bring records: runners of streams, and writers of batches that are no stream's."""
+"""Actors that add records: runners of streams, and writers of batches outside of streams."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,9 +27,9 @@ class StreamRunner:
     """A runner of one stream: claims it, and commits micro-batches until it is fenced, ends or dies.
 
     Attributes:
-        world: Where it acts.
+        world: Of the run.
         stream: Name.
-        batches: How many it commits in its life.
+        batches: The number of batches that it commits in all its processes.
     """
 
     world: World
@@ -38,7 +38,7 @@ class StreamRunner:
     _done: int = 0
 
     def __call__(self, file_io: FileIO) -> None:
-        """Run the stream in one process after the other, each with memory of its own."""
+        """Run the stream, with a new claim and committer after each simulated restart."""
         while self._done < self.batches:
             committer = self.world.committer(file_io)
             position = self._claim(committer, file_io)
@@ -67,10 +67,10 @@ class StreamRunner:
             fallback = self._by_hand(latest)
 
     def _by_hand(self, seen: Snapshot) -> StreamFallback:
-        """Return the position that a person finds by a look at what the table has.
+        """Return the position that an operator finds in the records of the table.
 
-        Other runners go on meanwhile, so it is given as of that snapshot: where a later one has been and has
-        expired, it counts for nothing.
+        Other runners continue meanwhile, so it is given as of that snapshot: it is refused if a later
+        one has expired since.
         """
         records = self.world.ledger.records(seen)
         at = sum(1 for name, _ in records if name == self.stream)
@@ -95,7 +95,7 @@ class StreamRunner:
     def _batch(
         self, committer: TableCommitter, file_io: FileIO, position: StreamPosition, batch_id: int
     ) -> StreamPosition | None:
-        """Commit one micro-batch; return where it goes on, None when the query has to stop."""
+        """Commit one micro-batch; return the next position, None when the query has to stop."""
         start = position.offsets[0]
         end = start + self.world.random.randint(1, 3)
         records = tuple((self.stream, offset) for offset in range(start, end))
@@ -130,16 +130,16 @@ class StreamRunner:
 
 @dataclass(kw_only=True)
 class Writer:
-    """A writer of batches that are no stream's; it offers one again when it knows nothing of it.
+    """A writer of batches outside of streams; it commits a batch again while its outcome is unknown.
 
-    One that numbers its batches does so after its death too, with rows that are written anew, if the
-    history is whole: where snapshots go, a table forgets who has committed what.
+    A writer that numbers its batches also does so after its death, with rows that are written again, if
+    all snapshots stay: without them the table cannot recognise an earlier commit.
 
     Attributes:
-        world: Where it acts.
+        world: Of the run.
         user: Name.
-        batches: How many it commits in its life.
-        is_numbered: Whether its batches have numbers of one user, or each a user of its own.
+        batches: The number of batches that it commits in all its processes.
+        is_numbered: Its batches have rising numbers of one user; else each has a user of its own.
     """
 
     world: World
@@ -164,11 +164,11 @@ class Writer:
         written = self.world.write(file_io, self.user, ((f"{self.user}{number}", 0),))
         self._offer(committer, written, number)
         if is_offered_again and self.world.random.random() < self.world.restarts:
-            raise Died  # before it has noted that the batch is committed
+            raise Died  # before it has recorded that the batch is committed
         self._open = None
 
     def _offer(self, committer: TableCommitter, written: Written, number: int) -> None:
-        """Offer a batch until its outcome is known, three times at most."""
+        """Commit a batch until its outcome is known, three times at most."""
         for _ in range(3):
             began = self.world.schedule.now
             try:
