@@ -1,4 +1,4 @@
-"""The FastAPI application: components in, routes out. No state outside of the app."""
+"""Assembly of the FastAPI application: components, routes and layers. No state outside of the app."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,7 +24,7 @@ from service.routes import changes, health, inspection, rows, schema_changes, st
 from service.settings import ServiceSettings
 
 TITLE = "Braid"
-VERSION = "1"  # of the API, not of the program: addresses start with it
+VERSION = "1"  # of the API, which addresses begin with, not of the program
 SUMMARY = "Many Kafka streams, one wide row per key."
 
 
@@ -38,10 +38,10 @@ def create_app(
     """Return the application.
 
     Args:
-        settings: What it is started with.
-        catalog: The warehouse's tables; None: made from the settings.
-        file_io: The warehouse's storage, for the registry; None: found by the address.
-        clock: The time; None: the machine's.
+        settings: Of the process.
+        catalog: The warehouse's tables; None: created from the settings.
+        file_io: The warehouse's storage, for the registry; None: chosen by the warehouse's address.
+        clock: The clock; None: the machine's.
     """
     clock = clock or SystemClock()
     warehouse = settings.warehouse
@@ -55,7 +55,7 @@ def create_app(
         version=VERSION,
         summary=SUMMARY,
         openapi_url="/v1/openapi.json",
-        docs_url=None,  # these pages load their scripts from other hosts
+        docs_url=None,  # these pages would load scripts from other hosts
         redoc_url=None,
         responses=_problem_responses(),
     )
@@ -75,7 +75,7 @@ def create_app(
     for module in (health, tables, schema_changes, streams, rows, changes, inspection):
         app.include_router(module.router)
     install_problem_handlers(app)
-    # Each is put before those above it: a request comes to the last one first.
+    # Each layer wraps those above it: a request passes the last one first.
     app.add_middleware(Admission, limits=settings.limits)
     app.add_middleware(BodyBounds, limits=settings.limits, thread=bodies)
     app.add_middleware(
@@ -91,8 +91,8 @@ def create_app(
 
 def _problem_responses() -> dict[int | str, dict[str, Any]]:
     return {
-        "4XX": {"model": Problem, "description": "The request has to be mended"},
-        "5XX": {"model": Problem, "description": "The service has to be mended, or waited for"},
+        "4XX": {"model": Problem, "description": "The request has to be changed"},
+        "5XX": {"model": Problem, "description": "The service failed, or is not ready"},
     }
 
 
@@ -102,7 +102,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         for operations in schema["paths"].values():
             for operation in operations.values():
                 for status in _problem_responses():
-                    # The framework knows one media type for all answers of an address.
+                    # The framework documents all answers of an address with one media type.
                     content = operation["responses"][status]["content"]
                     content[MEDIA_TYPE] = content.pop("application/json")
     return app.openapi_schema or {}

@@ -1,4 +1,4 @@
-"""Components that the routes work with: made once per app, handed to each request."""
+"""Components of the service: created once per app and passed to each request."""
 
 from dataclasses import dataclass
 
@@ -18,16 +18,16 @@ class Components:
     """Everything that a route may need; there is no other state.
 
     Attributes:
-        settings: As started.
+        settings: Of the process.
         file_io: The warehouse's storage.
-        clock: The time.
-        tables: The warehouse's tables.
-        registry: The documents.
-        registrar: Changes of the documents.
+        clock: The clock.
+        tables: The warehouse's tables, opened.
+        registry: Reads documents.
+        registrar: Changes documents.
         dropper: Drops tables.
-        progress: What runners report.
-        bodies: Where bodies become models.
-        started_ms: When the app was made.
+        progress: Reads the reports of runners.
+        bodies: The thread in which bodies are parsed.
+        started_ms: Start of the app, milliseconds since the epoch, UTC.
     """
 
     settings: ServiceSettings
@@ -42,14 +42,15 @@ class Components:
     started_ms: int
 
     def registered(self, identifier: str) -> tuple[TableDocument, Table]:
-        """Return what is declared of a table, and the table, which fit each other.
+        """Return a table's document and the table, with a declaration not older than the schema.
 
         Raises:
-            TableNotFound: There is none of that name.
+            TableNotFound: There is no table of that name.
         """
         document = self.registrar.document(identifier)
         table = self.tables.get(identifier)
         if table.schema.id > document.schema_id:
-            # Changed since, or without the registry: what is declared now is not older than that.
+            # The schema changed between the two reads, or without the registry. A document that is
+            # read now is not older than the schema.
             document = self.registrar.document(identifier)
         return document, table

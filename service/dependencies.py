@@ -11,7 +11,7 @@ from service.control.confirmation import DESCRIPTION
 ANYTHING = "*"
 
 
-# Coroutines: plain functions would each be given a thread, and wait for one.
+# Coroutines: the framework runs plain functions in threads, for which they would have to wait.
 async def get_components(request: Request) -> Components:
     """Return the app's components."""
     components = request.app.state.components
@@ -23,10 +23,10 @@ async def get_precondition(
     if_match: Annotated[str | None, Header()] = None,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Precondition:
-    """Return what the request's headers ask to hold (RFC 9110, 13.1).
+    """Return the precondition of the request's headers (RFC 9110, 13.1).
 
-    `if-match: "<etag>"` guards against changing what one has not seen, `if-none-match: *`
-    against changing anything at all.
+    `if-match: "<etag>"` permits a change only of the version that the client has read,
+    `if-none-match: *` only a creation.
     """
     exists: bool | None = None
     revisions: frozenset[str] | None = None

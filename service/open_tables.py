@@ -1,7 +1,6 @@
-"""The tables that were asked for, kept open so that what they have read and made ready stays useful.
+"""Cache of open tables, which keep the metadata and the lookup files that they have read.
 
-So many at most, and none for longer than nobody asks for it: a service of thousands of tables holds what
-is in use.
+Bounded by number and by idle time: a service of thousands of tables keeps those in use.
 """
 
 import threading
@@ -17,13 +16,13 @@ IDLE_MS: Final = 15 * 60_000
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenTable:
     table: Table
-    asked_ms: int
+    used_ms: int
 
 
 class OpenTables:
-    """Opens tables and keeps those that are asked for; safe between threads."""
+    """Opens tables and keeps those in use; safe between threads."""
 
     def __init__(
         self,
@@ -33,34 +32,36 @@ class OpenTables:
         tables_max: int = TABLES_MAX,
         idle_ms: int = IDLE_MS,
     ) -> None:
-        """Keep nothing yet.
+        """Create an empty cache.
 
         Args:
             catalog: Opens tables.
-            clock: Says for how long nobody has asked.
-            tables_max: Beyond these the one goes that was asked for longest ago.
-            idle_ms: A table goes that nobody has asked for in so long.
+            clock: Measures idle time.
+            tables_max: The most tables; beyond it the least recently used one is evicted.
+            idle_ms: Time without a use after which a table is evicted, milliseconds.
         """
+        assert tables_max >= 1
         self._catalog = catalog
         self._clock = clock
         self._tables_max = tables_max
         self._idle_ms = idle_ms
-        self._tables: OrderedDict[str, _Open] = OrderedDict()
+        self._tables: OrderedDict[str, _OpenTable] = OrderedDict()  # least recently used first
         self._lock = threading.Lock()
 
     def get(self, identifier: str) -> Table:
         """Return a table at its newest schema.
 
         Raises:
-            TableNotFound: There is none of that name, or not any more.
+            TableNotFound: There is no table of that name, or not any more.
         """
-        table = self._kept(identifier)
+        table = self._cached(identifier)
         if table is None:
             return self._keep(identifier, self._open(identifier))
+        # Storage is read outside of the lock, so that one slow table does not delay the others.
         try:
             table.refresh()
         except TableNotFound:
-            # Dropped; another may have been made under the name.
+            # Dropped; another table may have been created under the name since.
             with self._lock:
                 self._tables.pop(identifier, None)
             return self._keep(identifier, self._open(identifier))
@@ -68,34 +69,34 @@ class OpenTables:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tables that are kept, the one asked for longest ago first."""
+        """The cached tables, the least recently used first."""
         with self._lock:
             return tuple(self._tables)
 
-    def _kept(self, identifier: str) -> Table | None:
+    def _cached(self, identifier: str) -> Table | None:
         now_ms = self._clock.now_ms()
         with self._lock:
             found = self._tables.get(identifier)
             if found is not None:
-                found.asked_ms = now_ms
+                found.used_ms = now_ms
                 self._tables.move_to_end(identifier)
-            self._let_go(now_ms)
+            self._evict(now_ms)
         return None if found is None else found.table
 
     def _keep(self, identifier: str, table: Table) -> Table:
         now_ms = self._clock.now_ms()
         with self._lock:
-            # Of two that opened it at once one is kept.
-            kept = self._tables.setdefault(identifier, _Open(table, now_ms))
+            # If two requests have opened the table at once, both use the first one.
+            kept = self._tables.setdefault(identifier, _OpenTable(table, now_ms))
             self._tables.move_to_end(identifier)
-            self._let_go(now_ms)
+            self._evict(now_ms)
         return kept.table
 
-    def _let_go(self, now_ms: int) -> None:
-        """Forget the tables that nobody asks for; requests that have one go on with it."""
+    def _evict(self, now_ms: int) -> None:
+        """Remove idle tables and those beyond the bound; current requests keep their tables."""
         while self._tables:
             oldest = next(iter(self._tables))
-            is_idle = now_ms - self._tables[oldest].asked_ms > self._idle_ms
+            is_idle = now_ms - self._tables[oldest].used_ms > self._idle_ms
             if not is_idle and len(self._tables) <= self._tables_max:
                 return
             del self._tables[oldest]
@@ -105,6 +106,6 @@ class OpenTables:
             if names.is_identifier(identifier):
                 return self._catalog.table(identifier)
         except TableNotFound:
-            pass  # said below, without the place on storage, which is not the caller's business
+            pass  # raised below, without the path on storage, which only operators may see
         message = f"there is no table {identifier}"
         raise TableNotFound(message)

@@ -1,4 +1,4 @@
-"""The schemas that a table has had, as they are answered. Pure."""
+"""The history of a table's schemas, as the service returns it. Pure."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -13,10 +13,10 @@ class SchemaView(Contract):
     """One schema of a table.
 
     Attributes:
-        schema_id: Its number.
-        since: When it was made, ISO 8601, UTC; None: not known.
-        changes: What it changed, in the words of a request; the first schema changed nothing.
-            Options of columns, which a declaration says otherwise, are told as options.
+        schema_id: Its id.
+        since: Its creation time, ISO 8601, UTC; None: not known.
+        changes: The changes from the schema before, as a request would contain them; empty for the
+            first schema. Options of columns are listed as options of the table format.
     """
 
     schema_id: int
@@ -31,10 +31,10 @@ class SchemaList(Contract):
 
 
 def schema_history(schemas: Sequence[TableSchema]) -> SchemaList:
-    """Return what became of a table.
+    """Return the history of a table.
 
     Args:
-        schemas: All that it has had, oldest first.
+        schemas: All of its schemas, oldest first.
     """
     views = [_view(schema, ()) for schema in schemas[:1]]
     for old, new in pairwise(schemas):

@@ -1,4 +1,4 @@
-"""Settings that a service process is started with."""
+"""Settings of a service process."""
 
 from dataclasses import dataclass, field
 
@@ -6,25 +6,26 @@ from formats.kafka_clusters import KafkaClusters
 from lake import LookupSettings
 from service.guard.limits import RequestLimits
 
-# As long as a runner's lease: from then on another may have its streams.
+# The time to live of a runner's lease: from then on another runner may have its streams.
 RUNNER_TIMEOUT_MS = 15_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSettings:
-    """One service process.
+    """Settings of one service process.
 
     Attributes:
-        warehouse: Where tables and the registry are.
+        warehouse: Address of the tables and the registry.
         host: The address to listen at.
         port: The port; 0: any free one.
-        runner_timeout_ms: A runner that has said nothing for so long counts as gone.
+        runner_timeout_ms: Age of its last report at which a runner counts as gone.
         clusters: The Kafka clusters that streams may name.
-        hosts: Names that it is reached by, besides loopback ones and `host`; None: any, for an
-            app that no network reaches.
-        origins: Other sites whose pages may change things, such as `https://console.example`.
+        hosts: Names by which the service may be called, besides loopback ones and `host`; None: any,
+            for an app without a network.
+        origins: Other sites whose pages may send state-changing requests, such as
+            `https://console.example`.
         limits: Bounds of requests.
-        lookups: Where rows by key keep copies of files, and how much of them.
+        lookups: Directory and bounds of the copies of files for row lookups.
     """
 
     warehouse: str

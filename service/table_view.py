@@ -1,4 +1,4 @@
-"""Answers about a registered table, with its revision."""
+"""The view of a registered table, with its revision as `etag`."""
 
 from fastapi import Response
 
@@ -11,13 +11,11 @@ from service.views import ColumnView, TableView
 
 
 def table_view(components: Components, document: TableDocument, response: Response) -> TableView:
-    """Return a table as it is answered; its revision goes into the answer's headers."""
+    """Return the view of a table, and set its revision as a header of the response."""
     response.headers["etag"] = f'"{revision_of(document)}"'
     schema = components.tables.get(document.identifier).schema
-    definition = physical_table(document.table)
-    made_for = {
-        column: group.name for group in definition.groups for column in group.generated_columns
-    }
+    layout = physical_table(document.table)
+    made_for = {column: group.name for group in layout.groups for column in group.generated_columns}
     return TableView(
         database=document.database,
         name=document.name,
@@ -25,7 +23,7 @@ def table_view(components: Components, document: TableDocument, response: Respon
         spec=document.table,
         columns=tuple(
             ColumnView(name=field.name, type=str(field.type), made_for=made_for.get(field.name))
-            for field in definition.columns
+            for field in layout.columns
         ),
         streams=tuple(sorted(document.streams)),
         schema_id=schema.id,

@@ -1,4 +1,4 @@
-"""Points in time as text."""
+"""Text form of points in time."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Models of requests and answers about tables and streams."""
+"""Models of requests and answers of the HTTP API, besides the contracts in `schemas`."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
@@ -11,30 +11,30 @@ from schemas.contract import at_most
 
 SNAPSHOT_ID_MAX: Final = 2**63 - 1
 KEYS_MAX: Final = 1_000
-_WRONG_VALUES_TOLD: Final = 5
+_WRONG_VALUES_MAX: Final = 5
 _KEY_VALUES_TYPE: Final = "key_values_type"
 
 
-def _not_all_wrong(key: Any) -> Any:
-    """Tell of many wrong values of a key at once: pydantic tells each once per type of the union."""
+def _check_value_types(key: Any) -> Any:
+    """Report many wrong values of a key as one: pydantic reports each once per type of the union."""
     if isinstance(key, Mapping):
         wrong = sum(not isinstance(value, str | int | float) for value in key.values())
-        if wrong > _WRONG_VALUES_TOLD:
-            message = "{count} values are neither text nor numbers nor true or false"
+        if wrong > _WRONG_VALUES_MAX:
+            message = "{count} values are neither text, number nor boolean"
             raise PydanticCustomError(_KEY_VALUES_TYPE, message, {"count": wrong})
     return key
 
 
-RowKey = Annotated[dict[str, str | bool | int | float], BeforeValidator(_not_all_wrong)]
+RowKey = Annotated[dict[str, str | bool | int | float], BeforeValidator(_check_value_types)]
 
 
 class ColumnView(Contract):
-    """A column as it is on storage.
+    """A column of the stored table.
 
     Attributes:
         name: Its name.
         type: Canonical SQL text.
-        made_for: The sequence group that it was made for; None when it was declared.
+        made_for: The sequence group that it was generated for; None for a declared column.
     """
 
     name: str
@@ -50,10 +50,10 @@ class TableView(Contract):
         name: The second part.
         created_at: ISO 8601, UTC.
         spec: The declaration.
-        columns: All columns, the generated ones too, in the order of readers.
+        columns: All columns, including generated ones, in the order in which readers see them.
         streams: Names of its streams.
-        schema_id: The schema that the table has now.
-        schema_since: Since when, ISO 8601, UTC; None: not known.
+        schema_id: Id of the newest schema.
+        schema_since: Creation time of that schema, ISO 8601, UTC; None: not known.
     """
 
     database: str
@@ -78,7 +78,7 @@ class TableList(Contract):
 
     Attributes:
         tables: Names.
-        next_page_token: Asks for the next page; None on the last one.
+        next_page_token: Token of the next page; None on the last one.
     """
 
     tables: tuple[TableName, ...]
@@ -86,15 +86,15 @@ class TableList(Contract):
 
 
 class RowKeys(Contract):
-    """Keys whose rows are asked for.
+    """Keys whose rows are requested, and the state to read; without one, the newest.
 
     Attributes:
-        keys: Each a value for every column of the primary key: text as in an address, or a JSON
+        keys: Each with a value for every column of the primary key: text as in an address, or a JSON
             number or boolean.
-        snapshot_id: The snapshot to read; without it, tag and timestamp the newest.
-        tag: The tag to read instead.
-        timestamp: Instead: the newest snapshot committed then or before, as milliseconds since 1970
-            UTC, or ISO 8601 with a zone.
+        snapshot_id: The snapshot to read.
+        tag: A tag, whose snapshot is read.
+        timestamp: A point in time, as milliseconds since 1970 UTC or ISO 8601 with a zone: the newest
+            snapshot committed then or before is read.
     """
 
     keys: Annotated[tuple[RowKey, ...], at_most(KEYS_MAX)]
@@ -107,8 +107,8 @@ class WideRows(Contract):
     """Rows and the snapshot that all were read from.
 
     Attributes:
-        rows: One per key, in their order, as `WideRow` has it; None where there is no row.
-        snapshot: Where they were read.
+        rows: One per key, in the order of the keys, as in `WideRow`; None if the row does not exist.
+        snapshot: The snapshot that they were read from.
     """
 
     rows: tuple[Mapping[str, Any] | None, ...]
@@ -116,13 +116,13 @@ class WideRows(Contract):
 
 
 class TableInspection(Contract):
-    """Some rows of a view of a table.
+    """One page of a view of a table's metadata.
 
     Attributes:
-        view: Which one.
-        columns: Names, in order.
-        rows: Of this answer, by column; times are ISO 8601.
-        rows_total: Of the whole view.
+        view: Name of the view.
+        columns: Names of its columns, in order.
+        rows: Rows of this page, by column; times are ISO 8601.
+        rows_total: Number of rows of the whole view.
     """
 
     view: str
@@ -132,11 +132,11 @@ class TableInspection(Contract):
 
 
 class RowChange(Contract):
-    """What a snapshot did to a row.
+    """A change of a row by a snapshot.
 
     Attributes:
         snapshot_id: The snapshot.
-        kind: `+I` it is new, `-U` its old values, `+U` its new ones, `-D` it is gone.
+        kind: `+I` inserted, `-U` values before an update, `+U` values after it, `-D` deleted.
         row: Values by column.
     """
 
@@ -146,13 +146,13 @@ class RowChange(Contract):
 
 
 class ChangesPage(Contract):
-    """Some of the changes of a range of snapshots, oldest first.
+    """One page of the changes of a range of snapshots, oldest first.
 
     Attributes:
-        changes: Those of this page; there may be none although there is a next one.
+        changes: Those of this page; may be empty although there is a next page.
         after_snapshot_id: The last snapshot before the range.
-        until_snapshot_id: The last one of the range: where to go on after the last page.
-        next_page_token: Asks for the next page; None on the last one.
+        until_snapshot_id: The last snapshot of the range, after which the next range begins.
+        next_page_token: Token of the next page; None on the last one.
     """
 
     changes: tuple[RowChange, ...]
@@ -162,26 +162,26 @@ class ChangesPage(Contract):
 
 
 class ConsumerPosition(Contract):
-    """How far a consumer has come.
+    """The position of a consumer.
 
     Attributes:
-        next_snapshot_id: The first snapshot that it still needs; this and all later ones stay.
+        next_snapshot_id: The first snapshot that it still needs; this and all later ones are kept.
     """
 
     next_snapshot_id: int = Field(ge=1, le=SNAPSHOT_ID_MAX, strict=True)
 
 
 class ConsumerView(Contract):
-    """Somebody who needs snapshots.
+    """A consumer or a lease, which keeps snapshots from expiring.
 
     Attributes:
         id: Unique in the table.
-        next_snapshot_id: The first that is needed; None when the consumer cannot be read.
-        written_at: When it was last set, ISO 8601, UTC, by storage's clock.
-        leased_until: Of a lease, ISO 8601, UTC; None for a consumer, which stays.
-        holder: Who took the lease, for people.
-        error: Why the consumer cannot be read; it keeps all snapshots until a day after it was
-            written, and then none.
+        next_snapshot_id: The first snapshot that it needs; None if its file cannot be read.
+        written_at: Time of its last update, ISO 8601, UTC, by storage's clock.
+        leased_until: Deadline of a lease, ISO 8601, UTC; None for a consumer, which has none.
+        holder: Description of the lease's holder, for people.
+        error: Why its file cannot be read; it then keeps all snapshots until a day after it was
+            written, and none from then on.
     """
 
     id: str
@@ -205,11 +205,11 @@ class StreamView(Contract):
         database: Of its table.
         table: The table's name.
         name: The stream's name.
-        desired_state: What its owner wants.
-        restart_generation: How often a restart was asked for.
-        version: Grows with each change of the stream, or of the table in what the stream writes;
-            its status says which one its runner follows.
-        spec: The stream, with everything filled in that was left out.
+        desired_state: The state that its owner has requested.
+        restart_generation: Number of requested restarts.
+        version: Grows with each change of the stream, and with each schema change of columns that it
+            writes; its status has the version that its runner follows.
+        spec: The definition with all defaults filled in.
     """
 
     database: str
@@ -228,11 +228,11 @@ class StreamList(Contract):
 
 
 class Validation(Contract):
-    """What a registration would come to.
+    """The result of a dry run.
 
     Attributes:
-        valid: Whether it would be accepted.
-        errors: Everything that speaks against it.
+        valid: Whether the request would be accepted.
+        errors: All problems of the request.
     """
 
     valid: bool
@@ -240,7 +240,7 @@ class Validation(Contract):
 
 
 class Health(Contract):
-    """The process answers."""
+    """The process is running."""
 
     status: Literal["alive"] = "alive"
     version: str
@@ -248,6 +248,6 @@ class Health(Contract):
 
 
 class Readiness(Contract):
-    """The process can do its work: the warehouse was tried just now."""
+    """The process can serve requests: it has just tested the warehouse."""
 
     status: Literal["ready"] = "ready"

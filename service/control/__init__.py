@@ -1,1 +1,1 @@
-"""Answers of the routes, without HTTP."""
+"""Logic of the routes, without HTTP."""

@@ -1,12 +1,12 @@
-"""Changes of a table's snapshots, page by page.
+"""Pages of the changes of a range of snapshots.
 
-A page ends with the rows that were asked for, with `PAGE_BYTES` of them, or with `PAGE_SNAPSHOTS`
-looked at, so that no page takes long or much memory whatever the table is like. The next one begins
-within a snapshot: its files that are done are not opened again, and the rows of one that is done in
-part are passed over.
+A page ends after the requested number of rows, after `PAGE_BYTES` of rows, or after `PAGE_SNAPSHOTS`
+snapshots, so that no page takes long or much memory, whatever the table is like. The next page may begin
+within a snapshot: files whose rows were returned are not opened again, and the returned rows of a file
+are skipped.
 
-What is left of the range is leased until the next page is asked for, ten minutes at most. The lease
-is of where this page began, so the page can be asked for once more.
+The rest of the range is leased until the next page is requested, for ten minutes at most. The lease begins
+where this page began, so that the page can be requested again.
 """
 
 from contextlib import suppress
@@ -43,15 +43,15 @@ def first_position(
     columns: tuple[str, ...] | None,
     mode: ChangesMode = ChangesMode.AUTO,
 ) -> ChangesPosition:
-    """Return where a range begins.
+    """Return the position at the beginning of a range.
 
     Args:
         table: The table.
-        after: The last snapshot that the reader knows, by its id or as a state.
-        until: The last one wanted; None means the newest now.
-        consumer: Who knows `after`, in its place.
-        columns: Of the rows; None means all.
-        mode: Which files tell.
+        after: The last snapshot that the reader has seen, by its id or as a state.
+        until: The last snapshot of the range; None means the newest now.
+        consumer: A consumer whose position is taken in place of `after`.
+        columns: Columns of the rows; None means all.
+        mode: The files that changes are read from.
 
     Raises:
         InvalidRequest: No such range, column or consumer, or the table has no such changes.
@@ -71,13 +71,21 @@ def first_position(
 
 
 def read_page(table: Table, position: ChangesPosition, *, page_size: int) -> dict[str, Any]:
-    """Return a page as JSON has it (see `ChangesPage`).
+    """Return a page as JSON values (see `ChangesPage`).
+
+    Args:
+        table: The table.
+        position: The first change of the page.
+        page_size: The most rows.
 
     Raises:
-        ChangesExpired: The changes are not kept any more, or others have their ids since a rollback.
+        ChangesExpired: The changes are not kept any more, or a rollback has given their snapshot ids
+            to others.
         InvalidRequest: The table was rolled back behind the range meanwhile.
     """
+    assert page_size >= 1
     rows, following = _read(table, position, page_size=page_size)
+    assert len(rows) <= page_size
     if following is not None:
         following = replace(following, lease_id=_lease(table, position))
     elif position.lease_id is not None:
@@ -91,10 +99,10 @@ def read_page(table: Table, position: ChangesPosition, *, page_size: int) -> dic
 
 
 def position_of(table: Table, page_token: str) -> ChangesPosition:
-    """Return where the page of a token begins.
+    """Return the position that a page token stands for.
 
     Raises:
-        InvalidRequest: It is no token of changes of this table.
+        InvalidRequest: It is no token for changes of this table.
     """
     return parse_token(page_token, table=table.identifier)
 
@@ -106,12 +114,12 @@ def _until_uuid(changes: Changes) -> str | None:
 
 
 def _check_history(changes: Changes, position: ChangesPosition) -> None:
-    """Refuse to go on in another history: ids are given again after a rollback."""
+    """Refuse to continue after a rollback, which gives ids of removed snapshots to others."""
     if changes.snapshot(position.until_snapshot_id).uuid != position.until_uuid:
         message = (
-            f"table {position.table}: snapshot {position.until_snapshot_id} is another one than when "
-            "these pages began, the table was rolled back meanwhile\n"
-            "hint: start anew: read the newest snapshot, then the changes after it"
+            f"table {position.table}: snapshot {position.until_snapshot_id} is not the one of the first "
+            "page: the table was rolled back meanwhile\n"
+            "hint: start again: read the newest snapshot, then the changes after it"
         )
         raise ChangesExpired(message)
 
@@ -121,22 +129,22 @@ def _after(table: Table, after: int | ReadAt | None, consumer: str | None) -> in
         problem = Problem(
             field="after_snapshot_id",
             value=None if after is None else str(after),
-            message="expected either the last snapshot that is known or a consumer who knows it",
+            message="expected either the last snapshot that the reader has seen or a consumer",
             hint="0 starts at the beginning; a tag or a timestamp names a snapshot, too",
         )
-        message = "where the changes begin is not said"
+        message = "the beginning of the changes is not given"
         raise InvalidRequest(message, problems=[problem])
     if after is not None:
         return after
     assert consumer is not None, "one of the two is given"
-    hint = "make it: PUT …/consumers/{consumer} with `next_snapshot_id`"
+    hint = "create it: PUT …/consumers/{consumer} with `next_snapshot_id`"
     return last_known_snapshot(table, consumer, hint=hint)
 
 
 def _read(
     table: Table, position: ChangesPosition, *, page_size: int
 ) -> tuple[list[dict[str, Any]], ChangesPosition | None]:
-    """Return the rows of a page, and where the next one begins; None after the last."""
+    """Return the rows of a page and the position of the next one; None after the last page."""
     until = position.until_snapshot_id
     last = min(until, position.snapshot_id + PAGE_SNAPSHOTS - 1)
     if last < position.snapshot_id:
@@ -155,6 +163,7 @@ def _read(
     for part in changes:
         done = position.skip_rows if part.snapshot_id == position.snapshot_id else 0
         for batch in part.to_batches(skip_rows=done):
+            # A batch is cut at the page's end; the next page skips what was taken of it.
             taken = batch.slice(0, page_size - len(rows))
             kinds = taken.column(0).to_pylist()
             values = python_rows(taken.select(changes.columns))
@@ -184,15 +193,16 @@ def _following(
 
 
 def _lease(table: Table, position: ChangesPosition) -> str:
+    # From this page's first snapshot, not the next page's: the answer may be lost and requested again.
     begin, end = position.snapshot_id - 1, position.until_snapshot_id
-    left = table.changes(begin, end, mode=position.mode)
-    return left.lease(what="a page of changes", lease_id=position.lease_id).id
+    rest = table.changes(begin, end, mode=position.mode)
+    return rest.lease(what="a page of changes", lease_id=position.lease_id).id
 
 
 def _end_lease(table: Table, lease_id: str) -> None:
-    # It ends by itself as well, so a page that was read is answered.
+    # The lease expires by itself too, so a failure here is no reason to withhold the page.
     with suppress(LakeError):
         for file in table.consumers():
-            # A token can be made up: the progress of a consumer is not its business.
+            # A forged token may name any id: only leases are deleted, never positions of consumers.
             if file.id == lease_id and file.is_lease:
                 table.delete_consumer(lease_id)

@@ -1,10 +1,9 @@
-"""Where a reader of changes is between two pages, as a token that any service can read.
+"""Page tokens of changes: a reader's position between two pages, readable by every service process.
 
-    base64url of JSON: table, range, columns, mode, next snapshot, rows of it that are done, lease,
+    base64url of JSON: table, range, columns, mode, next snapshot, returned rows of it, lease,
     identity of the last snapshot
 
-Nothing is kept but the lease, which has a deadline of its own: a token that nobody comes back with
-costs nothing in the end.
+The service keeps no state but the lease, which expires: a token that never comes back costs nothing.
 """
 
 import base64
@@ -18,17 +17,17 @@ from lake import ChangesMode, InvalidRequest, Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesPosition:
-    """Where the next page begins.
+    """The first change of the next page.
 
     Attributes:
         table: `db.table`.
         after_snapshot_id: The last snapshot before the whole range.
-        until_snapshot_id: Its last.
-        columns: Of the rows; None means all.
-        mode: Which files tell.
-        snapshot_id: The snapshot to go on with.
-        skip_rows: Rows of its changes that are done.
-        lease_id: Keeps what is left; None on the first page.
+        until_snapshot_id: The last snapshot of the range.
+        columns: Columns of the rows; None means all.
+        mode: The files that changes are read from.
+        snapshot_id: The snapshot to continue with.
+        skip_rows: Rows of its changes that earlier pages have returned.
+        lease_id: The lease of the rest of the range; None on the first page.
         until_uuid: The `uuid` of the last snapshot: after a rollback another one may have its id.
             None for an empty range, and for a snapshot without one.
     """
@@ -61,10 +60,14 @@ def to_token(position: ChangesPosition) -> str:
 
 
 def parse_token(token: str, *, table: str) -> ChangesPosition:
-    """Return the position that a token says.
+    """Return the position that a token stands for.
+
+    Args:
+        token: As `to_token` returned it, or any text.
+        table: `db.table` of the request.
 
     Raises:
-        InvalidRequest: It is none that the service gave for changes of this table.
+        InvalidRequest: It is no token for changes of this table.
     """
     padded = token + "=" * (-len(token) % 4)
     try:
@@ -94,6 +97,7 @@ def parse_token(token: str, *, table: str) -> ChangesPosition:
                 lease_id=lease_id if isinstance(lease_id, str) else None,
                 until_uuid=until_uuid if isinstance(until_uuid, str) else None,
             )
+            # Tokens are not signed: whatever a client made up has to be a possible position.
             if of == table and 0 <= after < snapshot_id <= until and skip_rows >= 0:
                 return position
         case _:
@@ -101,10 +105,10 @@ def parse_token(token: str, *, table: str) -> ChangesPosition:
     problem = Problem(
         field="page_token",
         value=token,
-        message="not a token that this service gave for changes of this table",
+        message="not a page token for changes of this table",
         hint="use `next_page_token` of the page before, or leave it out",
     )
-    message = "the page is not readable"
+    message = "the page token is not valid"
     raise InvalidRequest(message, problems=[problem])
 
 

@@ -1,12 +1,17 @@
-"""Confirmation by name of requests that harm others when made by mistake."""
+"""Confirmation by name of requests that do harm if sent by mistake."""
 
 from lake import InvalidRequest, Problem
 
-DESCRIPTION = "The name once more, so that a mistaken address changes nothing."
+DESCRIPTION = "The name once more, so that a request to a wrong address changes nothing."
 
 
 def not_confirmed(name: str, why: str) -> InvalidRequest:
-    """Return the error of a request that does not say `?confirm=<name>`."""
+    """Return the error of a request without `?confirm=<name>`.
+
+    Args:
+        name: The name that has to be repeated.
+        why: The harm that a mistaken request would do.
+    """
     problem = Problem(field="confirm", value=None, message=why, hint=f"add `?confirm={name}`")
-    text = f"{name} was not asked for by name"
+    text = f"the request for {name} is not confirmed"
     return InvalidRequest(text, problems=[problem])

@@ -1,4 +1,4 @@
-"""Who needs a table's snapshots."""
+"""Consumers of a table: readers whose next snapshots are kept from expiring."""
 
 from lake import ConsumerFile, InvalidRequest, Problem, Table
 from lake.snapshots.lease import LEASE_PREFIX
@@ -15,55 +15,56 @@ def list_consumers(table: Table) -> ConsumerList:
 def set_consumer(
     table: Table, consumer: str, next_snapshot_id: int, *, confirm: str | None
 ) -> ConsumerView:
-    """Say how far a consumer has come, and return it.
+    """Set the position of a consumer, and return it.
 
     Args:
         table: The table.
         consumer: Its id.
         next_snapshot_id: The first snapshot that it still needs.
-        confirm: The id again, without which one that is there is not moved: it may be another's.
+        confirm: The id again; without it an existing consumer is not moved.
 
     Raises:
-        InvalidRequest: No consumer can have the id, it is a lease, or it is there.
+        InvalidRequest: The id is not valid, it is that of a lease, or the consumer exists and the
+            request is not confirmed.
     """
     _refuse_lease(consumer)
     if confirm != consumer and any(file.id == consumer for file in table.consumers()):
-        raise not_confirmed(consumer, "the consumer is there, and may be somebody else's")
+        raise not_confirmed(consumer, "the consumer exists, and may be used by another reader")
     table.reset_consumer(consumer, next_snapshot_id)
     return next(_view(file) for file in table.consumers() if file.id == consumer)
 
 
 def remove_consumer(table: Table, consumer: str, *, confirm: str | None) -> None:
-    """Forget a consumer, also if there is none.
+    """Delete a consumer; no effect if it does not exist.
 
     Raises:
-        InvalidRequest: It is a lease, or not asked for by name.
+        InvalidRequest: It is a lease, or the request is not confirmed.
     """
     _refuse_lease(consumer)
     if confirm != consumer:
-        raise not_confirmed(consumer, "what it keeps from expiring may go at once")
+        raise not_confirmed(consumer, "the snapshots that it keeps may expire at once")
     table.delete_consumer(consumer)
 
 
 def last_known_snapshot(table: Table, consumer: str, *, hint: str) -> int:
-    """Return the last snapshot that a consumer knows; 0 before the first.
+    """Return the last snapshot that a consumer has read; 0 before the first.
 
     Args:
         table: The table.
         consumer: Its id.
-        hint: How to make it, for whoever names one that is not there.
+        hint: How to create it, for the error.
 
     Raises:
-        InvalidRequest: There is no such consumer, or it cannot be read.
+        InvalidRequest: The consumer does not exist, or cannot be read.
     """
     found = "the table has no such consumer"
     for file in table.consumers():
         if file.id == consumer and file.consumer is not None:
             return file.consumer.next_snapshot - 1
         if file.id == consumer:
-            found = f"what the consumer has written cannot be read: {file.error}"
+            found = f"the file of the consumer cannot be read: {file.error}"
     problem = Problem(field="consumer", value=consumer, message=found, hint=hint)
-    message = f"where the changes of {table.identifier} begin is not known"
+    message = f"the beginning of the changes of {table.identifier} is not known"
     raise InvalidRequest(message, problems=[problem])
 
 
@@ -72,10 +73,10 @@ def _refuse_lease(consumer: str) -> None:
         problem = Problem(
             field="consumer",
             value=consumer,
-            message="this is the lease of something that reads the table now",
-            hint="it goes by itself when its reader is done, or some minutes after it died",
+            message="this is the lease of a reader that is reading the table now",
+            hint="it ends with its reader, or expires some minutes after the reader died",
         )
-        text = "a lease is moved and removed by its holder alone"
+        text = "only the holder of a lease can move or remove it"
         raise InvalidRequest(text, problems=[problem])
 
 

@@ -1,4 +1,4 @@
-"""What a table consists of, page by page, as JSON."""
+"""Views of a table's metadata, page by page, as JSON values."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -9,12 +9,12 @@ from lake import ReadAt, Table
 from service.views import TableInspection
 
 LAST = 1_000
-"""Snapshots that a look at the history goes back, unless told; each is a small read."""
+"""Snapshots that a view of the history covers by default; each is a small read."""
 
 _HISTORY = ("snapshots", "compactions")
 
 
-def look(
+def inspect_view(
     table: Table,
     view: str,
     *,
@@ -23,15 +23,15 @@ def look(
     offset: int,
     limit: int,
 ) -> TableInspection:
-    """Return some rows of a view.
+    """Return a page of rows of a view.
 
     Args:
         table: The table.
         view: One of `Inspection.VIEWS`.
-        at: State of views of one snapshot.
-        last: Snapshots that a view of the history goes back; None means `LAST`.
-        offset: Of the first row.
-        limit: Rows at most.
+        at: The state, for views of one snapshot.
+        last: Snapshots that a view of the history covers; None means `LAST`.
+        offset: Index of the first row.
+        limit: The most rows.
 
     Raises:
         InvalidRequest: No such view or state, or an argument that the view does not take.
@@ -49,7 +49,7 @@ def look(
 
 
 def json_rows(page: pa.Table) -> list[dict[str, Any]]:
-    """Return rows as JSON has them; times are ISO 8601, of local wall time without a zone."""
+    """Return rows as JSON values; times are ISO 8601, those of TIMESTAMP without a zone."""
     return [{name: _json(value) for name, value in row.items()} for row in page.to_pylist()]
 
 

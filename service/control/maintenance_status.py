@@ -1,4 +1,4 @@
-"""How far compaction is with a table: what its newest snapshot shows and its runners say."""
+"""Status of a table's maintenance, from its newest snapshot and the reports of runners."""
 
 from lake import Snapshot, Table
 from registry.store.progress import RunnerReports
@@ -13,8 +13,8 @@ def maintenance_status(
 
     Args:
         table: The table.
-        reports: All that is reported.
-        alive_since_ms: Reports from before are of runners that are gone.
+        reports: Of all runners.
+        alive_since_ms: Earlier reports are of runners that are gone, milliseconds since the epoch.
     """
     database, name = table.identifier.split(".")
     newest = table.latest_snapshot()
@@ -44,7 +44,7 @@ def maintenance_status(
 
 
 def _tombstones(table: Table, snapshot: Snapshot) -> int:
-    """Return the retracts on the highest level, as its files count them."""
+    """Return the number of retracts on the highest level, from the counts of its files."""
     highest = table.schema.table_options.num_levels - 1
     return sum(
         entry.file.delete_row_count or 0

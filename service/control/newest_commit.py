@@ -1,22 +1,22 @@
-"""Which snapshot a stream's newest commit made."""
+"""Search for the snapshot of a stream's newest commit."""
 
 from lake import InvalidRequest, StreamPosition, Table, positions_of
 
-SNAPSHOTS_MAX = 64  # looked at, newest first: each is one small read
+SNAPSHOTS_MAX = 64  # read at most, newest first: each is one small read
 
 
 def newest_commit_of(table: Table, position: StreamPosition) -> int | None:
-    """Return the id of the snapshot that a stream's newest batch or claim made.
+    """Return the id of the snapshot that a stream's newest batch or claim has created.
 
-    Later snapshots carry the position forward, so it is the oldest one that has it unchanged.
-    Snapshots without positions are of other engines, and say nothing.
+    Later snapshots carry the position forward, so it is the oldest snapshot with the same position.
+    Snapshots without any positions are of other engines, and are skipped.
 
     Args:
         table: The stream's table.
-        position: What its newest snapshot says of the stream.
+        position: The stream's position in the newest snapshot.
 
     Returns:
-        None when it lies further back than `SNAPSHOTS_MAX`, or is expired.
+        None if it is further back than `SNAPSHOTS_MAX` snapshots, or expired.
     """
     newest = table.latest_snapshot()
     if newest is None:
@@ -30,4 +30,5 @@ def newest_commit_of(table: Table, position: StreamPosition) -> int | None:
         if positions and positions.get(position.stream) != position:
             return found
         found = snapshot_id if positions else found
+    # Every snapshot read has the position: the commit is the oldest only if none came before these.
     return found if newest.id <= SNAPSHOTS_MAX else None

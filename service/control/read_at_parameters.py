@@ -1,4 +1,4 @@
-"""Resolution of the state that a request means (snapshot, tag or moment) from its parameters."""
+"""Parameters of a request that name a state of the table: a snapshot, a tag or a point in time."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -6,9 +6,9 @@ from typing import Final
 from lake import InvalidRequest, Problem, ReadAt, TableSchema
 
 READ_AT_PARAMETERS: Final = ("snapshot_id", "tag", "timestamp")
-"""Names of the parameters that say which state is meant; the newest unless one is given."""
+"""Names of the parameters that name a state; without any, the newest is read."""
 
-_DIGITS_MAX: Final = 19
+_DIGITS_MAX: Final = 19  # of a snapshot id: those of 2**63
 
 
 def take_read_at(
@@ -16,14 +16,14 @@ def take_read_at(
 ) -> tuple[ReadAt, list[tuple[str, str]]]:
     """Return the state that parameters name, and the other parameters.
 
-    A parameter that is called like a column of the primary key is that column's.
+    A parameter with the name of a column of the primary key is that column's value.
 
     Args:
         schema: Of the table.
-        parameters: Names and texts as they stand in the address.
+        parameters: Names and texts as they are in the address.
 
     Raises:
-        InvalidRequest: They name no state, or more than one.
+        InvalidRequest: They name no valid state, or more than one.
     """
     names = [name for name in READ_AT_PARAMETERS if name not in schema.primary_keys]
     given: dict[str, str] = {}
@@ -55,18 +55,18 @@ def bound_of_changes(
 
     Args:
         prefix: Of the parameters' names: `after_` or `until_`.
-        snapshot_id: By its id; 0 is before the first.
-        tag: By a tag of it.
-        timestamp: By the moment.
+        snapshot_id: Id of a snapshot; 0 is before the first.
+        tag: A tag, which stands for its snapshot.
+        timestamp: A point in time, which stands for the newest snapshot committed by then.
 
     Raises:
-        InvalidRequest: More than one is given, or the text is no moment; the problems say the
-            parameters' names.
+        InvalidRequest: More than one is given, or the text is no point in time; the problems have
+            the parameters' names.
     """
     if snapshot_id is not None and tag is None and timestamp is None:
         return snapshot_id
     try:
-        # 0 is no snapshot, but a bound; beside another it is one too many all the same.
+        # 0 is a valid bound and no valid snapshot id: 1 stands in, for the check of the combination.
         at = ReadAt(
             snapshot_id=None if snapshot_id is None else max(1, snapshot_id),
             tag=tag,
@@ -82,11 +82,11 @@ def bound_of_changes(
             )
             for problem in refused.problems
         ]
-        message = "a bound of the changes is not readable"
+        message = "a bound of the changes is not valid"
         raise InvalidRequest(message, problems=problems) from refused
     return None if at.is_newest else at
 
 
 def _refused(*, name: str, text: str, message: str) -> InvalidRequest:
     problem = Problem(field=name, value=text, message=message)
-    return InvalidRequest("the state to read is not readable", problems=[problem])
+    return InvalidRequest("the requested state is not valid", problems=[problem])

@@ -1,7 +1,7 @@
-"""Finds rows of a table, and says at which snapshot and how fresh that is.
+"""Lookup of rows by their keys, with the snapshot that they were read from and its freshness.
 
-The clock is read before the newest snapshot is looked up: the answer is at least as fresh as
-`verified_at` says, never less.
+The clock is read before the newest snapshot is determined, so that an answer is never staler than
+`verified_at`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,16 +19,16 @@ from service.times import iso_utc
 
 
 class RowNotFound(LakeError):
-    """The table has no row of that key in the state that was asked for."""
+    """The table has no row of that key in the requested state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRow:
-    """A row as JSON has it.
+    """A row as JSON values.
 
     Attributes:
         values: By column, in the table's order.
-        snapshot: Where it was read.
+        snapshot: The snapshot that it was read from.
     """
 
     values: Mapping[str, Any]
@@ -37,11 +37,11 @@ class FoundRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRows:
-    """Rows as JSON has them.
+    """Rows as JSON values.
 
     Attributes:
         values: One per key, in the keys' order; None where the table has no row of the key.
-        snapshot: Where all were read.
+        snapshot: The snapshot that all were read from.
     """
 
     values: Sequence[Mapping[str, Any] | None]
@@ -58,13 +58,13 @@ def find_row(
     """Return the row of a key in a state of the table.
 
     Args:
-        table: Where.
+        table: The table.
         parameters: The key's columns and their texts.
         at: The state.
-        clock: Says when it was read.
+        clock: Gives the time of the read.
 
     Raises:
-        RowNotFound: There is none; the message says the key and the snapshot.
+        RowNotFound: The row does not exist; the message has the key and the snapshot.
         KeyRefused: The parameters are not a key.
         InvalidRequest: There is no such state.
     """
@@ -91,7 +91,7 @@ def find_rows(
     at: ReadAt,
     clock: Clock,
 ) -> FoundRows:
-    """Return the rows of keys, all of one state of the table; see `find_row`."""
+    """Return the rows of several keys, all of one state of the table; see `find_row`."""
     verified_ms = clock.now_ms()
     found = table.lookup_at(at)
     fields = found.schema.fields
@@ -109,7 +109,7 @@ def find_row_status(
     *,
     clock: Clock,
 ) -> RowStatus:
-    """Return the status of the row of a key at the newest snapshot, be it there or not."""
+    """Return the status of the row of a key at the newest snapshot, whether it exists or not."""
     verified_ms = clock.now_ms()
     found = table.lookup_at()
     columns = list(dict.fromkeys([*key, *status_columns(document, table.schema)]))

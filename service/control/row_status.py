@@ -1,18 +1,20 @@
-"""Which stream has delivered what of one row: pure, from the row and the table's rules.
+"""Status of one row by sequence group: pure, from the row and the table's declaration.
 
-| state   | when                                                                            |
-|---------|---------------------------------------------------------------------------------|
-| absent  | all ordering columns of the group are null, and so is `<group>__at`             |
-| deleted | else, and `<group>__op` is `clear`: the stream's newest touch emptied the group |
-| deleted | else, and a retract left nothing of a group that deletes clear (see below)      |
-| stale   | else, and `<group>__at` is older than the table's staleness for the group       |
-| present | else                                                                            |
+The first line that applies decides:
 
-Tables from before deletes were written as upserts of nulls hold retracts: these took `<group>__at` and
-`<group>__op` along with the group's columns and left its order.
+| state   | condition                                                                 |
+|---------|---------------------------------------------------------------------------|
+| absent  | all ordering columns of the group are null, and so is `<group>__at`       |
+| deleted | `<group>__op` is `clear`: the newest record has cleared the group         |
+| deleted | all protected columns of a group that deletes clear are null (see below)  |
+| stale   | `<group>__at` is older than the table's staleness for the group           |
+| present | otherwise                                                                 |
 
-A table that declines tracking knows absent and present only. A row is complete when every group
-of the completeness rule is present or stale.
+Tables from before deletes were written as upserts of nulls hold retracts: these have set `<group>__at`,
+`<group>__op` and the group's columns to null and have left its ordering columns.
+
+A table without tracking has the states absent and present only. A row is complete iff every group of the
+completeness rule is present or stale.
 """
 
 from collections.abc import Mapping
@@ -47,12 +49,12 @@ def row_status(
     """Return the status of a row.
 
     Args:
-        document: The table's rules and streams.
+        document: The table's declaration and streams.
         schema: The table's columns.
         key: The typed primary key.
-        row: Its values, at least those of the ordering and tracking columns; None: no such row.
-        now_ms: When the row was read, milliseconds since the epoch, UTC.
-        snapshot: Where it was read.
+        row: Its values, at least those of `status_columns`; None: no such row.
+        now_ms: Time of the read, milliseconds since the epoch, UTC.
+        snapshot: The snapshot that it was read from.
     """
     owners = {entry.spec.sequence_group: name for name, entry in document.streams.items()}
     groups = {
@@ -81,12 +83,12 @@ def row_status(
 
 
 def status_columns(document: TableDocument, schema: TableSchema) -> list[str]:
-    """Return the columns that status rests on: reading a row's status needs no others.
+    """Return the columns from which the status of a row is computed.
 
     Args:
-        document: The table's rules.
-        schema: The table's columns: one that is from before arrival completed every order lacks
-            those of arrival until a stream is claimed.
+        document: The table's declaration.
+        schema: The table's columns: a table from before every order ended in arrival lacks the arrival
+            columns until a stream is claimed.
     """
     return [
         name
@@ -101,7 +103,7 @@ def status_columns(document: TableDocument, schema: TableSchema) -> list[str]:
 
 
 def _is_cleared(document: TableDocument, group: PhysicalGroup) -> bool:
-    """Return whether deletes clear the group, in a table that knows when it was touched."""
+    """Return whether deletes clear the group, in a table with tracking."""
     deletes = deletes_of(document.table, group.name)
     return group.op_column is not None and deletes is Deletes.CLEAR_COLUMNS
 
@@ -120,6 +122,7 @@ def _group_status(
     age_seconds = None
     if touched is not None:
         assert isinstance(touched, datetime)
+        # Producers' clocks may be ahead of ours: no age is negative.
         age_seconds = max(0.0, now_ms / 1000 - touched.timestamp())
     if touched is None and all(row.get(name) is None for name in group.ordering):
         state = GroupState.ABSENT

@@ -1,4 +1,4 @@
-"""A stream's status: pure, from what is wanted, what its runner says and what the table holds."""
+"""Status of a stream: pure, from its desired state, its runner's report and its position in the table."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ from schemas import (
 )
 from service.times import iso_utc
 
-# States in which some runner has the stream.
+# States in which a runner has the stream.
 _HOSTED = (
     StreamState.STARTING,
     StreamState.RUNNING,
@@ -28,7 +28,7 @@ _HOSTED = (
     StreamState.PAUSED,
     StreamState.FAILED,
 )
-# A runner asks Kafka every 2 seconds, and reports every few; the end of a topic that is older tells no lag.
+# A runner polls Kafka every 2 seconds and reports every few; from an older end offset no lag is computed.
 _LAG_AGE_MS_MAX = 10_000
 
 
@@ -45,25 +45,24 @@ def stream_status(
 ) -> StreamStatus:
     """Return the status of a stream.
 
-    What has been committed is answered by the table where it knows, because a runner's report is
-    a few seconds old and may be a gone runner's; the topic's end is known to the runner alone.
+    Commits are taken from the table where it has them, because a runner's report is a few seconds old
+    and may be of a runner that is gone; the topic's end is known to the runner alone.
 
     Args:
         document: The stream's table.
         entry: The stream.
-        report: The report that counts; None when no runner ever reported it.
-        position: The table's memory of the stream; None when it has none.
+        report: The current report (`current_report`); None if no runner ever reported the stream.
+        position: The stream's position in the table; None if it has none.
         now_ms: Milliseconds since the epoch, UTC.
-        alive_since_ms: A report from before is of a runner that is gone.
-        snapshot_id: The snapshot of the stream's newest commit, found in the table; None: not
-            found there.
-        unreadable_reports: Runners that say something which cannot be read.
+        alive_since_ms: An earlier report is of a runner that is gone.
+        snapshot_id: The snapshot of the stream's newest commit; None: not found in the table.
+        unreadable_reports: Runners whose reports cannot be read.
     """
     is_fresh = report is not None and report.updated_ms >= alive_since_ms
     said = None if report is None else report.progress
     state = _state(entry, report if is_fresh else None)
     offsets = position.offsets if position is not None else (said.offsets if said else {})
-    # The end of a topic is known while somebody looks: an old one would pass for no lag.
+    # Only a running query measures the topic's end: with an old end the lag would look like none.
     watched = said if state is StreamState.RUNNING else None
     measured = watched if watched and _is_measured(watched, now_ms) else None
     end_offsets = measured.end_offsets if measured else {}
@@ -100,7 +99,7 @@ def stream_status(
 
 
 def reported_state(report: Report | None, *, alive_since_ms: int) -> StreamState | None:
-    """Return what a living runner that has the stream says it does; None when none has it."""
+    """Return the state that the living runner of a stream reports; None if no runner has it."""
     if report is None or report.updated_ms < alive_since_ms:
         return None
     state = report.progress.state
@@ -113,15 +112,15 @@ def _is_measured(said: StreamProgress, now_ms: int) -> bool:
 
 
 def _lost(entry: StreamEntry, report: Report | None) -> str | None:
-    """Return why a stream that is wanted to do something has no runner."""
+    """Return why a stream that should not be stopped has no runner."""
     if entry.desired_state is DesiredState.STOPPED:
         return None
     if report is None:
-        return "no runner has taken the stream up yet\nhint: start one: `braid runner`"
+        return "no runner has taken the stream yet\nhint: start one: `braid runner`"
     return (
-        f"the runner {report.runner} was last heard of at {iso_utc(report.updated_ms)}: it has "
-        "ended, or does not reach the warehouse\nhint: the stream goes on with the next runner "
-        "that takes it up: `braid runner`"
+        f"the last report of the runner {report.runner} is of {iso_utc(report.updated_ms)}: it has "
+        "ended, or does not reach the warehouse\nhint: the stream continues with the next runner "
+        "that takes it: `braid runner`"
     )
 
 
@@ -145,7 +144,7 @@ def _moment(at_ms: int | None) -> str | None:
 def _state(entry: StreamEntry, report: Report | None) -> StreamState:
     if report is not None:
         return report.progress.state
-    # A stream that shall not run needs no runner to be stopped.
+    # A stream whose desired state is STOPPED needs no runner to be in that state.
     is_stopped = entry.desired_state is DesiredState.STOPPED
     return StreamState.STOPPED if is_stopped else StreamState.UNASSIGNED
 

@@ -1,7 +1,8 @@
-"""Bounds of the requests that are worked on at once, by class.
+"""Admission control: bounds of the requests that run at once, by class.
 
-Requests run in threads, and storage may keep each of them waiting. Without bounds forty slow ones
-of any kind would hold every thread; with them a class waits for itself, and tells so early.
+Requests run in threads, and each may wait for storage. Without bounds forty slow requests of one kind
+would occupy every thread; with them only requests of the same class wait, and those beyond the bound of
+waiting ones are refused at once.
 """
 
 import asyncio
@@ -27,12 +28,14 @@ class _Gate:
         self.running = asyncio.Semaphore(self.limits.running)
 
     async def enter(self) -> bool:
-        """Take a place, or return False when there is none in time."""
+        """Take a slot; return False if too many wait already, or none is free in time."""
+        # `locked` is also true while others wait, so that no request overtakes them.
         if not self.running.locked():
             await self.running.acquire()
             return True
         if self.waiting >= self.limits.waiting:
             return False
+        assert self.waiting >= 0, "a gate counts only its own waiting requests"
         self.waiting += 1
         try:
             async with asyncio.timeout(self.limits.wait_seconds):
@@ -45,7 +48,7 @@ class _Gate:
 
 
 class Admission:
-    """Lets so many requests of each class through at once."""
+    """Runs a bounded number of requests of each class at once."""
 
     def __init__(self, app: ASGIApp, limits: RequestLimits) -> None:
         self._app = app
@@ -63,8 +66,8 @@ class Admission:
         if not await gate.enter():
             await send_problem(
                 ProblemCode.OVERLOADED,
-                f"{gate.limits.running} requests of the class `{request_class.value}` are worked "
-                "on, and others wait; try again later",
+                f"{gate.limits.running} requests of the class `{request_class.value}` are running, "
+                "and others wait; try again later",
                 scope=scope,
                 receive=receive,
                 send=send,

@@ -1,4 +1,4 @@
-"""Problems that are answered before the framework sees a request."""
+"""Problem answers of ASGI layers, before the framework sees the request."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
@@ -23,15 +23,15 @@ async def send_problem(
     """Send a problem as the answer of a request that has an id.
 
     Args:
-        code: What kind of problem.
-        detail: What is wrong.
+        code: The kind of problem.
+        detail: The problem in words.
         scope: The request's.
         receive: The request's.
         send: The request's.
-        errors: Of fields.
-        headers: More of them.
-        before_end: What to do once the client can read all of the answer, and before the server takes
-            the request as done, after which it may close the connection.
+        errors: Problems of fields.
+        headers: Further headers of the answer.
+        before_end: Called when the client can read the whole answer and the server does not yet take
+            the request as complete, after which it may close the connection.
     """
     response = problem_response(
         code,
@@ -43,6 +43,8 @@ async def send_problem(
     for name, value in (headers or {}).items():
         response.headers[name] = value
     if before_end is not None:
+        # The body with `more_body` and then an empty part: what the client sees is the same, and the
+        # server sees the end only after `before_end`.
 
         async def send_all_but_end(message: Message) -> None:
             if message["type"] == "http.response.body":
@@ -59,5 +61,5 @@ async def send_problem(
 def parameter_problem(
     field: str, *, value: str | None = None, message: str, hint: str
 ) -> FieldProblem:
-    """Return the problem of something that is not in the body."""
+    """Return the problem of a header or parameter."""
     return FieldProblem(pointer=None, field=field, value=value, message=message, hint=hint)

@@ -1,10 +1,10 @@
-"""Reading of whole bodies within bounds of size, time, depth and number of values.
+"""Bounds of request bodies: size, time to arrive, depth, number of values, and memory of all together.
 
-What follows gets a body that is there: no route waits for a client, and none parses what is too
-large. Plain ASGI, as every request passes here.
+The layers below receive a complete body: no route waits for a client, and none parses a body that is too
+large. Plain ASGI, because every request passes here.
 
-What is too large is refused before it is read, and then read for a while and thrown away: whoever
-sends on without looking comes to read the answer, which a connection closed at once would lose.
+A body that is too large is refused before it is read, and then read and discarded for a while: a client
+that sends its whole body before it reads would lose the answer if the connection were closed at once.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from service.guard.limits import BodyLimits, RequestClass, RequestLimits
 from service.guard.request_class import STATE_CHANGING, class_of
 from service.http.body_thread import BodyThread
 
-_SMALL = 16 << 10  # bytes, whose shape costs less than going to another thread
-_DIGITS = 18  # of a length: more than any body has, and quick to read
+_SMALL = 16 << 10  # bytes; the shape of a smaller body costs less than the switch to another thread
+_DIGITS = 18  # of `content-length`: more than any body needs, and quick to parse
 _QUIET_SECONDS = (
-    2.0  # a refused sender that says nothing for so long has read its answer, or never will
+    2.0  # a refused sender that is silent for so long has read its answer, or never will
 )
 _CLOSE = {"connection": "close"}
 _RETRY = {**_CLOSE, "retry-after": "1"}
@@ -43,18 +43,18 @@ class _TooLarge(_Refused):
         self.read = read
 
 
-class _Gone(Exception):
-    """The client has left before its body was there."""
+class _ClientDisconnected(Exception):
+    """The client has closed the connection before its body was complete."""
 
 
 class BodyBounds:
-    """Reads the bodies of requests that change something or ask for much."""
+    """Reads and checks the bodies of requests with a state-changing method, before anything else."""
 
     def __init__(self, app: ASGIApp, limits: RequestLimits, thread: BodyThread) -> None:
         self._app = app
         self._limits = limits
         self._thread = thread
-        self._buffered = 0  # bytes of all bodies that are held now
+        self._buffered = 0  # bytes of the bodies of all current requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
@@ -63,7 +63,7 @@ class BodyBounds:
             return
         is_bulk = class_of(scope["method"], scope["path"]) is RequestClass.BULK
         limits = self._limits.bulk_body if is_bulk else self._limits.body
-        held = [0]
+        held = [0]  # bytes of this body in `_buffered`; counted also if reading it fails
         try:
             body = await self._read(scope, receive, limits, held)
             if len(body) <= _SMALL:
@@ -71,7 +71,7 @@ class BodyBounds:
             else:
                 await self._thread.run(_check_json, body, limits)
             await self._app(scope, _replay(body, receive), send)
-        except _Gone:
+        except _ClientDisconnected:
             return
         except _Refused as refused:
             is_busy = refused.code is ProblemCode.OVERLOADED
@@ -90,11 +90,20 @@ class BodyBounds:
             )
         finally:
             self._buffered -= held[0]
+            assert self._buffered >= 0, "every byte is released once"
 
     async def _read(
         self, scope: Scope, receive: Receive, limits: BodyLimits, held: list[int]
     ) -> bytes:
-        """Return the body; `held` says how many bytes of it count as buffered."""
+        """Return the body.
+
+        Args:
+            scope: The request's.
+            receive: The request's.
+            limits: Of the body.
+            held: One number: the bytes of the body that are counted in `_buffered`.
+        """
+        # A declared length is refused unread; a body in chunks has none, and is counted as it comes.
         declared = Headers(scope=scope).get("content-length", "")
         size = int(declared[:_DIGITS]) if declared.isdecimal() else 0
         if size > limits.bytes:
@@ -115,8 +124,12 @@ class BodyBounds:
             if held[0] + len(part) > limits.bytes:
                 parts.clear()
                 raise _TooLarge(limits, held[0])
+            # Checked part by part, not by declared lengths: a client that declares much and sends
+            # little takes no room from others.
             if self._buffered + len(part) > self._limits.buffered_bytes:
-                detail = "the service holds as many bodies as it may; try again later"
+                detail = (
+                    "the bodies of current requests take all the memory they may; try again later"
+                )
                 raise _Refused(ProblemCode.OVERLOADED, detail)
             parts.append(part)
             held[0] += len(part)
@@ -125,8 +138,14 @@ class BodyBounds:
                 return b"".join(parts)
 
     async def _discard(self, receive: Receive, read: int) -> None:
-        """Read what still comes of a body, of which so many bytes have been read."""
-        with contextlib.suppress(TimeoutError, _Gone):
+        """Read and discard the rest of a refused body.
+
+        Args:
+            receive: The request's.
+            read: Bytes of the body that have been read already.
+        """
+        # Three ends besides the body's own: enough bytes, a silent client, and the time for a body.
+        with contextlib.suppress(TimeoutError, _ClientDisconnected):
             async with asyncio.timeout(self._limits.body_seconds):
                 while read < self._limits.discarded_bytes:
                     async with asyncio.timeout(_QUIET_SECONDS):
@@ -139,13 +158,13 @@ class BodyBounds:
 async def _next_part(receive: Receive) -> Message:
     message = await receive()
     if message["type"] == "http.disconnect":
-        raise _Gone
+        raise _ClientDisconnected
     return message
 
 
 def _check_json(body: bytes, limits: BodyLimits) -> None:
     if b"\0" in body:
-        # Another encoding, in which brackets and quotes are other bytes; or no JSON at all.
+        # UTF-16 or UTF-32, in which the shape below would count other bytes; or no JSON at all.
         detail = "the body is not JSON in UTF-8: it has a zero byte"
         raise _Refused(ProblemCode.MALFORMED_REQUEST, detail)
     shape = json_shape(body)
@@ -158,7 +177,7 @@ def _check_json(body: bytes, limits: BodyLimits) -> None:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return what gives the body once, and then what the server says."""
+    """Return a `receive` that returns the body once, and then the server's messages."""
     is_given = False
 
     async def replay() -> Message:

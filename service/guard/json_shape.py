@@ -1,7 +1,7 @@
-"""Depth and size of JSON, counted from its bytes before anything parses it.
+"""Depth and number of values of a JSON text, counted from its bytes before it is parsed.
 
-Parsing costs memory and time by what a text becomes, not by its length: a megabyte may be half a
-million numbers, or brackets that nest as deep. Vectorised, so that telling costs less than parsing.
+Parsing costs memory and time by the parsed values, not by the text's length: a megabyte may hold half a
+million numbers, or as many nested brackets. Vectorised, so that counting costs less than parsing.
 """
 
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 _QUOTE, _COMMA, _COLON, _BACKSLASH = b'",:\\'
-_BLOCK = 256 << 10  # bytes at once: what is made of them fits into the processor's cache
+_BLOCK = 256 << 10  # bytes at once, so that the arrays of a block fit into the processor's cache
 _OPEN, _CLOSE = tuple(b"[{"), tuple(b"]}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonShape:
-    """The shape of a JSON text; of other texts it means nothing.
+    """The shape of a JSON text; meaningless for other texts.
 
     Attributes:
-        depth: Brackets that are open at once.
-        values: Commas and colons outside of texts.
+        depth: The most brackets that are open at once.
+        values: Commas and colons outside of strings.
     """
 
     depth: int
@@ -28,14 +28,18 @@ class JsonShape:
 
 
 def json_shape(body: bytes, *, block: int = _BLOCK) -> JsonShape:
-    r"""Return the shape of a JSON text in UTF-8, which is looked at in blocks of so many bytes.
+    r"""Return the shape of a JSON text in UTF-8.
+
+    Args:
+        body: The text.
+        block: Bytes that are processed at once.
 
     >>> json_shape(rb'{"a": [1, [2, 3]], "b,[": "\"["}')
     JsonShape(depth=3, values=5)
     """
     has_escapes = b'\\"' in body
     depth = deepest = values = 0
-    is_inside = is_escaped = False  # where the block before ended: in a text, after a backslash
+    is_inside = is_escaped = False  # whether the last block ended in a string, or after a backslash
     for start in range(0, len(body), block):
         text = np.frombuffer(body, np.uint8, min(block, len(body) - start), start)
         quotes = text == _QUOTE
@@ -43,11 +47,12 @@ def json_shape(body: bytes, *, block: int = _BLOCK) -> JsonShape:
             escaped = _escaped(text, is_escaped)
             quotes &= ~escaped[:-1]
             is_escaped = bool(escaped[-1])
-        # A byte is outside of texts when an even number of quotes comes before it.
+        # A byte is outside of strings iff the number of quotes up to it is even: a running XOR.
         inside = np.bitwise_xor.accumulate(quotes)
         inside ^= is_inside
         is_inside = bool(inside[-1])
         text = text[~inside]
+        # Depth at each byte: a running sum of +1 and -1. Only brackets outside of strings are left.
         opened = (text == _OPEN[0]) | (text == _OPEN[1])
         closed = (text == _CLOSE[0]) | (text == _CLOSE[1])
         depths = np.cumsum(opened.view(np.int8) - closed.view(np.int8), dtype=np.int32)
@@ -59,16 +64,24 @@ def json_shape(body: bytes, *, block: int = _BLOCK) -> JsonShape:
 
 
 def _escaped(text: NDArray[np.uint8], is_first: bool) -> NDArray[np.bool_]:
-    """Return where an odd number of backslashes comes right before a byte, and before what follows.
+    """Return for each byte, and the one behind the last, whether a backslash escapes it.
+
+    A byte is escaped iff an odd number of backslashes comes directly before it.
 
     Args:
         text: Not empty.
-        is_first: Whether its first byte is escaped by what comes before.
+        is_first: Whether the last byte before the text escapes its first byte.
+
+    Returns:
+        bool, one more than bytes.
     """
-    places = np.arange(len(text), dtype=np.int32)
-    last_other = np.where(text == _BACKSLASH, np.int32(-2 if is_first else -1), places)
+    assert len(text), "an empty block has no last byte"
+    # The distance to the last byte that is no backslash is the length of the run of backslashes. An
+    # escaped first byte counts as if one more backslash came before the text.
+    indexes = np.arange(len(text), dtype=np.int32)
+    last_other = np.where(text == _BACKSLASH, np.int32(-2 if is_first else -1), indexes)
     np.maximum.accumulate(last_other, out=last_other)
     escaped = np.empty(len(text) + 1, np.bool_)
     escaped[0] = is_first
-    np.bitwise_and(places - last_other, 1, out=escaped[1:], casting="unsafe")
+    np.bitwise_and(indexes - last_other, 1, out=escaped[1:], casting="unsafe")
     return escaped

@@ -1,4 +1,4 @@
-"""Bounds of requests: of one, and of all at once."""
+"""Bounds of single requests, and of all requests of a process at once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,21 +6,21 @@ from enum import StrEnum
 
 
 class RequestClass(StrEnum):
-    """Requests that share one bound, so that no kind of them keeps the others waiting."""
+    """Requests that share one bound, so that no class makes another one wait."""
 
     READ = "read"
     WRITE = "write"
-    BULK = "bulk"  # many rows at once, or a look at every file
+    BULK = "bulk"  # many rows at once, or metadata of every file
     PROBE = "probe"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassLimits:
-    """How many requests of a class are worked on at once.
+    """Bounds of a class of requests.
 
     Attributes:
-        running: At once.
-        waiting: More wait; what comes on top is answered 503 at once.
+        running: Requests that run at once.
+        waiting: Requests that wait; further ones are answered 503 at once.
         wait_seconds: The longest wait; then 503.
     """
 
@@ -31,12 +31,12 @@ class ClassLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyLimits:
-    """How large a body is.
+    """Upper bounds of a body.
 
     Attributes:
-        bytes: At most.
-        values: JSON's commas and colons outside of texts, at most: what parsing and checking cost.
-        depth: Brackets that are open at once, at most.
+        bytes: Its size.
+        values: Commas and colons outside of strings, by which the cost of parsing grows.
+        depth: Brackets that are open at once.
     """
 
     bytes: int
@@ -44,7 +44,7 @@ class BodyLimits:
     depth: int = 32
 
 
-# Together they are fewer than the threads that run them (40): each class always finds one.
+# Together fewer than the threads of the framework (40), so that each class always finds a thread.
 _CLASSES: Mapping[RequestClass, ClassLimits] = {
     RequestClass.READ: ClassLimits(running=20, waiting=200),
     RequestClass.WRITE: ClassLimits(running=8, waiting=64),
@@ -58,17 +58,17 @@ class RequestLimits:
     """Bounds of a service process.
 
     Attributes:
-        body: Of a request.
-        bulk_body: Of a request of the class `bulk`.
-        buffered_bytes: Bodies that are held at once, of all requests.
-        discarded_bytes: Of a body that is too large, so much is read and thrown away, so that its
-            sender comes to read the answer.
-        head_bytes: The request line and the headers.
-        head_seconds: In which they have to come.
-        body_seconds: In which the body has to come.
-        write_seconds: In which a client has to go on reading its answer.
-        connections: At once; more are closed.
-        classes: Requests at once, by class.
+        body: Of a body.
+        bulk_body: Of the body of a request of the class `bulk`.
+        buffered_bytes: Bytes of the bodies of all current requests.
+        discarded_bytes: Bytes of a refused body that are read and discarded, so that its sender gets
+            to read the answer.
+        head_bytes: Size of the request line and the headers.
+        head_seconds: Time in which they have to arrive.
+        body_seconds: Time in which the body has to arrive.
+        write_seconds: Longest pause of a client in reading its answer.
+        connections: Open connections; further ones are closed.
+        classes: Bounds of requests by class.
     """
 
     body: BodyLimits = field(default_factory=lambda: BodyLimits(bytes=1 << 20, values=60_000))

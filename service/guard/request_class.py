@@ -1,4 +1,4 @@
-"""The class of a request, by its method and path."""
+"""Classification of requests by method and path."""
 
 import re
 
@@ -10,7 +10,7 @@ _BULK = re.compile(r"/v1/tables/[^/]+/[^/]+/(rows/lookup|changes|inspect/[^/]+)"
 
 
 def class_of(method: str, path: str) -> RequestClass | None:
-    """Return the class of a request; None where it needs no bound, as it waits for nothing.
+    """Return the class of a request; None if it needs no bound because it never waits.
 
     >>> [class_of("GET", path) for path in ("/health", "/ready", "/v1/tables")]
     [None, <RequestClass.PROBE: 'probe'>, <RequestClass.READ: 'read'>]

@@ -1,8 +1,8 @@
-"""Refusal of requests that a page of another site has a browser send, by their headers.
+"""Protection against cross-site requests and DNS rebinding, by the headers of requests.
 
-A service without logins trusts who can reach it; a browser can, and does what any page asks. A form
-sends no `application/json`, a script of another site is told by its `origin`, and a name that was
-made to point here (DNS rebinding) by `host`.
+A service without logins trusts every client that can reach it. A browser can, and sends the requests of
+any page. Three checks refuse those: a form cannot send `application/json`, a script of another site is
+recognized by its `origin`, and a name that was made to resolve to this address (DNS rebinding) by `host`.
 """
 
 import ipaddress
@@ -19,13 +19,13 @@ from service.guard.request_class import STATE_CHANGING
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 ANY_HOST = "*"
 
-_PROBES = ("/health", "/ready")  # asked by address, and telling nothing
+_PROBES = ("/health", "/ready")  # called by address, and without any data of tables
 _PORTS = {"http": 80, "https": 443}
 _JSON_HINT = "send the header `content-type: application/json`, also without a body"
 
 
 class SameSite:
-    """Refuses what a foreign page could have sent."""
+    """Refuses requests that a page of another site could have sent."""
 
     def __init__(
         self,
@@ -38,11 +38,13 @@ class SameSite:
         """Put the check before an app.
 
         Args:
-            app: What answers requests that pass.
-            hosts: Names that the service is reached by, `*` for any; None: any, for an app that no
-                network reaches.
-            origins: Other sites whose pages may change things, such as `https://console.example`.
-            bound_host: The address that the process listens at; of a wildcard any address is known.
+            app: The application.
+            hosts: Names by which the service may be called, `*` for any; None: any, for an app
+                without a network.
+            origins: Other sites whose pages may send state-changing requests, such as
+                `https://console.example`.
+            bound_host: The address that the process listens at; with a wildcard any address is allowed
+                as host.
         """
         self._app = app
         names = None if hosts is None else frozenset(map(_plain_host, hosts))
@@ -63,7 +65,7 @@ class SameSite:
             problem = parameter_problem(
                 "host",
                 value=host[:200],
-                message="the service is not reached by this name",
+                message="the service does not answer to this name",
                 hint="operators allow a name with `braid service --allow-host NAME`",
             )
             await send_problem(
@@ -81,12 +83,12 @@ class SameSite:
                 problem = parameter_problem(
                     "origin",
                     value=origin[:200],
-                    message="a page of another site has sent this",
+                    message="a page of another site has sent this request",
                     hint="operators allow a site with `braid service --allow-origin ORIGIN`",
                 )
                 await send_problem(
                     ProblemCode.ORIGIN_REFUSED,
-                    "pages of other sites change nothing",
+                    "pages of other sites may not change anything",
                     scope=scope,
                     receive=receive,
                     send=send,
@@ -119,7 +121,8 @@ class SameSite:
         if site in self._origins:
             return True
         scheme = site[0]
-        # Behind a proxy that ends TLS the scheme is the proxy's: what counts is host and port.
+        # Behind a proxy that terminates TLS this process sees http where the page has https: only host
+        # and port are compared.
         return site == _site_of(f"{scheme}://{host}")
 
 
@@ -140,7 +143,7 @@ def _media_refusal(content_type: str | None) -> str | None:
 
 
 def _site_of(origin: str) -> tuple[str, str, int | None] | None:
-    """Return scheme, host and port of an origin; None for `null` and what is none."""
+    """Return scheme, host and port of an origin; None for `null` and for texts that are no origin."""
     try:
         parts = urlsplit(origin)
         port = parts.port

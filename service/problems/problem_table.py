@@ -1,32 +1,32 @@
-"""The one table from errors to HTTP: class to code, code to status and title.
+"""Mapping of errors to HTTP: class to code, code to status and title.
 
-| code                   | status | the caller                                           |
+| code                   | status | reaction of the caller                               |
 |------------------------|--------|------------------------------------------------------|
 | malformed_request      | 400    | sends JSON                                           |
-| origin_refused         | 403    | is no page of another site                           |
-| not_found              | 404    | mends the address                                    |
-| table_not_found        | 404    | mends the name                                       |
-| stream_not_found       | 404    | mends the name                                       |
-| row_not_found          | 404    | knows now that there is no such row                  |
+| origin_refused         | 403    | asks the operators to allow its site                 |
+| not_found              | 404    | fixes the address                                    |
+| table_not_found        | 404    | fixes the name                                       |
+| stream_not_found       | 404    | fixes the name                                       |
+| row_not_found          | 404    | takes the row as absent                              |
 | method_not_allowed     | 405    | uses a method that the address has                   |
 | request_timeout        | 408    | sends the request in one go                          |
-| table_exists           | 409    | repeats the declaration as it is, or takes a new name|
+| table_exists           | 409    | repeats the declaration as it is, or uses a new name |
 | stream_exists          | 409    | registers another stream                             |
 | stream_not_stopped     | 409    | stops the stream first                               |
 | stream_not_running     | 409    | starts or resumes the stream                         |
 | features_missing       | 409    | asks a newer version of the service                  |
-| schema_mismatch        | 409    | mends data or schema                                 |
+| schema_mismatch        | 409    | fixes data or schema                                 |
 | conflict               | 409    | tries again                                          |
-| expired                | 410    | starts anew, from what is newest now                 |
-| precondition_failed    | 412    | reads again, decides again                           |
+| expired                | 410    | starts again from the newest snapshot                |
+| precondition_failed    | 412    | reads again, then decides again                      |
 | limit_exceeded         | 413    | sends less                                           |
-| unsupported_media_type | 415    | says `content-type: application/json`                |
-| host_refused           | 421    | uses a name that the service is known by             |
-| invalid_request        | 422    | mends every field of `errors`                        |
+| unsupported_media_type | 415    | sends `content-type: application/json`               |
+| host_refused           | 421    | uses a name that the service answers to              |
+| invalid_request        | 422    | fixes every field of `errors`                        |
 | headers_too_large      | 431    | sends less                                           |
-| internal_error         | 500    | tells the operators, with the request id             |
-| corrupt_data           | 500    | tells the operators, with the request id             |
-| unsupported_feature    | 501    | does without                                         |
+| internal_error         | 500    | reports it to the operators, with the request id     |
+| corrupt_data           | 500    | reports it to the operators, with the request id     |
+| unsupported_feature    | 501    | does not use the feature                             |
 | storage_unavailable    | 503    | tries again later                                    |
 | not_ready              | 503    | tries again later                                    |
 | overloaded             | 503    | tries again after `retry-after` seconds              |
@@ -131,7 +131,7 @@ _CODES_OF_STATUS: Final[Mapping[int, ProblemCode]] = {
 
 
 def code_of(error: Exception) -> ProblemCode:
-    """Return the code of an error: that of its nearest class in the table."""
+    """Return the code of an error: that of its class, or of the nearest base class in the table."""
     if isinstance(error, DefinitionDiffers):
         is_table = error.kind == "table"
         return ProblemCode.TABLE_EXISTS if is_table else ProblemCode.STREAM_EXISTS
@@ -142,5 +142,5 @@ def code_of(error: Exception) -> ProblemCode:
 
 
 def code_of_status(status: int) -> ProblemCode:
-    """Return the code of an error that the web framework has raised by itself."""
+    """Return the code of an error that the web framework itself has raised."""
     return _CODES_OF_STATUS.get(status, ProblemCode.INTERNAL_ERROR)

@@ -1,4 +1,4 @@
-"""Every error as an RFC 9457 problem, the framework's own ones included."""
+"""Exception handlers: every error as an RFC 9457 problem, the framework's own ones included."""
 
 import json
 import logging
@@ -30,9 +30,10 @@ ERRORS_MAX = 100
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 _PATH_CHARACTERS_MAX = 500
 _LOGGED_CHARACTERS_MAX = 1_000
-FINDINGS_TOLD = 1_000  # several may be told as one error
+FINDINGS_REPORTED = 1_000  # of a body; several findings of one field become one error
 
-_UNTOLD = "the service could not do it; the log says why, under the request id"
+# Details of failures on the service's side are for operators: they may name files and hosts.
+_UNDISCLOSED = "the service could not do it; the log has the reason, under the request id"
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ def problem_response(
 ) -> Response:
     """Return the answer for a problem."""
     problem = problem_of(code, detail, instance=instance, request_id=request_id, errors=errors)
-    # Not orjson: a problem may quote text that has no UTF-8, and must be answered all the same.
+    # Not orjson, which refuses text that is not UTF-8: a problem may quote such text.
     body = json.dumps(problem.model_dump(mode="json")).encode()
     return Response(body, status_code=problem.status, media_type=MEDIA_TYPE)
 
@@ -64,10 +65,10 @@ def problem_of(
     request_id: str,
     errors: Sequence[FieldProblem] = (),
 ) -> Problem:
-    """Return a problem; of more errors than an answer has, the first, and how many there are."""
+    """Return a problem; of too many errors the first `ERRORS_MAX`, with their number in the detail."""
     status, title = STATUS_AND_TITLE[code]
     if len(errors) > ERRORS_MAX:
-        detail = f"{detail}; the first {ERRORS_MAX} of {len(errors)} are told"
+        detail = f"{detail}; the first {ERRORS_MAX} of {len(errors)} are listed"
     return Problem(
         type=f"/problems/{code.value}",
         title=title,
@@ -85,7 +86,7 @@ def _short(path: str) -> str:
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Make the app answer every error that a route or the framework raises with a problem."""
+    """Make the app answer every error of a route or of the framework with a problem."""
     app.add_exception_handler(LakeError, _on_own_error)
     app.add_exception_handler(RegistryError, _on_own_error)
     app.add_exception_handler(NotReady, _on_not_ready)
@@ -109,7 +110,7 @@ async def _on_own_error(request: Request, error: Exception) -> Response:
     code = code_of(error)
     status, _ = STATUS_AND_TITLE[code]
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        # Storage that fails says so in words, again and again; how we came to ask it says no more.
+        # Failures of storage (503) repeat, and their messages are complete; a traceback adds nothing.
         trace = error if status == HTTPStatus.INTERNAL_SERVER_ERROR else None
         logger.error(
             "request failed request_id=%s error=%s",
@@ -118,8 +119,8 @@ async def _on_own_error(request: Request, error: Exception) -> Response:
             exc_info=trace,
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and code is not ProblemCode.UNSUPPORTED_FEATURE:
-        return _answer(request, code, _UNTOLD)
-    hide = _without_places(request)
+        return _answer(request, code, _UNDISCLOSED)
+    hide = _without_warehouse(request)
     return _answer(request, code, hide(_detail(error)), _errors(error, hide))
 
 
@@ -130,19 +131,19 @@ def _one_line(error: Exception) -> str:
 
 async def _on_not_ready(request: Request, error: Exception) -> Response:
     logger.error("not ready request_id=%s error=%s", request.state.request_id, _one_line(error))
-    return _answer(request, ProblemCode.NOT_READY, _UNTOLD)
+    return _answer(request, ProblemCode.NOT_READY, _UNDISCLOSED)
 
 
-# No coroutine: thousands of findings take a while to tell, which is done in a thread.
+# No coroutine, so that it runs in a thread: thousands of findings take a while to convert.
 def _on_unreadable_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
     if found and found[0]["type"] == TOO_MANY:
-        detail = f"the body breaks rules in more than {FINDINGS_MAX} places: send parts of it"
+        detail = f"the body breaks more than {FINDINGS_MAX} rules: send it in parts"
         return _answer(request, ProblemCode.LIMIT_EXCEEDED, detail)
     is_too_long = any(e["type"] == TOO_LONG for e in found)
-    is_cut = len(found) > FINDINGS_TOLD
-    found = found[:FINDINGS_TOLD]
+    is_cut = len(found) > FINDINGS_REPORTED
+    found = found[:FINDINGS_REPORTED]
     if any(e["type"] == "json_invalid" for e in found):
         reason = found[0].get("ctx", {}).get("error", "not JSON")
         cause = error.__cause__ or error.__context__
@@ -152,7 +153,7 @@ def _on_unreadable_request(request: Request, error: Exception) -> Response:
     model = body_model(request.scope.get("route"))
     problems = field_problems(found, body=error.body, model=model)
     if is_too_long:
-        detail = "a list or an object has more entries than one request may ask for"
+        detail = "a list or an object has more entries than one request may have"
         return _answer(request, ProblemCode.LIMIT_EXCEEDED, detail, problems)
     count = len(problems)
     detail = f"{count} field{'s are' if count != 1 else ' is'} not as declared"
@@ -184,23 +185,24 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 
 def _methods_of(request: Request) -> list[str]:
-    """Return all methods of a request's address; the framework tells those of its first route."""
-    asked = {name: request.scope[name] for name in ("type", "path", "root_path", "headers")}
+    """Return all methods of a request's address; the framework knows those of one route only."""
+    scope = {name: request.scope[name] for name in ("type", "path", "root_path", "headers")}
     return [
         method
         for method in _METHODS
         if any(
-            route.matches({**asked, "method": method})[0] is Match.FULL
+            route.matches({**scope, "method": method})[0] is Match.FULL
             for route in request.app.routes
         )
     ]
 
 
-def _without_places(request: Request) -> Callable[[str], str]:
-    """Return what takes the place of the warehouse out of a text: it is the operators'."""
+def _without_warehouse(request: Request) -> Callable[[str], str]:
+    """Return a function that removes the warehouse's address, which only operators know, from texts."""
     warehouse = re.escape(request.app.state.components.settings.warehouse)
-    place = re.compile(rf"{warehouse}(?![^/\s'\"`:;,])")
-    return lambda text: place.sub("<warehouse>", text)
+    # Whole path components only: /data is not removed from /database.
+    address = re.compile(rf"{warehouse}(?![^/\s'\"`:;,])")
+    return lambda text: address.sub("<warehouse>", text)
 
 
 def _detail(error: Exception) -> str:
@@ -226,7 +228,7 @@ def _errors(error: Exception, hide: Callable[[str], str]) -> tuple[FieldProblem,
             for problem in error.problems
         )
     if isinstance(error, StreamNotStopped):
-        hint = "POST …/streams/<stream>/stop, and ask again once its status is STOPPED"
+        hint = "POST …/streams/<stream>/stop, and repeat the request once its status is STOPPED"
         message = "it may still write"
         return (FieldProblem(pointer=None, field="stream", message=message, hint=hint),)
     return ()

@@ -1,6 +1,7 @@
-"""The framework's findings about a request, in the house's words.
+"""Conversion of the framework's validation errors to problems of fields.
 
-pydantic says what is wrong; a person also wants to know what would be right, and a program where.
+pydantic reports what is wrong. A person also needs to know what would be right, and a program where in
+the body it is.
 """
 
 import inspect
@@ -12,6 +13,7 @@ from pydantic import BaseModel
 
 from schemas import FieldProblem
 from schemas.field_problems import field_path, json_pointer, quoted_list
+from schemas.problem import JsonPath
 
 _VALUE_LENGTH_MAX = 200
 
@@ -54,17 +56,18 @@ def field_problems(
     """Return one problem per finding.
 
     Args:
-        errors: pydantic's errors; the first part of `loc` says where: body, query, path.
+        errors: pydantic's errors; the first part of `loc` is the part of the request: body, query,
+            path.
         body: The parsed body; None when there is none.
-        model: What the body was to become; None when the address takes no body.
+        model: The model of the body; None when the address takes no body.
     """
     found = [_field_problem(error, body=body, model=model) for error in errors]
-    around = _places_around(problem.pointer for problem in found if problem.pointer is not None)
+    parents = _ancestors(problem.pointer for problem in found if problem.pointer is not None)
     merged: dict[tuple[str | None, str], FieldProblem] = {}
     for problem in found:
-        # A list with a wrong entry also fails as a list, and as the word that could stand for it:
-        # what lies deepest is what has to be mended.
-        if problem.pointer in around:
+        # A list with a wrong entry also fails as each other type of the field's union: the innermost
+        # problem is the one to fix.
+        if problem.pointer in parents:
             continue
         key = (problem.pointer, problem.field)
         earlier = merged.get(key)
@@ -76,24 +79,24 @@ def field_problems(
     return list(merged.values())
 
 
-def _places_around(pointers: Iterable[str]) -> set[str]:
-    """Return the pointers of everything that something of these lies inside of."""
-    around: set[str] = set()
+def _ancestors(pointers: Iterable[str]) -> set[str]:
+    """Return the pointers of all objects and lists that contain one of these."""
+    ancestors: set[str] = set()
     for pointer in pointers:
-        inner = pointer
-        while inner:
-            inner = inner.rpartition("/")[0]
-            if inner in around:
+        parent = pointer
+        while parent:
+            parent = parent.rpartition("/")[0]
+            if parent in ancestors:  # and so are its own
                 break
-            around.add(inner)
-    return around
+            ancestors.add(parent)
+    return ancestors
 
 
 def _field_problem(
     error: Mapping[str, Any], *, body: Any, model: type[BaseModel] | None
 ) -> FieldProblem:
     where, *parts = error["loc"]
-    message = _MESSAGES.get(str(error["type"])) or _in_house_words(str(error["msg"]))
+    message = _MESSAGES.get(str(error["type"])) or _plain_message(str(error["msg"]))
     hint = _hint(error, message)
     if error["type"] in _UNKNOWN_KIND:
         parts.append(str(error["ctx"]["discriminator"]).strip("'"))
@@ -102,21 +105,22 @@ def _field_problem(
         return FieldProblem(
             pointer=None, field=name, value=_shown(error), message=message, hint=hint
         )
-    place = _place_in(body, parts)
+    path = _path_in(body, parts)
     if error["type"] == "extra_forbidden":
-        known = _model_at(model, place[:-1], body)
+        known = _model_at(model, path[:-1], body)
         names = sorted(known.model_fields) if known is not None else []
         hint = f"known fields: {quoted_list(names)}"
     return FieldProblem(
-        pointer=json_pointer(place),
-        field=field_path(place) or "body",
-        value=_shown_at(body, place) if error["type"] in _UNKNOWN_KIND else _shown(error),
+        pointer=json_pointer(path),
+        field=field_path(path) or "body",
+        path=path,
+        value=_shown_at(body, path) if error["type"] in _UNKNOWN_KIND else _shown(error),
         message=message,
         hint=hint,
     )
 
 
-def _in_house_words(message: str) -> str:
+def _plain_message(message: str) -> str:
     expected = message.removeprefix("Input should be ")
     return message[:1].lower() + message[1:] if expected == message else f"expected {expected}"
 
@@ -140,9 +144,9 @@ def _shown(error: Mapping[str, Any]) -> str | None:
     return None if error["type"] == "missing" else _text_of(error.get("input"))
 
 
-def _shown_at(body: Any, place: Sequence[str | int]) -> str | None:
-    """Return what the body has at a place; None when there is nothing."""
-    for part in place:
+def _shown_at(body: Any, path: JsonPath) -> str | None:
+    """Return the body's value at a path as text; None when there is none."""
+    for part in path:
         is_there = isinstance(body, Mapping) and part in body
         body = body[part] if is_there or isinstance(body, list) else None
     return _text_of(body)
@@ -150,15 +154,15 @@ def _shown_at(body: Any, place: Sequence[str | int]) -> str | None:
 
 def _text_of(value: Any) -> str | None:
     if value is None or isinstance(value, Mapping | list | bytes):
-        return None  # An object as a whole says nothing, and could hold what is not ours to show.
-    # Half of a surrogate pair is text to JSON, and none to UTF-8.
+        return None  # too much to quote, and it could contain secrets
+    # Half of a surrogate pair is text in JSON and cannot be encoded as UTF-8.
     text = str(value).encode("utf-8", "replace").decode()
     return text if len(text) <= _VALUE_LENGTH_MAX else text[:_VALUE_LENGTH_MAX] + "..."
 
 
-def _place_in(body: Any, parts: Sequence[str | int]) -> tuple[str | int, ...]:
-    """Return the parts that lead through the body; pydantic puts names of alternatives between."""
-    place: list[str | int] = []
+def _path_in(body: Any, parts: Sequence[str | int]) -> JsonPath:
+    """Return the parts of pydantic's location that are in the body, without names of union members."""
+    path: list[str | int] = []
     current: Any = body
     for part in parts:
         is_index = isinstance(current, list) and isinstance(part, int)
@@ -166,26 +170,26 @@ def _place_in(body: Any, parts: Sequence[str | int]) -> tuple[str | int, ...]:
         if is_index or is_name:
             current = current[part]
         elif isinstance(current, Mapping) and part == parts[-1]:
-            current = None  # a missing field: its name is not there yet
+            current = None  # a missing field, whose name is not in the body
         else:
             continue
-        place.append(part)
-    return tuple(place)
+        path.append(part)
+    return tuple(path)
 
 
 def _model_at(
-    model: type[BaseModel] | None, place: Sequence[str | int], value: Any
+    model: type[BaseModel] | None, path: Sequence[str | int], value: Any
 ) -> type[BaseModel] | None:
-    """Return the model that the object at a place was to become.
+    """Return the model of the object at a path.
 
     Args:
         model: Of the value.
-        place: Inside of it.
-        value: What was sent; it says its kind where there are several.
+        path: From the value to the object.
+        value: As sent; where a field takes several models, it decides which one is meant.
     """
-    if not place or model is None:
+    if not path or model is None:
         return model
-    name, *rest = place
+    name, *rest = path
     field = model.model_fields.get(str(name))
     inner = value.get(name) if isinstance(value, Mapping) else None
     while rest and isinstance(rest[0], int):
@@ -204,7 +208,7 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _is_of_kind(model: type[BaseModel], value: Any) -> bool:
-    """Return whether an object has the words that all objects of a model have."""
+    """Return whether an object has the fixed values (such as `change`) of a model's fields."""
     fixed = {
         name: typing.get_args(field.annotation)
         for name, field in model.model_fields.items()

@@ -1,1 +1,1 @@
-"""HTTP only: parse, one call, answer."""
+"""Routes: parsing of the request, one call, and the answer."""

@@ -1,4 +1,4 @@
-"""Changes: what snapshots did to rows, and how far consumers have come with them."""
+"""Routes of changes between snapshots, and of consumers."""
 
 from typing import Annotated, Any
 
@@ -27,13 +27,14 @@ SnapshotId = Annotated[int | None, Query(ge=0, le=SNAPSHOT_ID_MAX)]
     "/changes",
     response_model=ChangesPage,
     description=(
-        "Return what the snapshots of a range did to rows, oldest first, page by page. What they tell "
-        "depends on the table's `changelog-producer`. The range begins after `after_snapshot_id`, 0 "
-        "for the beginning, or where `consumer` continues; it ends with `until_snapshot_id`, or the "
-        "newest now. `…_tag` stands for the tag's snapshot, `…_timestamp` (milliseconds, or ISO 8601 "
-        "with a zone) for the newest committed then or before. `mode=delta` tells what was written "
-        "although there is a changelog, `changelog` insists on one. A token stands for range, mode and "
-        "`columns` (names, comma between); what is left is kept from expiring for ten minutes after "
+        "Return the changes of rows in a range of snapshots, oldest first, page by page. Their detail "
+        "depends on the table's `changelog-producer`. The range begins after `after_snapshot_id` (0: "
+        "with the first snapshot), or at the position of `consumer`; it ends with `until_snapshot_id`, "
+        "or with the newest snapshot now. In their place `…_tag` names a tag's snapshot, and "
+        "`…_timestamp` (milliseconds, or ISO 8601 with a zone) the newest snapshot committed then or "
+        "before. `mode=delta` reads the written records even if there is a changelog, `mode=changelog` "
+        "requires a changelog. `columns` are names, separated by commas. A page token stands for "
+        "range, mode and columns; the rest of the range is kept from expiring for ten minutes after "
         "each page."
     ),
 )
@@ -75,7 +76,7 @@ def get_changes(
 
 @router.get("/consumers")
 def get_consumers(components: ComponentsOf, database: str, table: str) -> ConsumerList:
-    """List who needs snapshots: consumers of any engine, and leases."""
+    """List the consumers of all engines and the leases, which keep snapshots from expiring."""
     return list_consumers(components.tables.get(f"{database}.{table}"))
 
 
@@ -88,9 +89,9 @@ def put_consumer(
     position: ConsumerPosition,
     confirm: Confirm = None,
 ) -> ConsumerView:
-    """Say how far a consumer has come; what it still needs does not expire.
+    """Set the position of a consumer; snapshots that it still needs do not expire.
 
-    One that is there is moved when `confirm` has its name.
+    An existing consumer is moved only if `confirm` is its name.
     """
     found = components.tables.get(f"{database}.{table}")
     return set_consumer(found, consumer, position.next_snapshot_id, confirm=confirm)
@@ -100,11 +101,11 @@ def put_consumer(
 def delete_consumer(
     components: ComponentsOf, database: str, table: str, consumer: str, confirm: Confirm = None
 ) -> None:
-    """Forget the consumer that `confirm` names, too; also if there is none."""
+    """Delete a consumer, whose name `confirm` has to repeat; 204 also if it does not exist."""
     found = components.tables.get(f"{database}.{table}")
     remove_consumer(found, consumer, confirm=confirm)
 
 
 def _json(body: Any) -> Response:
-    # Bytes at once: building and checking models of so many rows takes longer than reading them.
+    # Serialized here: building and validating models of the rows takes longer than reading them.
     return Response(orjson.dumps(body), media_type="application/json")

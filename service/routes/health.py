@@ -1,4 +1,4 @@
-"""`/health`: the process lives. `/ready`: it can work, tried on the spot."""
+"""Probes: `/health`, the process is running; `/ready`, it can serve requests."""
 
 from importlib.metadata import version
 
@@ -17,14 +17,14 @@ router = APIRouter(tags=["health"])
 
 @router.get("/health")
 async def get_health(components: ComponentsOf) -> Health:
-    """Say that the process answers; touches no storage, and waits for no thread."""
+    """Return that the process is running; uses no storage and waits for no thread."""
     uptime_ms = components.clock.now_ms() - components.started_ms
     return Health(version=_VERSION, uptime_seconds=uptime_ms / 1000)
 
 
 @router.get("/ready")
 def get_ready(components: ComponentsOf) -> Readiness:
-    """Try the warehouse, which has to be there: a file is created, created again in vain, and deleted."""
+    """Test the warehouse, which has to exist: a file is created, refused a second time, and deleted."""
     _probe(components)
     return Readiness()
 
@@ -33,7 +33,7 @@ def _probe(components: Components) -> None:
     warehouse = components.settings.warehouse
     try:
         if not components.file_io.has_directory(warehouse):
-            # The probe would create it: a mount that is missing would pass for an empty warehouse.
+            # The test would create it, and a missing mount would look like an empty warehouse.
             message = f"the warehouse {warehouse} does not exist"
             raise NotReady(message)
         components.file_io.probe_exclusive_create(components.settings.warehouse)

@@ -1,11 +1,11 @@
-"""Inspection: what a table consists of."""
+"""Route of a table's metadata: snapshots, files, partitions and more."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from lake import Inspection, ReadAt
-from service.control.inspection import look
+from service.control.inspection import inspect_view
 from service.dependencies import ComponentsOf
 from service.views import TableInspection
 
@@ -18,10 +18,10 @@ router = APIRouter(prefix="/v1/tables/{database}/{table}/inspect", tags=["tables
 @router.get(
     "/{view}",
     description=(
-        "Return what a table consists of, row by row. Views: "
+        "Return a page of a view of the table's metadata. Views: "
         f"{', '.join(f'`{name}`' for name in Inspection.VIEWS)}. "
-        "`snapshot_id`, `tag` or `timestamp` (milliseconds, or ISO 8601 with a zone) is for views of "
-        "one snapshot, `last` (snapshots) for those of the history."
+        "Views of one snapshot take `snapshot_id`, `tag` or `timestamp` (milliseconds, or ISO 8601 with "
+        "a zone); views of the history take `last`, a number of snapshots."
     ),
 )
 def inspect_table(
@@ -39,4 +39,4 @@ def inspect_table(
     """Return rows of a view."""
     found = components.tables.get(f"{database}.{table}")
     at = ReadAt(snapshot_id=snapshot_id, tag=tag, timestamp=timestamp)
-    return look(found, view, at=at, last=last, offset=offset, limit=limit)
+    return inspect_view(found, view, at=at, last=last, offset=offset, limit=limit)

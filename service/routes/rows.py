@@ -1,4 +1,4 @@
-"""Rows: wide rows by their keys, and which stream has delivered what of one."""
+"""Routes of rows: wide rows by their keys, and the status of a row by stream."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ _KEY_PARAMETERS = (
 )
 _STATES = (
     "`snapshot_id`, `tag` or `timestamp` (milliseconds since 1970, or ISO 8601 with a zone: the newest "
-    "snapshot committed then or before) name an older state, read with the columns of then."
+    "snapshot committed then or before) name an older state, which is read with its own columns."
 )
 
 
@@ -34,12 +34,12 @@ _STATES = (
     "",
     response_model=WideRow,
     description=(
-        f"Return one wide row. {_KEY_PARAMETERS} {_STATES} A column of the key that is called so comes "
-        "first: ask `/lookup` then."
+        f"Return one wide row. {_KEY_PARAMETERS} {_STATES} If a column of the key has such a name, the "
+        "parameter is the column's: use `/lookup` to read an older state then."
     ),
 )
 def get_row(components: ComponentsOf, database: str, table: str, request: Request) -> Response:
-    """Return one wide row by its key; 404 when there is none."""
+    """Return one wide row by its key; 404 if it does not exist."""
     found = components.tables.get(f"{database}.{table}")
     at, parameters = take_read_at(found.schema, query_parameters(request))
     row = find_row(found, parameters, at=at, clock=components.clock)
@@ -50,10 +50,10 @@ def get_row(components: ComponentsOf, database: str, table: str, request: Reques
     "/lookup",
     response_model=WideRows,
     description=(
-        "Return many wide rows at once, all of one snapshot, in the order of the keys; null where the "
-        f"table has no row. At most {KEYS_MAX} keys, each an object of the primary key's columns whose "
-        f"values are text as in the address of one row, or numbers, true and false; a number with a "
-        f"fraction as text where the column is not FLOAT or DOUBLE. {_STATES}"
+        "Return several wide rows, all of one snapshot, in the order of the keys; null if the row does "
+        f"not exist. At most {KEYS_MAX} keys, each an object of the primary key's columns whose values "
+        "are text as in the address of one row, or JSON numbers and booleans; a number with a fraction "
+        f"has to be text unless the column is FLOAT or DOUBLE. {_STATES}"
     ),
 )
 def look_up_rows(components: ComponentsOf, database: str, table: str, body: RowKeys) -> Response:
@@ -67,12 +67,12 @@ def look_up_rows(components: ComponentsOf, database: str, table: str, body: RowK
 @router.get(
     "/status",
     response_model=RowStatus,
-    description=f"Return the status of a row, stream by stream. {_KEY_PARAMETERS}",
+    description=f"Return the status of a row by stream. {_KEY_PARAMETERS}",
 )
 def get_row_status(
     components: ComponentsOf, database: str, table: str, request: Request
 ) -> Response:
-    """Return the status of a row; a row that is not there has every group absent."""
+    """Return the status of a row; of a row that does not exist every group is absent."""
     document, found = components.registered(f"{database}.{table}")
     key = parse_key(found.schema, query_parameters(request))
     status = find_row_status(found, document, key, clock=components.clock)
@@ -80,5 +80,5 @@ def get_row_status(
 
 
 def _json(body: Any) -> Response:
-    # Bytes at once: building and checking a model again costs more than the lookup.
+    # Serialized here: building and validating a model again takes longer than the lookup.
     return Response(orjson.dumps(body), media_type=_JSON)

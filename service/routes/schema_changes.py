@@ -1,4 +1,4 @@
-"""Changes of a registered table: try, make, look back."""
+"""Routes of schema changes: dry run, change, history."""
 
 from typing import Annotated
 
@@ -32,10 +32,10 @@ def change_schema(
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> TableView:
-    """Make all of the changes or none; streams follow while they run.
+    """Apply all of the changes or none; running streams follow.
 
-    A request with an `idempotency-key` is made once: repeated, it answers what the table is now;
-    other changes under the same key are refused.
+    A request with an `idempotency-key` is applied once: a repetition returns the table as it is now,
+    and other changes with the same key are refused.
     """
     key = idempotency_key
     document = components.registrar.alter(
@@ -51,7 +51,7 @@ def change_schema(
 def validate_schema_changes(
     components: ComponentsOf, database: str, table: str, changes: SchemaChanges
 ) -> Validation:
-    """Say what `POST` would refuse, without changing anything."""
+    """Return the problems for which `POST` would refuse; changes nothing."""
     plan = plan_changes(changes.changes)
     problems = components.registrar.check_alteration(f"{database}.{table}", plan)
     return Validation(valid=not problems, errors=tuple(problems))
@@ -59,5 +59,5 @@ def validate_schema_changes(
 
 @router.get("/schemas")
 def list_schemas(components: ComponentsOf, database: str, table: str) -> SchemaList:
-    """Return the schemas that the table has had, newest first, and what each changed."""
+    """Return the table's schemas, newest first, each with its changes."""
     return schema_history(components.tables.get(f"{database}.{table}").schemas())

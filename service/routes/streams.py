@@ -1,4 +1,4 @@
-"""Streams: register, read, list, try, start and stop, watch."""
+"""Routes of streams: registration, dry run, lifecycle verbs and status."""
 
 from fastapi import APIRouter, Response
 
@@ -35,7 +35,7 @@ def put_stream(
     definition: StreamDefinition,
     response: Response,
 ) -> StreamView:
-    """Register a stream, or change it: 201 when it is new, else 200. It shall run at once."""
+    """Register a stream, or change it: 201 if it is new, else 200. A new one starts at once."""
     registered = components.registrar.put_stream(
         f"{database}.{table}", stream, definition, precondition=precondition
     )
@@ -47,7 +47,7 @@ def put_stream(
 def get_stream(
     components: ComponentsOf, database: str, table: str, stream: str, response: Response
 ) -> StreamView:
-    """Return a stream, with everything filled in that its owner left out."""
+    """Return a stream, with all defaults filled in."""
     return _answer(components.registrar.document(f"{database}.{table}"), stream, response)
 
 
@@ -55,7 +55,7 @@ def get_stream(
 def delete_stream(
     components: ComponentsOf, precondition: PreconditionOf, database: str, table: str, stream: str
 ) -> None:
-    """Forget a stopped stream, so that another may own its group; the table keeps its columns."""
+    """Delete a stopped stream, so that another one may own its group; its rows stay."""
     components.registrar.delete_stream(f"{database}.{table}", stream, precondition=precondition)
 
 
@@ -63,7 +63,7 @@ def delete_stream(
 def validate_stream(
     components: ComponentsOf, database: str, table: str, stream: str, definition: StreamDefinition
 ) -> Validation:
-    """Say what `PUT` would refuse, without registering anything."""
+    """Return the problems for which `PUT` would refuse; changes nothing."""
     problems = components.registrar.check_stream(f"{database}.{table}", stream, definition)
     return Validation(valid=not problems, errors=tuple(problems))
 
@@ -72,49 +72,49 @@ def validate_stream(
 def get_stream_status(
     components: ComponentsOf, database: str, table: str, stream: str
 ) -> StreamStatus:
-    """Return what is wanted of a stream and what is seen of it."""
+    """Return the desired state of a stream, and its state as its runner and the table report it."""
     return _status(components, components.registrar.document(f"{database}.{table}"), stream)
 
 
 @router.post("/{stream}/start", status_code=202)
 def start_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
-    """Want the stream to run; one that failed or waits tries again at once. `message` says what came of it."""
-    return _ask(components, f"{database}.{table}", stream, Verb.START)
+    """Start the stream; one that failed or waits tries again at once. `message` has the effect."""
+    return _apply_verb(components, f"{database}.{table}", stream, Verb.START)
 
 
 @router.post("/{stream}/pause", status_code=202)
 def pause_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
-    """Want the stream to read nothing for a while; its runner keeps it."""
-    return _ask(components, f"{database}.{table}", stream, Verb.PAUSE)
+    """Pause the stream: it reads nothing, and its runner keeps it."""
+    return _apply_verb(components, f"{database}.{table}", stream, Verb.PAUSE)
 
 
 @router.post("/{stream}/resume", status_code=202)
 def resume_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
-    """Want the stream to go on where it was paused or stopped; one that failed tries again at once."""
-    return _ask(components, f"{database}.{table}", stream, Verb.RESUME)
+    """Resume the stream where it was paused or stopped; one that failed tries again at once."""
+    return _apply_verb(components, f"{database}.{table}", stream, Verb.RESUME)
 
 
 @router.post("/{stream}/restart", status_code=202)
 def restart_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
-    """Replace the query of a stream that is wanted to run by a new one; 409 when it is not."""
-    return _ask(components, f"{database}.{table}", stream, Verb.RESTART)
+    """Restart the query of a stream; 409 unless its desired state is RUNNING."""
+    return _apply_verb(components, f"{database}.{table}", stream, Verb.RESTART)
 
 
 @router.post("/{stream}/stop", status_code=202)
 def stop_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
-    """Want the stream to end; its runner lets it go. Its position stays in the table."""
-    return _ask(components, f"{database}.{table}", stream, Verb.STOP)
+    """Stop the stream: its runner releases it. Its position stays in the table."""
+    return _apply_verb(components, f"{database}.{table}", stream, Verb.STOP)
 
 
-def _ask(components: Components, identifier: str, stream: str, verb: Verb) -> VerbAnswer:
+def _apply_verb(components: Components, identifier: str, stream: str, verb: Verb) -> VerbAnswer:
     report = _report(components, components.progress.read_all(), identifier, stream)
     seen = reported_state(report, alive_since_ms=_alive_since_ms(components))
-    answered = components.registrar.apply_verb(identifier, stream, verb, seen=seen)
-    status = _status(components, answered.document, stream)
+    applied = components.registrar.apply_verb(identifier, stream, verb, seen=seen)
+    status = _status(components, applied.document, stream)
     return VerbAnswer(
         **dict(status),
         verb=verb.value,
-        message=f"{stream}: {answered.message}",
+        message=f"{stream}: {applied.message}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Tables: declare, read, list, try."""
+"""Routes of tables: declaration, dry run, reading, listing, dropping and maintenance status."""
 
 import base64
 from typing import Annotated
@@ -46,7 +46,7 @@ def put_table(
     spec: TableSpec,
     response: Response,
 ) -> TableView:
-    """Create a table: 201 when it is new, 200 when it was declared alike, 409 when otherwise."""
+    """Create a table: 201 if it is new, 200 if it exists with this declaration, else 409."""
     registered = components.registrar.put_table(database, table, spec, precondition=precondition)
     response.status_code = 201 if registered.is_new else 200
     return table_view(components, registered.document, response)
@@ -54,7 +54,7 @@ def put_table(
 
 @router.get("/{database}/{table}")
 def get_table(components: ComponentsOf, database: str, table: str, response: Response) -> TableView:
-    """Return a table's declaration, and all its columns."""
+    """Return a table's declaration and all its columns."""
     document = components.registrar.document(f"{database}.{table}")
     return table_view(components, document, response)
 
@@ -67,14 +67,14 @@ def drop_table(
     confirm: Confirm = None,
     keep_data: bool = False,
 ) -> None:
-    """Drop the table that `confirm` names, too: registration, streams and files.
+    """Drop a table, whose name `confirm` has to repeat: registration, streams and files.
 
     Its streams have to be stopped. With `keep_data` the files stay, as a table of the warehouse that
     is not registered.
     """
     identifier = f"{database}.{table}"
     if confirm not in (table, identifier):
-        raise not_confirmed(identifier, "the table and all its rows would be gone")
+        raise not_confirmed(identifier, "the table and all its rows would be deleted")
     components.dropper.drop(identifier, keep_data=keep_data)
 
 
@@ -82,14 +82,14 @@ def drop_table(
 def validate_table(
     components: ComponentsOf, database: str, table: str, spec: TableSpec
 ) -> Validation:
-    """Say what `PUT` would refuse, without creating anything."""
+    """Return the problems for which `PUT` would refuse; changes nothing."""
     problems = components.registrar.check_table(database, table, spec)
     return Validation(valid=not problems, errors=tuple(problems))
 
 
 @router.get("/{database}/{table}/maintenance")
 def get_maintenance(components: ComponentsOf, database: str, table: str) -> MaintenanceStatus:
-    """Return how far compaction is with a table, and which runner is at it."""
+    """Return the state of a table's compaction, and the runners that do it."""
     return maintenance_status(
         components.tables.get(f"{database}.{table}"),
         components.progress.read_all(),
@@ -106,8 +106,8 @@ def _parse_token(token: str) -> str:
         padded = token + "=" * (-len(token) % 4)
         return base64.b64decode(padded, altchars=b"-_", validate=True).decode()
     except ValueError as error:
-        message = "not a token that this service gave"
+        message = "not a page token of this list"
         hint = "use `next_page_token` of the page before, or leave it out"
         problem = Problem(field="page_token", value=token, message=message, hint=hint)
-        summary = "the page is not readable"
+        summary = "the page token is not valid"
         raise InvalidRequest(summary, problems=[problem]) from error

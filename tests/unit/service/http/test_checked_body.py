@@ -11,7 +11,7 @@ from pydantic import BaseModel, model_validator
 
 from service import routes
 from service.http.checked_body import FINDINGS_MAX, CheckedBody, body_model
-from service.problems.problems import ERRORS_MAX, FINDINGS_TOLD
+from service.problems.problems import ERRORS_MAX, FINDINGS_REPORTED
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 
@@ -62,10 +62,10 @@ def wrong_columns(count: int) -> bytes:
 
 
 def test_of_many_findings_the_first_are_told(client: HttpClient) -> None:
-    answer = client.put(TABLE, content=wrong_columns(FINDINGS_TOLD + 500)).json()
+    answer = client.put(TABLE, content=wrong_columns(FINDINGS_REPORTED + 500)).json()
 
     assert answer["code"] == "invalid_request"
-    assert answer["detail"].startswith(f"at least {FINDINGS_TOLD} fields are not as declared")
+    assert answer["detail"].startswith(f"at least {FINDINGS_REPORTED} fields are not as declared")
     assert len(answer["errors"]) == ERRORS_MAX
 
 
@@ -92,7 +92,9 @@ def test_many_wrong_values_of_a_key_are_one_error(shop: HttpClient) -> None:
     answer = shop.post(f"{TABLE}/rows/lookup", json={"keys": keys}).json()
 
     assert answer["errors"][0]["pointer"] == "/keys/0"
-    assert answer["errors"][0]["message"].startswith("60 values are neither text nor numbers")
+    assert answer["errors"][0]["message"].startswith(
+        "60 values are neither text, number nor boolean"
+    )
     assert answer["detail"].startswith("900 fields")
 
 

@@ -144,7 +144,7 @@ def test_of_many_errors_the_first_are_told_and_how_many_there_are(shop: HttpClie
     answer = shop.put(TABLE, json=ORDERS | {"columns": columns}).json()
 
     assert len(answer["errors"]) == 100
-    assert "the first 100 of 609 are told" in answer["detail"]
+    assert "the first 100 of 609 are listed" in answer["detail"]
 
 
 def test_storage_that_does_not_answer_is_unavailable() -> None:

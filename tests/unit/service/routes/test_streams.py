@@ -269,7 +269,7 @@ def test_a_runner_that_is_silent_for_long_is_gone_and_its_numbers_stay(
     assert (status["state"], status["worker_id"]) == ("UNASSIGNED", None)
     assert status["offsets"] == {"0": 3}
     assert status["reported_at"] == "2023-11-14T22:13:20.000Z"
-    assert "runner-1 was last heard of at 2023-11-14T22:13:20.000Z" in status["trace"]
+    assert "the runner runner-1 is of 2023-11-14T22:13:20.000Z" in status["trace"]
 
 
 def test_a_failed_stream_says_why(
