@@ -54,6 +54,7 @@ class RestartPolicy:
         >>> [RestartPolicy().wait_ms(attempt) for attempt in (1, 2, 3, 20)]
         [1000, 2000, 4000, 60000]
         """
+        assert attempt >= 1, "attempts are counted from 1"
         return int(min(self.wait_ms_max, self.wait_ms_min * 2 ** min(attempt - 1, 32)))
 
 

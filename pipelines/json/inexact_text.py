@@ -44,6 +44,7 @@ def has_inexact_text(message: Column, text: Column, plan: StreamPlan) -> Column 
     tests = []
     for column in plan.value_columns:
         if holds_text(column.type):
+            assert column.path, "a column of the value has a path"
             value = reduce(lambda inner, name: inner.getField(name), column.path, message)
             # The search in the whole message runs only for values that look like a copied double.
             found = _any_of(_in_value(value, column.type))

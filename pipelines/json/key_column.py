@@ -32,6 +32,7 @@ def parse_key(plan: StreamPlan) -> Column:
         plan: A stream with such columns.
     """
     tree: dict[str, Any] = {}
+    assert has_paths(plan), "columns have paths in the key"
     for column in plan.key_columns:
         *parents, leaf = column.path
         branch: dict[str, Any] = reduce(lambda node, name: node.setdefault(name, {}), parents, tree)

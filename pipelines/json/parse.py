@@ -194,7 +194,7 @@ def _judge(plan: StreamPlan, columns: Sequence[JsonColumn]) -> Column:
     """Return the reason of a refusal and its detail, as a struct that is null for an accepted record."""
     message = f"parsed.{_ROOT}"
     assert len(columns) == len(plan.columns), "each column of the plan is read"
-    # `coalesce` stops at the first reason, so that later tests may rely on earlier ones.
+    # `coalesce` stops at the first reason: the order is that of the list at the head of this file.
     return fn.coalesce(
         _refuse(fn.col("value").isNull(), DeadLetterReason.TOMBSTONE),
         _refuse(fn.length("value") > plan.spec.max_message_bytes, DeadLetterReason.TOO_LARGE),

@@ -171,6 +171,7 @@ def shape_from_json(value: Any) -> Shape:
 
 
 def _shape_of_whole(size: int) -> Shape:
+    assert size >= 0, "the size of a number is absolute"
     if size <= _SAFE_WHOLE:
         return Shape(kind=Kind.WHOLE)
     if size < _BIGINT_BOUND:
@@ -201,6 +202,7 @@ def _are_names(value: dict[str, Any]) -> bool:
 def _join_parts(one: Shape, other: Shape) -> Shape:
     if one.kind is not Kind.OBJECT:
         return Shape(kind=one.kind, item=join(one.item or NOTHING, other.item or NOTHING))
+    assert one.kind is other.kind, "parts are joined of shapes of one kind"
     fields = dict(one.fields)
     for name, item in other.fields:
         fields[name] = join(fields.get(name, NOTHING), item)

@@ -92,8 +92,8 @@ class BatchCommitter:
         """
         assert not report.is_incomplete, "an incomplete attempt is written again, never committed"
         messages = commit_messages(report)
-        # The topic may have been deleted and made again since the claim: its offsets would mean other records.
-        # As late as possible, because nothing but this check detects it.
+        # The topic may have been deleted and made again since the claim: its offsets would then be of other
+        # records. Checked as late as possible.
         try:
             self._check_budget(report)
             check_topic(self._claimed, self._topics.require(batch.topic))

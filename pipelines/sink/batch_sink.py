@@ -205,6 +205,7 @@ class BatchSink:
 
     def _prepare_retry(self, report: TaskReport, batch: StreamBatch) -> None:
         """Change what kept an attempt from being complete."""
+        assert report.is_incomplete, "a complete attempt is committed"
         if report.refusal is not None:
             _LOG.warning(
                 "rows refused, looking for them stream=%s batch=%d error=%s",

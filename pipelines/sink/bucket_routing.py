@@ -59,6 +59,7 @@ class BucketRouter:
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the batch with one more column, `bucket`, int32."""
+        # A key is routed by its exact text, which is what the task writes.
         batch = with_exact_texts(batch, self.plan)
         buckets = np.zeros(batch.num_rows, dtype=np.int32)
         is_accepted = batch.column(REASON).is_null()

@@ -49,6 +49,7 @@ class FieldEvolution:
         if plan.spec.on_new_field is not OnNewField.EVOLVE:
             return None
         self._forget_outdated(plan)
+        # In the last round the tasks refuse every new field, which ends the rounds of the micro-batch.
         is_last = (
             self._evolver is None
             or self._rounds >= ROUNDS_MAX

@@ -121,6 +121,7 @@ def pieces_between(
             assert begin <= offset < end[partition], "an offset that is left out is in the range"
             parts.append((begin, offset))
             begin = offset + 1
+        assert begin <= end[partition], "a range ends after its start"
         parts.append((begin, end[partition]))
         ranges[partition] = [part for part in parts if part[0] < part[1]]
     # The n-th piece has the n-th range of each partition. A partition with fewer ranges has an empty one at
@@ -207,6 +208,7 @@ def _frame(session: SparkSession, records: Sequence[ConsumerRecord]) -> DataFram
 
 
 def _too_many(found: Sequence[ConsumerRecord]) -> LimitExceeded:
+    assert found, "there is a record to name"
     first = found[0]
     message = (
         f"topic {first.topic}: {len(found)} records of a micro-batch and more have timestamps that are not "

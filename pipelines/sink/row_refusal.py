@@ -22,6 +22,7 @@ def refuse_rows(
     """
     if not refusals:
         return batch
+    assert max(refusals) < batch.num_rows, "refusals are positions of rows"
     reason, detail = batch.column(REASON).to_pylist(), batch.column(DETAIL).to_pylist()
     for row, refusal in refusals.items():
         if reason[row] is None:

@@ -74,6 +74,7 @@ class SinkProgress:
             batch_ms: From Spark's call to the end of the commit.
             now_ms: Milliseconds since the epoch.
         """
+        assert position.stream == self.position.stream, "a sink serves one stream"
         seen = self.seen | frozenset(report.seen)
         reasons = Counter(dict(self.dead_letters)) + Counter(dict(report.dead_letters))
         newest_ms = max(report.newest_ms or 0, self.newest_ms or 0)

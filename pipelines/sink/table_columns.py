@@ -86,7 +86,8 @@ def _stored_offsets(offsets: pa.Array, generation: int) -> pa.Array:
 
 
 def _clear_unordered(columns: dict[str, pa.Array], plan: StreamPlan) -> None:
-    # A null order lets the merge skip the group: what the record has for its columns must not be written either.
+    # Arrival, which completes the order, is nulled as well: the merge skips a group only where all of its
+    # ordering columns are null.
     unordered = [columns[name].is_null() for name in plan.ordering]
     mask = unordered[0]
     for other in unordered[1:]:

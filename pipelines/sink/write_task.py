@@ -141,14 +141,16 @@ class _TaskRun:
         if newest is not None:
             self._newest_ms = max(newest // 1_000, self._newest_ms or 0)
         self._note_seen(batch)
-        rows = batch.num_rows
         if self._task.field_reader is not None:
             batch = self._collect_undeclared(batch, self._task.field_reader)
+        rows = batch.num_rows
         # Texts before keys: an exact text may be longer than the one that Spark has measured.
         batch = with_exact_texts(batch, self._task.plan)
         batch = refuse_long_keys(batch, self._task.plan)
         batch = self._unreadable.refuse(batch)
-        assert batch.num_rows <= rows, "no step adds a record"
+        assert batch.num_rows == rows, (
+            "a refused record stays in the batch until it is a dead letter"
+        )
         reason = batch.column(REASON)
         if reason.null_count < batch.num_rows:
             self._refuse(batch.filter(reason.is_valid()))
@@ -232,6 +234,7 @@ class _TaskRun:
             self._task.table.try_rows(self._rows(_one_batch(some)))
 
         found = find_refused_rows(rows, attempt)
+        assert all(0 <= row < rows.num_rows for row in found), "refused rows are positions"
         batch = _one_batch(rows)
         if found:
             reason = DeadLetterReason.REFUSED_ROW.value
@@ -280,6 +283,7 @@ class _TaskRun:
             dead_letter(record, self._task.plan)
             for record in records.select(LETTER_COLUMNS).to_pylist()
         ]
+        assert len(letters) == records.num_rows, "each refused record is one dead letter"
         self._dead_letters.update(letter.reason.value for letter in letters)
         for letter in letters[: _EXAMPLES_MAX - len(self._examples)]:
             record_id = f"partition {letter.partition}, offset {letter.offset}"

@@ -151,6 +151,9 @@ class CurrentPlan:
         except BaseException:
             self._is_requested.set()
             raise
+        assert plan.schema_id == self._table.schema.id, (
+            "a plan comes with the table's newest schema"
+        )
         if plan == self._plan:
             return
         assert plan.stream == self._plan.stream, "a plan is exchanged for one of the same stream"

@@ -293,6 +293,8 @@ class Ingest:
             end=lambda: end,
             now_ms=self._context.clock.now_ms(),
         )
+        missing = set(self._assigned.partitions) - set(topic.partitions)
+        assert not missing, f"a topic never loses partitions: {missing}"
         if self._assigned.growth is not None:
             _LOG.info("partitions wait stream=%s %s", self._plan.key, self._assigned)
         return committer.claim_stream(

@@ -96,6 +96,7 @@ class PaceController:
         if self._pace.factor == 1:
             return
         rest_ms = started_ms + self._pace.interval_ms - self._clock.now_ms()
+        assert not self._is_held, "one micro-batch ends at a time"
         self._is_held = True
         self._released.wait(max(0, rest_ms) / 1_000)
         self._is_held = False
@@ -130,6 +131,7 @@ class PaceController:
             self._records_max,
             records_max,
         )
+        assert records_max > 0, "a micro-batch has a bound"
         self.release()
         yield
         # Not before the query has stopped: else it could be held once more while it is being stopped.

@@ -60,6 +60,7 @@ class StreamReport:
         # stream since: each count only grows, so the larger one of each reason is right.
         known = Counter(dict(self._progress.dead_letters_by_reason))
         known |= Counter(dict(self._dead_letters()))
+        # What the query itself has committed since its start is no earlier one.
         total = 0 if done is None else done.position.account.dead_lettered
         own = 0 if done is None else sum(dict(done.dead_letters).values())
         self._counted = Counter(counts_before(known, dead_lettered=total - own))
