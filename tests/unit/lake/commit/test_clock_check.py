@@ -74,15 +74,15 @@ def test_a_clock_that_is_about_right_or_late_commits(bed: Bed, ahead_ms: int) ->
 
 
 def test_storage_is_asked_once_in_a_while(bed: Bed) -> None:
-    asked = FaultyFileIO(bed.file_io)
-    check = ClockCheck(asked, PATHS)
+    observed = FaultyFileIO(bed.file_io)
+    check = ClockCheck(observed, PATHS)
     bed.file_io.write_new(PATHS.manifest("m"), b"")
     start_ms = bed.clock.now_ms()
 
     for passed_ms in (0, 10, 59_999, 60_000, 60_001):
         check.compare(start_ms + passed_ms, written="m")
 
-    assert len(asked.calls) == 2
+    assert len(observed.calls) == 2
 
 
 def test_a_snapshot_of_a_clock_ahead_expires_by_the_time_of_its_file(bed: Bed) -> None:

@@ -300,7 +300,7 @@ def test_a_snapshot_that_an_interrupted_rollback_leaves_is_not_taken_back(
 
     def commit_and_break_off() -> None:
         bed.commit_others(4)
-        # What it was built on expires, so that the chain above has to tell.
+        # The snapshot that it was built on expires, so that the chain above decides.
         bed.file_io.delete(bed.paths.snapshot(1))
         bed.file_io.delete(bed.paths.snapshot(2))
         bed.file_io.delete(bed.paths.snapshot(3))
@@ -379,7 +379,7 @@ def test_a_snapshot_in_a_hole_is_no_commit_that_was_made_before(bed: Bed, is_for
 def test_a_commit_in_the_gap_of_a_rollback_is_none_that_was_made_before(
     bed: Bed, is_stream: bool
 ) -> None:
-    """A writer that died has left a hint that leads behind the gap: what is there seems to be the newest."""
+    """A writer that died has left a hint that names a snapshot below the gap, which seems to be the newest."""
     batch = stream_batch({0: 0}, {0: 10})
     claim_by(bed.others, "s")
 
@@ -412,7 +412,7 @@ def test_a_commit_in_the_gap_of_a_rollback_is_none_that_was_made_before(
 
 @pytest.mark.parametrize("dies", [False, True])
 def test_positions_of_a_snapshot_in_a_hole_are_not_believed(bed: Bed, dies: bool) -> None:
-    """Another engine has no positions, so that whoever looks for them walks down from its snapshots."""
+    """Another engine has no positions, so the search for them walks down from its snapshots."""
     claimed = bed.others.claim_stream("s", topic=TOPIC, initial_offsets={0: 0})
     seen: list[dict[str, StreamPosition]] = []
 
@@ -485,7 +485,7 @@ class SleptOverRollback:
 
         Args:
             bed: The table.
-            while_there: Happens when the snapshot of the one who slept is there.
+            while_there: Called while the snapshot of the paused writer exists.
         """
         self.bed = bed
         bed.commit_others(2)
@@ -828,7 +828,7 @@ def test_whatever_fails_after_a_snapshot_was_created_nothing_is_cleaned(
 
 
 def test_a_lost_answer_without_a_trace_is_unknown(bed: Bed) -> None:
-    """The files were compacted away and the snapshot expired: nobody can tell any more."""
+    """The files were compacted away and the snapshot expired: the outcome is unknown for ever."""
 
     def compact_and_expire() -> None:
         bed.others.commit(
@@ -1008,7 +1008,7 @@ def test_a_claim_whose_answer_is_lost_for_good_is_made_again(bed: Bed) -> None:
 
 
 def test_a_snapshot_right_below_the_oldest_is_a_hole_too(bed: Bed) -> None:
-    """Our id has a successor, but one that was built on somebody else's snapshot of that id."""
+    """Our id has a successor, but one that was built on another writer's snapshot of that id."""
 
     def commit_and_expire() -> None:
         bed.commit_others(2)
@@ -1023,7 +1023,7 @@ def test_a_snapshot_right_below_the_oldest_is_a_hole_too(bed: Bed) -> None:
 
 @pytest.mark.parametrize("step", ["before create-snapshot", "after create-snapshot"])
 def test_a_claim_beside_expiry_is_in_the_table(bed: Bed, step: str) -> None:
-    """An empty commit leaves no file to tell by; claiming again is the safe answer."""
+    """An empty commit leaves no file to recognise it by; claiming again is the safe answer."""
 
     def commit_and_expire() -> None:
         bed.commit_others(2)

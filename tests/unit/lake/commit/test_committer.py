@@ -791,8 +791,8 @@ def test_a_topic_that_was_created_again_is_not_continued(
 ) -> None:
     claim(file_io, paths)
 
-    with pytest.raises(OffsetMismatch, match="made-anew"):
-        claim(file_io, paths, topic_id="made-anew")
+    with pytest.raises(OffsetMismatch, match="created-again"):
+        claim(file_io, paths, topic_id="created-again")
 
 
 def test_a_schema_that_cannot_be_read_is_corrupt(file_io: MemoryFileIO, paths: TablePaths) -> None:

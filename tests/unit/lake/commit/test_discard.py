@@ -59,7 +59,7 @@ def known_conflict() -> CommitConflict:
         (CommitUnknown("?"), 0),
         (MemoryError(), 0),
         (KeyboardInterrupt(), 0),
-        (ValueError("nobody thought of it"), 0),
+        (ValueError("unforeseen"), 0),
     ],
 )
 def test_files_are_deleted_with_an_error_that_committed_nothing(

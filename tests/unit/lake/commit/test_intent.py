@@ -153,7 +153,9 @@ REGISTERED_ANEW = replace(
         pytest.param(
             by_other(epoch=4), REGISTERED_ANEW, {0: 5}, id="and-the-table-was-rolled-back"
         ),
-        pytest.param(by_other("s"), REGISTERED_ANEW, {0: 10, 1: 20}, id="nobody-has-written"),
+        pytest.param(
+            by_other("s"), REGISTERED_ANEW, {0: 10, 1: 20}, id="no-other-stream-has-written"
+        ),
         pytest.param(
             by_other(),
             replace(REGISTERED_ANEW, former_epoch=None),
@@ -180,7 +182,7 @@ def test_a_newly_registered_stream_discards_a_position_that_no_longer_fits(
 
     assert after.positions["s"].offsets == offsets
     assert after.positions["s"].epoch == before.epoch + 1
-    # Whoever starts at other offsets writes above what is there, and does so once.
+    # A start at other offsets raises the generation, and does so once.
     assert after.positions["s"].generation == (0 if claim.group is None else 4)
     moved = {**after.positions, "s": replace(after.positions["s"], offsets={0: 77})}
     again = replace(claim, initial_offsets={0: 99}).revise(
@@ -204,7 +206,9 @@ def test_a_stream_of_unknown_position_does_not_start() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lost_below", "noted_at"), [(40, 38), (40, None), (None, 39)], ids=["older", "?", "nobody"]
+    ("lost_below", "noted_at"),
+    [(40, 38), (40, None), (None, 39)],
+    ids=["older", "unknown-snapshot", "unknown-loss"],
 )
 def test_a_position_that_may_be_older_than_the_last_commit_is_not_continued(
     lost_below: int | None, noted_at: int | None

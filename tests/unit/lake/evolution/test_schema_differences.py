@@ -89,10 +89,10 @@ def test_the_differences_lead_to_the_same_schema(
 ) -> None:
     new = changed(SCHEMA, changes)
 
-    told = schema_differences(SCHEMA, new)
+    found = schema_differences(SCHEMA, new)
 
-    assert [type(change) for change in told] == [type(change) for change in changes]
-    assert changed(SCHEMA, told) == new
+    assert [type(change) for change in found] == [type(change) for change in changes]
+    assert changed(SCHEMA, found) == new
 
 
 def test_a_column_that_becomes_not_null_is_a_difference() -> None:
@@ -111,9 +111,9 @@ def test_the_same_schema_has_no_differences() -> None:
 def test_a_renamed_column_is_found_with_the_options_that_name_it() -> None:
     before = changed(SCHEMA, [SetOption(key="sequence.field", value="a")])
 
-    told = schema_differences(before, changed(before, [RenameColumn(path=("a",), name="z")]))
+    found = schema_differences(before, changed(before, [RenameColumn(path=("a",), name="z")]))
 
-    assert told == (
+    assert found == (
         RenameColumn(path=("a",), name="z"),
         SetOption(key="sequence.field", value="z"),
     )

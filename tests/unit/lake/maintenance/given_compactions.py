@@ -22,7 +22,7 @@ def given_table(
     file_io: FileIO | None = None,
     partition: Sequence[str] = (),
 ) -> Table:
-    """Create a table (p STRING, k INT, v INT, w STRING) with one bucket unless told."""
+    """Create a table (p STRING, k INT, v INT, w STRING) with one bucket by default."""
     return Catalog(
         WAREHOUSE, file_io=file_io or MemoryFileIO(), clock=ManualClock(), random=random.Random(5)
     ).create_table(

@@ -56,7 +56,7 @@ def given_history(
 
 
 def expire_all(table: Table) -> ExpiryResult:
-    """Expire all that nobody holds, whatever its age."""
+    """Expire everything that is not held, whatever its age."""
     return table.expire(retain_min=1, older_than_ms=1 << 60)
 
 

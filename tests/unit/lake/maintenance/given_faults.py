@@ -41,7 +41,7 @@ def _opened(file_io: FileIO, seed: int) -> Table:
 
 
 def history(file_io: FileIO) -> History:
-    """Return what every retained snapshot tells a new process."""
+    """Return the rows and changes of every retained snapshot, read by a new process."""
     table = later(file_io)
     return [_told(table, number) for number in SnapshotStore(file_io, table.paths).list_ids()]
 
@@ -104,7 +104,7 @@ class Judge:
         assert self.sweep.endings[Died] > len(found)
 
     def check_failures(self, *, is_done: bool, is_lasting: bool) -> None:
-        """Check what is left, and what is told, when storage fails at any call."""
+        """Check the table, and the error, when storage fails at any call."""
         for end in self.sweep.failures(is_done=is_done, is_lasting=is_lasting):
             assert end.error in (None, StorageUnavailable, CommitUnknown), end
             is_cleaned = not is_lasting and end.error is not CommitUnknown
@@ -128,7 +128,7 @@ class Judge:
         return self._known[end.outcome]
 
     def _check(self, file_io: MemoryFileIO, place: str) -> int:
-        """Check that a table is as before or as after, can be cleaned, and goes on."""
+        """Check that a table is as before or as after, can be cleaned, and can be used further."""
         # Older snapshots have the bytes that they had, and so their rows.
         for path in paths_below(self.sweep.given):
             if not path.endswith(HINTS):
@@ -161,13 +161,13 @@ def _left(file_io: MemoryFileIO) -> set[str]:
     return unneeded_files(file_io, later(file_io))
 
 
-def _assert_lookups_agree(table: Table, told: History, place: str) -> None:
+def _assert_lookups_agree(table: Table, history: History, place: str) -> None:
     """Check that looking up every key that ever had a row gives what a scan gives."""
     keys = table.schema.primary_keys
     places = [table.schema.field_names.index(key) for key in keys]
-    known = {tuple(row[at] for at in places) for _, _, rows, _ in told for row in rows}
-    asked = pa.Table.from_pylist(
+    known = {tuple(row[at] for at in places) for _, _, rows, _ in history for row in rows}
+    wanted = pa.Table.from_pylist(
         [dict(zip(keys, key, strict=True)) for key in sorted(known, key=repr)],
         schema=pa.schema([table.schema.arrow_schema.field(key) for key in keys]),
     )
-    assert _sorted(table.lookup(asked)) == rows_of(table), place
+    assert _sorted(table.lookup(wanted)) == rows_of(table), place

@@ -45,7 +45,7 @@ def expire_all_but(table: Table, count: int) -> None:
 
 
 def assert_exact(file_io: FileIO) -> None:
-    """Check that every file that is needed is there, and none besides."""
+    """Check that every needed file exists, and no other."""
     table = late(file_io)
     assert missing_files(file_io, table) == set()
     assert unneeded_files(file_io, table) == set()

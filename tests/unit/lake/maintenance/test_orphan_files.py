@@ -45,7 +45,7 @@ STRAY = {
     "consumer/.consumer-a.1.tmp": "broken off",
     "branch/branch-b/snapshot/.snapshot-1.1.tmp": "broken off",
 }
-# Not in a directory of the format, or one that is nobody's to judge.
+# Not in a directory of the format, or one that orphan cleaning must not judge.
 FOREIGN = ("_mine/keep", "index.json", "bucket-0/blob.managed.blob", "p=1/bucket-0/data-y-0")
 
 

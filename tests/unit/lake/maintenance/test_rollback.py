@@ -246,7 +246,7 @@ def test_a_target_that_does_not_know_the_streams_is_refused() -> None:
 @pytest.mark.sweep
 @pytest.mark.slow
 def test_a_batch_that_comes_at_any_moment_is_rolled_back_or_fenced() -> None:
-    """Before any one storage call of the rollback a stream commits, that nobody stopped."""
+    """Before any one storage call of the rollback a stream commits that was not stopped."""
     given = MemoryFileIO()
     given_table(file_io=given)
     epoch = claim(late(given)).epoch

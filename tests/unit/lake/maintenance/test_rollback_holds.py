@@ -68,8 +68,8 @@ def test_a_consumer_misses_nothing_of_the_history_that_follows() -> None:
 
     start = positions(table)["billing"]
 
-    told = table.changes(start - 1).to_arrow().column("k").to_pylist()
-    assert told == [50, 51, 52, 53, 54]
+    found = table.changes(start - 1).to_arrow().column("k").to_pylist()
+    assert found == [50, 51, 52, 53, 54]
 
 
 def test_a_rollback_to_the_newest_snapshot_resets_no_consumer() -> None:

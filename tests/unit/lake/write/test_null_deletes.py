@@ -124,7 +124,7 @@ def test_values_of_a_removed_row_do_not_come_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"braid.null-deletes": "nope"}, "not an ordering column"),
         ({"braid.null-deletes.kept-fields": "nope"}, "no such column"),
@@ -132,8 +132,8 @@ def test_values_of_a_removed_row_do_not_come_back() -> None:
         ({"fields.a.aggregate-function": "max"}, "takes none back"),
     ],
 )
-def test_an_impossible_encoding_is_refused_when_it_is_declared(
-    options: dict[str, str], told: str
+def test_impossible_options_are_refused_when_they_are_declared(
+    options: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(InvalidRequest, match=told):
+    with pytest.raises(InvalidRequest, match=message):
         table_of(**options)

@@ -104,5 +104,7 @@ def test_whatever_comes_the_buckets_are_those_of_one_key_at_a_time(seed: int) ->
             known.setdefault(value, room)
 
         assert buckets.assign(hashes(*batch)).tolist() == [known[value] for value in batch]
-    told = {value: bucket for bucket, values in changed_hashes(buckets).items() for value in values}
-    assert told == known
+    returned = {
+        value: bucket for bucket, values in changed_hashes(buckets).items() for value in values
+    }
+    assert returned == known

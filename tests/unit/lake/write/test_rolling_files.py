@@ -99,7 +99,7 @@ def without_values(rows: pa.Table) -> pa.Table:
 
 
 def with_times(rows: pa.Table, *, times: bool) -> pa.Table:
-    """Return the rows, with a column t TIMESTAMP(9) if asked for."""
+    """Return the rows, with a column t TIMESTAMP(9) if requested."""
     if not times:
         return rows
     return rows.append_column("t", rows.column("k").cast(pa.timestamp("ns")))

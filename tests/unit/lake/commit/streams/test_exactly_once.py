@@ -76,8 +76,8 @@ def test_a_stream_that_was_never_claimed_cannot_commit() -> None:
 def test_offsets_of_another_topic_mean_nothing() -> None:
     with pytest.raises(OffsetMismatch, match="found `payments`"):
         decide_batch(POSITION, stream_batch({0: 10}, {0: 11}, epoch=2, topic="payments"))
-    with pytest.raises(OffsetMismatch, match="made-anew"):
-        decide_batch(POSITION, stream_batch({0: 10}, {0: 11}, epoch=2, topic_id="made-anew"))
+    with pytest.raises(OffsetMismatch, match="created-again"):
+        decide_batch(POSITION, stream_batch({0: 10}, {0: 11}, epoch=2, topic_id="created-again"))
 
 
 def test_an_unknown_topic_id_is_no_other_topic() -> None:

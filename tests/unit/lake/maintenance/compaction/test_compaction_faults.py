@@ -41,7 +41,7 @@ class Case:
         makes: Prefixes of the files that it adds besides snapshots, manifests and their lists.
         full: Whether everything is compacted, or what is due.
         partition: Columns of the partition.
-        others: What somebody else does before the first attempt to commit.
+        others: Acts of another process before the first attempt to commit.
     """
 
     options: Mapping[str, str]

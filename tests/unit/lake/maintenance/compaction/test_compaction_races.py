@@ -172,7 +172,7 @@ def long_text(key: int) -> str:
 
 
 def given_marked_rows() -> MemoryFileIO:
-    """Return storage with a table of 300 rows on level 5, one of them marked and anew on level 4."""
+    """Return storage with a table of 300 rows on level 5, one of them marked as deleted and written again on level 4."""
     inner = MemoryFileIO()
     table = given_table(VECTORS, file_io=inner)
     write(table, *((k, k, long_text(k)) for k in range(300)))

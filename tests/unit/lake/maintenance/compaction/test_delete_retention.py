@@ -180,7 +180,7 @@ def test_a_table_without_retention_keeps_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "place", "told"),
+    ("options", "field", "message"),
     [
         ({"deletion-vectors.enabled": "true"}, "braid.delete-retention", "deletion-vectors"),
         (
@@ -203,14 +203,14 @@ def test_a_table_without_retention_keeps_nothing() -> None:
     ids=["vectors", "no field", "type", "unknown", "duration"],
 )
 def test_a_retention_that_cannot_be_is_refused(
-    options: dict[str, str], place: str, told: str
+    options: dict[str, str], field: str, message: str
 ) -> None:
     with pytest.raises(InvalidRequest) as caught:
         given_table(ManualClock(start_ms=NOW_MS), **options)
 
     (problem,) = caught.value.problems
-    assert problem.field == place
-    assert told in problem.message
+    assert problem.field == field
+    assert message in problem.message
 
 
 def test_first_rows_are_never_deleted() -> None:

@@ -126,7 +126,7 @@ def found_orphans(inner: MemoryFileIO) -> set[str]:
 def listed_by_changelogs(table: Table) -> set[str]:
     """Return the manifests and lists that a kept changelog names, whether it needs them or not.
 
-    Nobody but the changelog's own expiry can tell.
+    Only the changelog's own expiry can tell.
     """
     manifests = ManifestStore(table.file_io, table.paths)
     names: set[str] = set()

@@ -17,7 +17,7 @@ NO_BOUND = 1_000_000
 
 
 def retention(**given: int) -> Retention:
-    """Return one that lets everything go but the newest, unless told."""
+    """Return one that keeps only the newest by default."""
     values = {"count_min": 1, "count_max": NO_BOUND, "older_than_ms": NO_BOUND, "limit": NO_BOUND}
     return Retention(**{**values, **given})
 
@@ -25,7 +25,7 @@ def retention(**given: int) -> Retention:
 def end(
     earliest: int, latest: int, kept: Retention, *holds: int, times: dict[int, int] | None = None
 ) -> int:
-    """Return the first id that stays; snapshot n is of time 10 n unless told."""
+    """Return the first id that stays; snapshot n is of time 10 n by default."""
     known = {n: 10 * n for n in range(1, 100)} if times is None else times
     plan = plan_expiry(
         earliest,
@@ -92,16 +92,16 @@ def test_a_plan_names_the_reason_of_its_end() -> None:
     ]
 
 
-def test_no_more_times_are_asked_than_matter() -> None:
-    asked = []
+def test_only_the_times_that_matter_are_read() -> None:
+    read = []
 
     def time_ms_of(snapshot_id: int) -> int:
-        asked.append(snapshot_id)
+        read.append(snapshot_id)
         return 10 * snapshot_id
 
     plan_expiry(1, 90, retention(older_than_ms=40), time_ms_of=time_ms_of)
 
-    assert asked == [2, 3, 4]
+    assert read == [2, 3, 4]
 
 
 @pytest.mark.parametrize(

@@ -304,7 +304,7 @@ def test_positions_of_streams_do_not_expire_below_snapshots_of_other_engines() -
 
     assert planned.earliest == 3
     assert "positions of streams" in planned.held_by
-    # An expiry that may act carries them on by an empty commit, and tells other engines.
+    # An expiry that may act carries them forward by an empty commit, and moves the hold for other engines.
     assert expire_all(table).earliest == 9
     assert store.list_ids() == [9]
     assert table.committer().stream_positions() == {"s": position}

@@ -29,7 +29,7 @@ def entry(
     )
 
 
-def told(units: tuple[RescaleUnit, ...]) -> list[tuple[list[str], int, tuple[int, ...]]]:
+def summary_of(units: tuple[RescaleUnit, ...]) -> list[tuple[list[str], int, tuple[int, ...]]]:
     """Return names, level and new buckets of each unit."""
     found = [
         (sorted(e.file.file_name for e in unit.entries), unit.level, tuple(unit.buckets))
@@ -41,7 +41,7 @@ def told(units: tuple[RescaleUnit, ...]) -> list[tuple[list[str], int, tuple[int
 def test_more_buckets_take_each_bucket_apart() -> None:
     entries = [entry("a", bucket=0, of=2, level=5), entry("b", bucket=1, of=2, level=5)]
 
-    assert told(plan_rescale(entries, {}, buckets=6)) == [
+    assert summary_of(plan_rescale(entries, {}, buckets=6)) == [
         (["a"], 5, (0, 2, 4)),
         (["b"], 5, (1, 3, 5)),
     ]
@@ -55,7 +55,7 @@ def test_fewer_buckets_put_buckets_together_level_by_level() -> None:
         entry("d", bucket=3, of=4, level=5),
     ]
 
-    assert told(plan_rescale(entries, {}, buckets=2)) == [
+    assert summary_of(plan_rescale(entries, {}, buckets=2)) == [
         (["a", "b"], 5, (0,)),
         (["c"], 4, (0,)),
         (["d"], 5, (1,)),
@@ -65,7 +65,7 @@ def test_fewer_buckets_put_buckets_together_level_by_level() -> None:
 def test_files_of_level_0_stay_runs_of_their_own() -> None:
     entries = [entry("a", bucket=0, of=2), entry("b", bucket=0, of=2), entry("c", bucket=1, of=2)]
 
-    assert told(plan_rescale(entries, {}, buckets=1)) == [
+    assert summary_of(plan_rescale(entries, {}, buckets=1)) == [
         (["a"], 0, (0,)),
         (["b"], 0, (0,)),
         (["c"], 0, (0,)),
@@ -79,7 +79,7 @@ def test_partitions_are_rewritten_apart_and_files_of_the_count_stay() -> None:
         entry("c", bucket=0, of=3, level=5, partition=WHOLE),
     ]
 
-    assert told(plan_rescale(entries, {}, buckets=3)) == [
+    assert summary_of(plan_rescale(entries, {}, buckets=3)) == [
         (["a"], 5, (0, 1, 2)),
         (["b"], 5, (0, 1, 2)),
     ]

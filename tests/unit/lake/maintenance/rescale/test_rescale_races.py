@@ -303,16 +303,16 @@ def test_a_wrong_bucket_count_is_refused(buckets: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "message"),
     [
         ("2", -2, "the postpone bucket is not in this version"),
         ("2", -1, "only a fixed bucket count becomes another one"),
         ("-1", 4, "only a fixed bucket count becomes another one"),
     ],
 )
-def test_tables_without_a_fixed_count_are_refused(before: str, after: int, said: str) -> None:
+def test_tables_without_a_fixed_count_are_refused(before: str, after: int, message: str) -> None:
     table = given_table(MemoryFileIO(), {"bucket": before})
 
-    with pytest.raises(UnsupportedFeature, match=said):
+    with pytest.raises(UnsupportedFeature, match=message):
         table.rescale(after)
     assert reopened(table.file_io).schema.id == 0
