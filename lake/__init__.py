@@ -13,7 +13,7 @@ orders.write_and_commit(pa.table({"id": [7], "shipped": [date(2026, 1, 2)]}))
 orders.get({"id": 7})  # one row, both columns
 ```
 
-Applications import from here and from nowhere below.
+Applications import from here and from nowhere below; `__all__` lists the names by use.
 """
 
 from lake.commit.commit_result import CommitResult, Outcome
@@ -57,7 +57,7 @@ from lake.errors import (
 )
 from lake.evolution.change_problem import ChangeProblem
 from lake.evolution.column_differences import column_differences
-from lake.evolution.merge_types import MergeRules, merge_fields
+from lake.evolution.merge_types import merge_fields
 from lake.evolution.option_renames import rename_in_options
 from lake.evolution.schema_changes import (
     AddColumn,
@@ -84,7 +84,7 @@ from lake.files.storage.local import LocalFileIO
 from lake.files.storage.memory import MemoryFileIO
 from lake.files.storage.open import file_io_for, path_for
 from lake.files.storage.scratch import ScratchDirectory
-from lake.format.arrow_types import arrow_schema, from_arrow_type, to_arrow_type
+from lake.format.arrow_types import to_arrow_type
 from lake.format.bucket import assign_buckets
 from lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
 from lake.format.data_types import (
@@ -115,7 +115,7 @@ from lake.merge.aggregate_function import (
     Reduction,
 )
 from lake.merge.column_function import ColumnFunction
-from lake.merge.fold import FoldCounters, Machine
+from lake.merge.fold import Machine
 from lake.merge.functions.registry import function_named
 from lake.merge.segments import Segments
 from lake.merge.selection import Pick
@@ -128,7 +128,6 @@ from lake.read.condition_text import parse_conditions
 from lake.read.lookup.lookup_settings import LookupSettings
 from lake.read.predicate import Condition, Operator
 from lake.read.scan_plan import ScanPlan, Split
-from lake.read.split_cut import split_bytes
 from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
 from lake.table.catalog import Catalog
@@ -145,7 +144,7 @@ from lake.table.maintenance.compaction_pool import CompactionPool
 from lake.table.maintenance.maintenance_service import MaintenanceService
 from lake.table.maintenance.maintenance_stats import MaintenanceStats
 from lake.table.python_rows import Row, python_columns, python_rows
-from lake.table.read_at import ReadAt
+from lake.table.read_at import ReadAt, SnapshotRef
 from lake.table.scan import Scan
 from lake.table.snapshot_lookup import SnapshotLookup
 from lake.table.split_reader import SplitReader
@@ -154,156 +153,189 @@ from lake.write.key_length import key_is_long
 from lake.write.table_writer import TableWriter, WriteResult
 from lake.write.writable import check_writable
 
+# Tables: create, open, write and read them.
 __all__ = [
-    "OFFSET_MAX",
-    "WHOLE_ROWS",
-    "AddColumn",
-    "AggregateFunction",
-    "BatchAccount",
-    "BatchDecision",
-    "BucketOutcome",
-    "BucketPool",
-    "BucketWork",
     "Catalog",
-    "ChangeProblem",
-    "Changes",
-    "ChangesExpired",
     "ChangesMode",
-    "Clock",
-    "ColumnFunction",
-    "CommitConflict",
-    "CommitKind",
-    "CommitMessage",
-    "CommitResult",
-    "CommitUnknown",
-    "CompactionMemory",
-    "CompactionPool",
-    "CompactionResult",
     "Condition",
-    "ConsumerFile",
-    "CorruptData",
-    "DataField",
-    "DataType",
-    "DropColumn",
-    "DropPrimaryKey",
-    "DroppedCompaction",
-    "ExpiryResult",
-    "FileIO",
-    "FileStatus",
-    "FoldCounters",
-    "FunctionDeclaration",
-    "FunctionOption",
-    "GroupClaim",
-    "GroupOrder",
     "Inspection",
-    "InvalidRequest",
-    "LakeError",
-    "Lease",
-    "LeaseLost",
-    "LimitExceeded",
-    "LocalFileIO",
     "LookupSettings",
     "Machine",
-    "MaintenanceService",
-    "MaintenanceStats",
-    "ManualClock",
-    "MemoryFileIO",
-    "MergeEngine",
-    "MergeRules",
-    "OffsetMismatch",
     "Operator",
-    "OrphanFile",
-    "OrphanReport",
-    "Outcome",
-    "PartitionGrowth",
-    "Pick",
-    "Position",
-    "PositionKind",
-    "Problem",
     "ReadAt",
-    "ReadCounters",
-    "Reduced",
-    "Reduction",
-    "RemoveOption",
-    "RenameColumn",
-    "RescaleResult",
-    "RollbackResult",
     "Row",
     "RowKind",
+    "SnapshotRef",
+    "Table",
+    "parse_conditions",
+]
+
+# What reading returns.
+__all__ += [
+    "Changes",
+    "CommitKind",
+    "ConsumerFile",
+    "Lease",
+    "ReadCounters",
     "Scan",
     "ScanPlan",
-    "SchemaChange",
-    "SchemaMismatch",
-    "ScratchDirectory",
-    "Segments",
-    "SetOption",
     "Snapshot",
     "SnapshotChanges",
     "SnapshotLookup",
     "Split",
     "SplitReader",
-    "Step",
-    "Steps",
-    "StorageUnavailable",
-    "StreamBatch",
-    "StreamFallback",
-    "StreamFenced",
-    "StreamPosition",
-    "SystemClock",
-    "Table",
+    "Tag",
+    "python_columns",
+    "python_rows",
+]
+
+# Writing and committing in steps, for writers on several machines.
+__all__ += [
+    "CommitMessage",
+    "CommitResult",
+    "Outcome",
     "TableCommitter",
-    "TableExists",
-    "TableNotFound",
+    "TableWriter",
+    "WriteResult",
+    "assign_buckets",
+    "commit_or_discard",
+    "key_is_long",
+    "parse_messages",
+    "serialize_messages",
+]
+
+# Schemas and options: declare, check, store.
+__all__ += [
+    "DataField",
+    "DataType",
+    "MergeEngine",
     "TableOptions",
     "TableSchema",
-    "TableWriter",
-    "Tag",
-    "TagDeletion",
     "TypeRoot",
-    "UnsupportedFeature",
+    "assign_field_ids",
+    "check_compactable",
+    "check_supported",
+    "check_writable",
+    "highest_field_id",
+    "ineffective_options",
+    "parse_duration",
+    "parse_schema",
+    "parse_size",
+    "parse_type",
+    "serialize_schema",
+    "to_arrow_type",
+    "validate_schema",
+]
+
+# Schema changes, and the differences between schemas.
+__all__ += [
+    "AddColumn",
+    "ChangeProblem",
+    "DropColumn",
+    "DropPrimaryKey",
+    "Position",
+    "PositionKind",
+    "RemoveOption",
+    "RenameColumn",
+    "SchemaChange",
+    "SetOption",
     "UpdateColumnComment",
     "UpdateColumnDefault",
     "UpdateColumnNullability",
     "UpdateColumnPosition",
     "UpdateColumnType",
     "UpdateComment",
-    "ValueChecks",
-    "WriteResult",
-    "arrow_schema",
-    "assign_buckets",
-    "assign_field_ids",
-    "check_compactable",
-    "check_supported",
-    "check_writable",
     "column_differences",
-    "commit_or_discard",
-    "compact_buckets",
-    "decide_batch",
-    "discards_former_position",
-    "file_io_for",
-    "from_arrow_type",
-    "function_named",
-    "highest_field_id",
-    "ineffective_options",
-    "key_is_long",
     "merge_fields",
-    "parse_conditions",
-    "parse_duration",
-    "parse_messages",
-    "parse_schema",
-    "parse_size",
-    "parse_type",
-    "path_for",
-    "positions_of",
-    "python_columns",
-    "python_rows",
     "rename_in_options",
     "schema_differences",
-    "serialize_messages",
-    "serialize_schema",
-    "split_bytes",
+]
+
+# Maintenance: compaction, expiry, rescale, rollback, orphan files.
+__all__ += [
+    "BucketOutcome",
+    "BucketPool",
+    "BucketWork",
+    "CompactionMemory",
+    "CompactionPool",
+    "CompactionResult",
+    "DroppedCompaction",
+    "ExpiryResult",
+    "MaintenanceService",
+    "MaintenanceStats",
+    "OrphanFile",
+    "OrphanReport",
+    "RescaleResult",
+    "RollbackResult",
+    "TagDeletion",
+    "compact_buckets",
+]
+
+# Exactly-once commits of streams: positions, epochs, and the order of groups.
+__all__ += [
+    "OFFSET_MAX",
+    "WHOLE_ROWS",
+    "BatchAccount",
+    "BatchDecision",
+    "GroupClaim",
+    "GroupOrder",
+    "PartitionGrowth",
+    "StreamBatch",
+    "StreamFallback",
+    "StreamPosition",
+    "decide_batch",
+    "discards_former_position",
+    "positions_of",
     "split_offset",
     "stored_offset",
-    "to_arrow_type",
-    "validate_schema",
+]
+
+# Aggregate functions of packages.
+__all__ += [
+    "AggregateFunction",
+    "ColumnFunction",
+    "FunctionDeclaration",
+    "FunctionOption",
+    "Pick",
+    "Reduced",
+    "Reduction",
+    "Segments",
+    "Step",
+    "Steps",
+    "ValueChecks",
+    "function_named",
+]
+
+# Storage and clock.
+__all__ += [
+    "Clock",
+    "FileIO",
+    "FileStatus",
+    "LocalFileIO",
+    "ManualClock",
+    "MemoryFileIO",
+    "ScratchDirectory",
+    "SystemClock",
+    "file_io_for",
+    "path_for",
+]
+
+# Errors, by the reaction that they need.
+__all__ += [
+    "ChangesExpired",
+    "CommitConflict",
+    "CommitUnknown",
+    "CorruptData",
+    "InvalidRequest",
+    "LakeError",
+    "LeaseLost",
+    "LimitExceeded",
+    "OffsetMismatch",
+    "Problem",
+    "SchemaMismatch",
+    "StorageUnavailable",
+    "StreamFenced",
+    "TableExists",
+    "TableNotFound",
+    "UnsupportedFeature",
 ]
