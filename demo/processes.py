@@ -190,7 +190,7 @@ class Supervisor:
 
         Raises:
             OSError: The program cannot be started. (Where the launcher is used, the child ends
-                with 1 instead and says so in its log.)
+                with 1 instead, with the reason in its log.)
         """
         log_path = self._log_dir / f"{name}.log"
         with log_path.open("ab") as log:

@@ -123,12 +123,12 @@ def _refuse_unkeyed(plan: StreamPlan, topic: Topic) -> NoReturn:
     problem = Problem(
         field="partitioned_by_key",
         value=str(plan.spec.partitioned_by_key).lower(),
-        message=f"topic {topic.name} has {len(topic.partitions)} partitions, and nothing but the "
-        "order of arrival orders the stream's records: of two records of a row in different "
-        "partitions nobody knows which one is newer",
-        hint='read the primary key from the Kafka key (`"source": "key"` of its columns); or say '
+        message=f"topic {topic.name} has {len(topic.partitions)} partitions, and only the order of "
+        "arrival orders the stream's records: of two records of a row in different partitions it is "
+        "not known which one is newer",
+        hint='read the primary key from the Kafka key (`"source": "key"` of its columns); or declare '
         "`partitioned_by_key: true` if producers keep all records of a row in one partition; or "
-        "declare ordering columns; or `unordered: allowed` for the table",
+        "ordering columns; or `unordered: allowed` for the table",
     )
     message = f"stream {plan.key} cannot be ordered"
     raise InvalidRequest(message, problems=[problem])
@@ -139,10 +139,10 @@ def _refuse_added(plan: StreamPlan, topic: Topic, known: tuple[int, ...]) -> NoR
         field="on_partitions_added",
         value=plan.spec.on_partitions_added.value,
         message=f"topic {topic.name} had {len(known)} partitions and has {len(topic.partitions)}: "
-        "keys have moved, and nothing but the order of arrival orders the stream's records",
+        "keys have moved, and only the order of arrival orders the stream's records",
         hint="declare `on_partitions_added: continue`: the stream then reads the known partitions "
         f"until producers have learned of the others (`partitions_settle`, now "
-        f"{plan.spec.partitions_settle}), and those from their start, above all before",
+        f"{plan.spec.partitions_settle}), and then all of them, ordered after what it has read",
     )
     message = f"stream {plan.key} has stopped: partitions were added to its topic"
     raise InvalidRequest(message, problems=[problem])

@@ -130,9 +130,9 @@ def start_offsets(
                 field=f"topic.{position.topic}.{partition}",
                 value=None,
                 message=message,
-                hint="the topic's retention was shorter than the stream's pause; to go on without "
+                hint="the topic's retention was shorter than the stream's pause; to continue without "
                 "them, stop and delete the stream, and register one of another name for its group "
-                "(`sequence_group`) that says where it starts (`starting_offsets`)",
+                "(`sequence_group`) with the position that it starts at (`starting_offsets`)",
             )
             for partition, message in sorted(lost.items())
         ]
@@ -155,7 +155,7 @@ def check_topic_id(topic: Topic) -> None:
         field="topic",
         value=topic.name,
         message="the cluster gives topics no ids, so a topic that was deleted and made again "
-        "cannot be told from the one before",
+        "cannot be distinguished from the one before",
         hint="use Kafka 2.8 or newer, or another broker that has topic ids (KIP-516)",
     )
     message = f"topic {topic.name} has no id"
@@ -176,7 +176,7 @@ def check_topic(position: StreamPosition | None, topic: Topic) -> None:
             f"found {topic.name}\nhint: {_ANEW}"
         )
         raise OffsetMismatch(message, stream=position.stream)
-    # A position from before topics had ids says nothing against the topic.
+    # Of a position from before topics had ids only the name can be compared.
     is_same = not position.topic_id or not topic.topic_id or position.topic_id == topic.topic_id
     if not is_same:
         message = (

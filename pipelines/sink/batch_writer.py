@@ -70,7 +70,7 @@ class BatchWriter:
             first_sequence_number: Above all in the table.
             is_in_kafka_order: Whether the records of a partition come in the order of their offsets.
             tries_rows: Whether rows are tried before they are written (`trial_writes`).
-            field_reader: Finds what the stream does not declare; None where it is not looked for.
+            field_reader: Finds undeclared fields; None where Python is not to look for them.
 
         Raises:
             Exception: What Spark makes of an error of a task.

@@ -41,7 +41,7 @@ _SPARK_MESSAGE: Final = "overflows when converting to Spark's microsecond-precis
 _MS_MAX: Final = (2**63 - 1) // 1_000  # as microseconds it is still an int64
 _FAR_US: Final = 2**62  # in the year 148,108: Spark holds it, and no table does
 _POLL_MS: Final = 1_000
-_EMPTY_POLLS_MAX: Final = 30  # without a record for so many polls the cluster counts as away
+_EMPTY_POLLS_MAX: Final = 30  # polls without a record, after which the cluster counts as away
 _HELD_BYTES_MAX: Final = 64 * 1024 * 1024
 _PIECES_MAX: Final = 200  # each is a scan of its own in Spark's plan
 
@@ -181,7 +181,7 @@ def _polls(consumer: Any, end: Mapping[int, int]) -> Iterable[list[Any]]:
     empty = 0
     waiting = set(consumer.assignment())
     while waiting := {one for one in waiting if consumer.position(one) < end[one.partition]}:
-        # A partition that has been read is paused, or it would go on to fetch what comes after its end.
+        # A partition that has been read is paused, else the consumer would fetch what comes after its end.
         consumer.pause(*(set(consumer.assignment()) - waiting - consumer.paused()))
         polled = [one for some in consumer.poll(timeout_ms=_POLL_MS).values() for one in some]
         empty = 0 if polled else empty + 1
