@@ -149,7 +149,7 @@ from lake.table.scan import Scan
 from lake.table.snapshot_lookup import SnapshotLookup
 from lake.table.split_reader import SplitReader
 from lake.table.table import Table
-from lake.write.key_length import key_is_long
+from lake.write.rows.key_length import key_is_long
 from lake.write.table_writer import TableWriter, WriteResult
 from lake.write.writable import check_writable
 

@@ -20,8 +20,8 @@ from lake.lsm.round_merge import PlainMerge
 from lake.lsm.sorted_run import Section, SortedRun, plan_sections
 from lake.merge.fold import FoldCounters, Machine
 from lake.merge.spec import MergeSpec
-from lake.write.level_file import DataFileSink
-from lake.write.rolling_files import RollingFiles
+from lake.write.files.level_file import DataFileSink
+from lake.write.files.rolling_files import RollingFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

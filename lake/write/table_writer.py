@@ -34,14 +34,14 @@ from lake.merge.fold import Machine, fold
 from lake.merge.spec import merge_spec
 from lake.merge.value_checks import ValueChecks
 from lake.options import DYNAMIC_BUCKET, ChangelogProducer
-from lake.write.changelog_files import changelog_files, input_changelog
-from lake.write.dynamic_buckets import DynamicBuckets, RoutingIndex
+from lake.write.buckets.dynamic_buckets import DynamicBuckets, RoutingIndex
+from lake.write.buckets.routing import RoutedRows, route
+from lake.write.files.changelog_files import changelog_files, input_changelog
+from lake.write.files.level_file import DataFileSink, null_columns_of, write_level_files
 from lake.write.flush_merge import merge_flushes
-from lake.write.level_file import DataFileSink, null_columns_of, write_level_files
-from lake.write.null_deletes import apply_null_deletes
-from lake.write.routing import RoutedRows, route
-from lake.write.row_check import conform
-from lake.write.row_kinds import row_kinds
+from lake.write.rows.null_deletes import apply_null_deletes
+from lake.write.rows.row_check import conform
+from lake.write.rows.row_kinds import row_kinds
 from lake.write.writable import check_writable
 
 BUFFER_BYTES = 256 * 1024 * 1024

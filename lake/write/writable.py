@@ -3,7 +3,7 @@
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
 from lake.options import DYNAMIC_BUCKET, POSTPONE_BUCKET
-from lake.write.encoding_rules import encoding_problems
+from lake.write.files.encoding_rules import encoding_problems
 
 
 def check_writable(schema: TableSchema) -> None:

@@ -5,7 +5,7 @@ stream have no values for the columns of the others. So a default is allowed whe
 fill it into the records of another stream:
 
 1. In a sequence group: it is filled only into records with a position in the group's order
-   (`lake.write.group_defaults`), which records of other streams do not have. The ordering columns
+   (`lake.write.rows.group_defaults`), which records of other streams do not have. The ordering columns
    themselves have no default, which would give every record a position.
 2. In a table of whole rows, which takes one stream.
 3. In an aggregation table, if every stream writes the column; with one stream it does.

@@ -12,7 +12,7 @@ the column of `rowkind.field`, or from another engine's writer.
 
 1. Deletes are ignored by a whole table or not at all.
 2. `clear_columns` is an upsert of nulls under the record's order, which any order of arrival leaves
-   at the same row (`lake.write.null_deletes`). Aggregate functions ignore nulls, so groups with such
+   at the same row (`lake.write.rows.null_deletes`). Aggregate functions ignore nulls, so groups with such
    columns cannot be cleared.
 3. `remove_row` without `unordered: allowed` is for tables in which no record arrives late and one
    stream writes: deduplicate ones without `sequence.field`, and partial-update ones of one sequence

@@ -48,9 +48,9 @@ from lake.read.lookup.bucket_lookup import BucketLookup
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.run_reader import RunReader
 from lake.snapshots.deletion_vectors import BucketVectors, VectorStore, change_vectors
-from lake.write.changelog_files import changelog_files
-from lake.write.level_file import DataFileSink
-from lake.write.rolling_files import RollingFiles
+from lake.write.files.changelog_files import changelog_files
+from lake.write.files.level_file import DataFileSink
+from lake.write.files.rolling_files import RollingFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from lake.errors import Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
-from lake.write.encoding_rules import encoding_problems
+from lake.write.files.encoding_rules import encoding_problems
 
 
 def check_compactable(schema: TableSchema) -> None:

@@ -35,8 +35,8 @@ from lake.merge.order.key_codes import Uints
 from lake.merge.order.key_order import key_codes
 from lake.merge.spec import MergeSpec, merge_spec
 from lake.read.run_reader import RunReader
-from lake.write.level_file import DataFileSink
-from lake.write.rolling_files import RollingFiles
+from lake.write.files.level_file import DataFileSink
+from lake.write.files.rolling_files import RollingFiles
 
 _SINKS_MAX: Final = 16
 """New buckets open at once. Each gets `_HELD_BYTES` divided by their number for its row groups, which

@@ -10,7 +10,7 @@ from lake.errors import SchemaMismatch
 from lake.format.data_types import DataField
 from lake.format.type_codec import parse_type
 from lake.format.value_limits import limit_problems
-from lake.write.row_check import conform
+from lake.write.rows.row_check import conform
 from tests.given_tables import given_schema
 
 NOT_UTF8 = pa.Array.from_buffers(

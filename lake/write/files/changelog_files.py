@@ -17,8 +17,8 @@ from lake.format.data_file import FileSource
 from lake.merge.order.key_codes import Uints
 from lake.merge.order.merge_order import find_segments
 from lake.merge.spec import MergeSpec
-from lake.write.level_file import DataFileSink
-from lake.write.rolling_files import RollingFiles
+from lake.write.files.level_file import DataFileSink
+from lake.write.files.rolling_files import RollingFiles
 
 
 def changelog_files(

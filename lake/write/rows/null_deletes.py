@@ -27,7 +27,7 @@ import pyarrow as pa
 from lake.format.schema import TableSchema
 from lake.format.system_columns import RowKind, is_retract
 from lake.merge.declared_options import SequenceGroup, declared_groups, removing_columns
-from lake.write.group_participation import takes_part
+from lake.write.rows.group_participation import takes_part
 
 CLEAR_MARK: Final = "clear"
 """Value of the columns of `braid.null-deletes.mark-fields` in a group that was cleared."""

@@ -7,7 +7,7 @@ import pytest
 
 from lake.errors import CorruptData, LimitExceeded
 from lake.format.bucket import Int32Array
-from lake.write.partition_buckets import PartitionBuckets
+from lake.write.buckets.partition_buckets import PartitionBuckets
 
 
 def hashes(*values: int) -> Int32Array:

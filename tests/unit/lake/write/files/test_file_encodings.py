@@ -4,7 +4,7 @@ import pytest
 
 from lake.files.file_encoding import FileEncoding, FileFormat
 from lake.options import TableOptions
-from lake.write.file_encodings import file_encoding, formats_of
+from lake.write.files.file_encodings import file_encoding, formats_of
 
 BY_LEVEL = {
     "file.format.per.level": " 3:ORC , 0:avro",

@@ -19,7 +19,7 @@ from lake.format.binary_row import EMPTY_ROW, encode_rows
 from lake.format.bucket import Int32Array, assign_buckets, bucket_hashes
 from lake.format.schema import TableSchema
 from lake.merge.order.key_order import key_codes
-from lake.write.dynamic_buckets import DynamicBuckets
+from lake.write.buckets.dynamic_buckets import DynamicBuckets
 
 Ints = npt.NDArray[np.int64]
 

@@ -17,9 +17,9 @@ from lake.files.storage.file_io import FileIO
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.indexes.file_index import FILE_INDEX_SUFFIX
 from lake.format.schema import TableSchema
-from lake.write.file_encodings import file_encoding
-from lake.write.file_index_writer import FileIndexWriter
-from lake.write.file_statistics import FileStatistics
+from lake.write.files.file_encodings import file_encoding
+from lake.write.files.file_index_writer import FileIndexWriter
+from lake.write.files.file_statistics import FileStatistics
 
 VALUE_STATISTICS_LENGTH = 16
 """Characters to which bounds of value columns are cut: `metadata.stats-mode = truncate(16)`."""

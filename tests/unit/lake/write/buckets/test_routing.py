@@ -7,7 +7,7 @@ import pytest
 
 from lake.format.binary_row import EMPTY_ROW, decode_row
 from lake.format.bucket import assign_buckets
-from lake.write.routing import route
+from lake.write.buckets.routing import route
 from tests.given_tables import given_rows, given_schema
 
 

@@ -14,7 +14,7 @@ from lake.errors import Problem
 from lake.files.file_encoding import FileFormat
 from lake.format.data_types import TIMESTAMP_ROOTS, DataType, TypeRoot
 from lake.format.schema import TableSchema
-from lake.write import file_encodings
+from lake.write.files import file_encodings
 
 _TIMESTAMP_DIGITS_MAX: Final = 6
 _TIME_DIGITS_MAX: Final = 3

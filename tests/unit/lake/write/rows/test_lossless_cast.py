@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from lake.errors import SchemaMismatch
-from lake.write.row_check import conform
+from lake.write.rows.row_check import conform
 from tests.unit.lake.merge.given_schemas import given_schema
 
 DOUBLE = pa.float64()

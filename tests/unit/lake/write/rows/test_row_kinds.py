@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from lake.errors import SchemaMismatch
-from lake.write.row_kinds import row_kinds
+from lake.write.rows.row_kinds import row_kinds
 from tests.given_tables import GivenTable, given_rows, given_schema
 
 COLUMNS = {"k": "INT", "rk": "STRING"}

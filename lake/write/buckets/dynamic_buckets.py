@@ -19,7 +19,7 @@ from lake.format.corruption import corrupt_at
 from lake.format.indexes.hash_index import decode_hash_index, encode_hash_index
 from lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
 from lake.format.schema import TableSchema
-from lake.write.partition_buckets import PartitionBuckets
+from lake.write.buckets.partition_buckets import PartitionBuckets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

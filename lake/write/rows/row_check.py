@@ -19,10 +19,10 @@ from lake.format.data_types import DataField
 from lake.format.float_order import with_one_nan
 from lake.format.schema import TableSchema
 from lake.format.value_limits import limit_problems
-from lake.write.file_encodings import formats_of
-from lake.write.group_defaults import group_default_columns, with_group_defaults
-from lake.write.key_length import long_key_problems
-from lake.write.lossless_cast import lossless_cast
+from lake.write.files.file_encodings import formats_of
+from lake.write.rows.group_defaults import group_default_columns, with_group_defaults
+from lake.write.rows.key_length import long_key_problems
+from lake.write.rows.lossless_cast import lossless_cast
 
 
 def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:

@@ -11,7 +11,7 @@ from lake.errors import SchemaMismatch
 from lake.format.data_types import DataField
 from lake.format.schema import TableSchema
 from lake.format.type_codec import parse_type
-from lake.write.row_check import conform
+from lake.write.rows.row_check import conform
 from tests.given_tables import given_schema
 
 SCHEMA = given_schema(

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from lake.format.casts.cast import read_text
 from lake.format.schema import TableSchema
 from lake.merge.declared_options import SequenceGroup, declared_groups
-from lake.write.group_participation import takes_part
+from lake.write.rows.group_participation import takes_part
 
 
 def group_default_columns(schema: TableSchema) -> Mapping[str, SequenceGroup]:

@@ -24,8 +24,8 @@ from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.schema import TableSchema
 from lake.format.statistics import collect_statistics
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.write.level_file import DataFileSink, write_level_file
-from lake.write.rolling_files import RollingFiles
+from lake.write.files.level_file import DataFileSink, write_level_file
+from lake.write.files.rolling_files import RollingFiles
 from tests.given_tables import ROOT, given_schema
 from tests.support.faulty_file_io import FaultyFileIO
 

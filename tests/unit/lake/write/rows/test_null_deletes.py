@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, Table, UpdateColumnDefault
-from lake.write.null_deletes import apply_null_deletes
+from lake.write.rows.null_deletes import apply_null_deletes
 from tests.given_tables import given_rows, given_schema
 
 COLUMNS = {

@@ -1,0 +1,1 @@
+"""Buckets: routing of rows, and dynamic buckets with their hash index."""

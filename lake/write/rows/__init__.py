@@ -1,0 +1,1 @@
+"""Incoming rows: checks, row kinds, defaults, and retracts without values."""
