@@ -13,9 +13,22 @@ orders.write_and_commit(pa.table({"id": [7], "shipped": [date(2026, 1, 2)]}))
 orders.get({"id": 7})  # one row, both columns
 ```
 
-Applications import from here and from nowhere below; `__all__` lists the names by use.
+Applications import from here, packages with aggregate functions from `lake.aggregates`, and neither
+from a module below; `__all__` lists the names by use.
 """
 
+from lake.aggregates import (
+    AggregateFunction,
+    ColumnFunction,
+    FunctionDeclaration,
+    FunctionOption,
+    Pick,
+    Reduced,
+    Reduction,
+    Segments,
+    Step,
+    Steps,
+)
 from lake.commit.commit_result import CommitResult, Outcome
 from lake.commit.committer import TableCommitter
 from lake.commit.discard import commit_or_discard
@@ -107,19 +120,8 @@ from lake.maintenance.orphan_files import OrphanFile, OrphanReport
 from lake.maintenance.rescale.rescale_result import RescaleResult
 from lake.maintenance.rollback import RollbackResult
 from lake.maintenance.table_tags import TagDeletion
-from lake.merge.aggregate_function import (
-    AggregateFunction,
-    FunctionDeclaration,
-    FunctionOption,
-    Reduced,
-    Reduction,
-)
-from lake.merge.column_function import ColumnFunction
 from lake.merge.fold import Machine
 from lake.merge.functions.registry import function_named
-from lake.merge.segments import Segments
-from lake.merge.selection import Pick
-from lake.merge.steps import Step, Steps
 from lake.merge.value_checks import ValueChecks
 from lake.option_parsers import parse_duration, parse_size
 from lake.options import MergeEngine, TableOptions
@@ -290,7 +292,7 @@ __all__ += [
     "stored_offset",
 ]
 
-# Aggregate functions of packages.
+# Aggregate functions of packages: `lake.aggregates`, also importable from here for packages that do so.
 __all__ += [
     "AggregateFunction",
     "ColumnFunction",

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from docs.generator.function_examples import FunctionExample
 from docs.generator.markdown import code
-from lake import ColumnFunction, FunctionDeclaration, Step, parse_type, to_arrow_type
+from lake import parse_type, to_arrow_type
+from lake.aggregates import ColumnFunction, FunctionDeclaration, Step
 from lake.format.data_types import DataField
 from lake.merge.functions.reductions.single_value import NULLS_ONLY, SINGLE_VALUES
 

@@ -8,7 +8,7 @@ from docs.generator.function_examples import EXAMPLES, FunctionExample
 from docs.generator.markdown import block, bullets, code, page, section, table
 from docs.generator.traps import Trap
 from docs.generator.worked_examples import Answer, answers
-from lake import FunctionDeclaration
+from lake.aggregates import FunctionDeclaration
 from lake.merge.compatibility import Compatibility
 
 FOLDER = "docs/reference/aggregate-functions"

@@ -7,7 +7,8 @@ order of arrival (design 4).
 
 from collections.abc import Mapping
 
-from lake import DataType, FunctionDeclaration, TypeRoot, UnsupportedFeature, function_named
+from lake import DataType, TypeRoot, UnsupportedFeature, function_named
+from lake.aggregates import FunctionDeclaration
 from schemas import AggregateSpec, MergeEngine, TableSpec
 
 LAST_NON_NULL_VALUE = "last_non_null_value"

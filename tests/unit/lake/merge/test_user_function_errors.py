@@ -17,7 +17,7 @@ BOTH = pytest.mark.parametrize("machine", list(Machine))
 PACKAGE = """
 import numpy as np
 import pyarrow as pa
-from lake import FunctionDeclaration, Pick, Reduced, Reduction
+from lake.aggregates import FunctionDeclaration, Pick, Reduced, Reduction
 
 class Sum:
     def reset(self): pass

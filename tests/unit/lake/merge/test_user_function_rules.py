@@ -18,7 +18,8 @@ from tests.unit.registry.aggregates import column, grouped
 FUNCTION = "fields.v.aggregate-function"
 AGGREGATION = {"merge-engine": "aggregation", FUNCTION: "acme.capped"}
 PACKAGE = """
-from lake import FunctionDeclaration, FunctionOption, Problem
+from lake import Problem
+from lake.aggregates import FunctionDeclaration, FunctionOption
 
 def problems(field, function):
     if function.option("cap", "1") == "unlucky":

@@ -10,7 +10,7 @@ from lake.merge.functions.extension import GROUP, reset_installed_functions, use
 from lake.merge.functions.registry import function_named
 
 DECLARATION = """
-from lake import FunctionDeclaration
+from lake.aggregates import FunctionDeclaration
 
 class Longest:
     def reset(self): pass

@@ -1,0 +1,50 @@
+"""The interface of custom aggregate functions: what a package implements and declares.
+
+A package brings a `FunctionDeclaration` through the entry point group `braid.aggregates`. Its `make`
+returns an `AggregateFunction`, which combines the values of one key one by one; its optional
+`reduction` returns a `Reduction`, which combines those of many keys at once, with equal results.
+
+| name | role |
+|---|---|
+| `FunctionDeclaration` | all that the engine and the documentation know of a function |
+| `FunctionOption` | an option `fields.<column>.<key>` that the function reads |
+| `Compatibility` | how the function compares with the reference, for the documentation |
+| `ColumnFunction` | the function as a column declares it, with its options |
+| `AggregateFunction` | the protocol of the definition: `reset`, `aggregate`, `aggregate_late`, `retract` |
+| `UnfitValue` | a value that the function cannot read, refused when it is written |
+| `Reduction`, `Reduced` | the vectorised execution, and its result |
+| `Steps`, `Step`, `Segments` | the input of a reduction: what happens to a column, key by key |
+| `Pick`, `NO_ROW` | a result by row numbers instead of values |
+
+The guide is `docs/guides/custom-aggregate-functions.md`.
+"""
+
+from lake.merge.aggregate_function import (
+    AggregateFunction,
+    FunctionDeclaration,
+    FunctionOption,
+    Reduced,
+    Reduction,
+    UnfitValue,
+)
+from lake.merge.column_function import ColumnFunction
+from lake.merge.compatibility import Compatibility
+from lake.merge.segments import Segments
+from lake.merge.selection import NO_ROW, Pick
+from lake.merge.steps import Step, Steps
+
+__all__ = [
+    "NO_ROW",
+    "AggregateFunction",
+    "ColumnFunction",
+    "Compatibility",
+    "FunctionDeclaration",
+    "FunctionOption",
+    "Pick",
+    "Reduced",
+    "Reduction",
+    "Segments",
+    "Step",
+    "Steps",
+    "UnfitValue",
+]
