@@ -67,9 +67,9 @@ class KafkaClusters:
 
     def at(self, bootstrap_servers: str) -> NamedCluster | None:
         """Return the cluster of these servers, in any order, or None."""
-        wanted = frozenset(bootstrap_servers.split(","))
+        requested = frozenset(bootstrap_servers.split(","))
         for cluster in self.by_name.values():
-            if frozenset(cluster.bootstrap_servers.split(",")) == wanted:
+            if frozenset(cluster.bootstrap_servers.split(",")) == requested:
                 return cluster
         return None
 

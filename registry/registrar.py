@@ -267,7 +267,7 @@ class Registrar(TableAlterer):
         self._writer.change(identifier, change)
 
     def apply_verb(
-        self, identifier: str, stream: str, verb: Verb, *, seen: StreamState | None = None
+        self, identifier: str, stream: str, verb: Verb, *, reported: StreamState | None = None
     ) -> AppliedVerb:
         """Change a stream's desired state by a lifecycle verb; its runner follows.
 
@@ -275,7 +275,7 @@ class Registrar(TableAlterer):
             identifier: `<database>.<table>`.
             stream: The stream's name.
             verb: The verb; `entry_after_verb` has the rules.
-            seen: State that a living runner reports; None: no runner has the stream.
+            reported: State that a living runner reports; None: no runner has the stream.
 
         Raises:
             TableNotFound: No table of that name is registered.
@@ -287,7 +287,7 @@ class Registrar(TableAlterer):
         def change(document: TableDocument) -> TableDocument:
             nonlocal effect
             entry = entry_of(document, stream)
-            effect = entry_after_verb(entry, verb, seen=seen)
+            effect = entry_after_verb(entry, verb, reported=reported)
             return document if effect.entry == entry else with_entry(document, effect.entry)
 
         document = self._writer.change(identifier, change)

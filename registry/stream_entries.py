@@ -48,7 +48,7 @@ def entry_of(document: TableDocument, stream: str) -> StreamEntry:
     return entry
 
 
-def entry_after_verb(entry: StreamEntry, verb: Verb, *, seen: StreamState | None) -> VerbEffect:
+def entry_after_verb(entry: StreamEntry, verb: Verb, *, reported: StreamState | None) -> VerbEffect:
     """Return a stream after a lifecycle verb.
 
     `start` and `resume` have the same effect: the desired state becomes RUNNING, and a stream that
@@ -57,68 +57,72 @@ def entry_after_verb(entry: StreamEntry, verb: Verb, *, seen: StreamState | None
     Args:
         entry: The stream with its desired state so far.
         verb: The verb.
-        seen: State that a living runner reports; None: no runner has the stream.
+        reported: State that a living runner reports; None: no runner has the stream.
 
     Raises:
         StreamNotRunning: `restart` of a stream whose desired state is not RUNNING.
     """
     match verb:
         case Verb.START | Verb.RESUME:
-            return _run(entry, seen)
+            return _run(entry, reported)
         case Verb.RESTART:
             if entry.desired_state is not DesiredState.RUNNING:
                 state = entry.desired_state.value
                 hint = "`resume`" if entry.desired_state is DesiredState.PAUSED else "`start`"
                 message = f"the stream {entry.spec.name} is {state}: {hint} makes it run"
                 raise StreamNotRunning(message)
-            return _restarted(entry, f"its query is replaced by a new one{_without_runner(seen)}")
+            return _restarted(
+                entry, f"its query is replaced by a new one{_without_runner(reported)}"
+            )
         case Verb.PAUSE:
             return _held(
-                entry, DesiredState.PAUSED, "its runner reads nothing more until `resume`", seen
+                entry, DesiredState.PAUSED, "its runner reads nothing more until `resume`", reported
             )
         case Verb.STOP:
             done = "its runner releases it; its position stays in the table"
-            return _held(entry, DesiredState.STOPPED, done, seen)
+            return _held(entry, DesiredState.STOPPED, done, reported)
         case _:
             assert_never(verb)
 
 
-def _run(entry: StreamEntry, seen: StreamState | None) -> VerbEffect:
+def _run(entry: StreamEntry, reported: StreamState | None) -> VerbEffect:
     if entry.desired_state is not DesiredState.RUNNING:
         before = entry.desired_state.value
-        return _restarted(entry, f"was {before}, continues at its position{_without_runner(seen)}")
-    if seen in (StreamState.FAILED, StreamState.RETRYING):
-        return _restarted(entry, f"was {seen.value}, tries again at once")
-    if seen is None:
+        return _restarted(
+            entry, f"was {before}, continues at its position{_without_runner(reported)}"
+        )
+    if reported in (StreamState.FAILED, StreamState.RETRYING):
+        return _restarted(entry, f"was {reported.value}, tries again at once")
+    if reported is None:
         # A runner that has the stream may only be late with its report: it shall try again too.
-        return _restarted(entry, f"is to be RUNNING already{_without_runner(seen)}")
-    if seen in (StreamState.PAUSED, StreamState.STOPPED):
+        return _restarted(entry, f"is to be RUNNING already{_without_runner(reported)}")
+    if reported in (StreamState.PAUSED, StreamState.STOPPED):
         # Its runner has not read the desired state yet.
-        until = f"{seen.value} until its runner follows"
+        until = f"{reported.value} until its runner follows"
         message = f"is to be RUNNING already, and {until}: nothing to do"
         return VerbEffect(entry=entry, message=message)
-    return VerbEffect(entry=entry, message=f"is {seen.value} already: nothing to do")
+    return VerbEffect(entry=entry, message=f"is {reported.value} already: nothing to do")
 
 
 def _held(
-    entry: StreamEntry, wanted: DesiredState, done: str, seen: StreamState | None
+    entry: StreamEntry, state: DesiredState, done: str, reported: StreamState | None
 ) -> VerbEffect:
-    if entry.desired_state is wanted:
-        return VerbEffect(entry=entry, message=f"is to be {wanted.value} already: nothing to do")
-    if seen is None:
+    if entry.desired_state is state:
+        return VerbEffect(entry=entry, message=f"is to be {state.value} already: nothing to do")
+    if reported is None:
         done = "no runner has it, so nothing has to end"
-    return VerbEffect(entry=entry.model_copy(update={"desired_state": wanted}), message=done)
+    return VerbEffect(entry=entry.model_copy(update={"desired_state": state}), message=done)
 
 
 def _restarted(entry: StreamEntry, message: str) -> VerbEffect:
-    # The generation, and no state alone, tells the runner: the desired state may be RUNNING already.
+    # The runner compares generations: the desired state may be RUNNING already and would not change.
     generation = entry.restart_generation + 1
     update = {"desired_state": DesiredState.RUNNING, "restart_generation": generation}
     return VerbEffect(entry=entry.model_copy(update=update), message=message)
 
 
-def _without_runner(seen: StreamState | None) -> str:
-    return "" if seen is not None else "; no runner has it: it runs as soon as one takes it up"
+def _without_runner(reported: StreamState | None) -> str:
+    return "" if reported is not None else "; no runner has it: it runs as soon as one takes it"
 
 
 def with_entry(document: TableDocument, entry: StreamEntry) -> TableDocument:

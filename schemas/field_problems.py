@@ -60,8 +60,8 @@ def problem_at(
 def quoted_list(names: Iterable[str]) -> str:
     """Return names for a message: "`a`, `b`"; "none" when there are none.
 
-    Of many names the first are listed: a message is read by people, and one of each of a thousand
-    columns would make an answer of a million names.
+    Only the first names are listed: with all of them, one problem for each of a thousand columns would
+    make an answer of a million names.
     """
     known = list(names)
     text = ", ".join(f"`{display_text(name)}`" for name in known[:_LISTED_MAX]) or "none"

@@ -126,10 +126,10 @@ def check_alteration(
         TableNotFound: The table is gone.
     """
     old, origin = table.schema, alteration.origin
-    wanted = alteration.document
+    proposed = alteration.document
     # Checked before the engine, which would report a duplicate name without the reason.
-    _refuse(before, [*check_names(before.table, wanted.table, old, origin)])
-    options = _option_changes(before.table, wanted.table, old, alteration.changes)
+    _refuse(before, [*check_names(before.table, proposed.table, old, origin)])
+    options = _option_changes(before.table, proposed.table, old, alteration.changes)
     arrival = added_columns(before.table, old)
     try:
         new = table.plan_alter(*alteration.changes, *arrival, *options)
@@ -138,9 +138,9 @@ def check_alteration(
     except InvalidRequest as error:
         if not error.problems:
             raise
-        problems = _problems_of_refused_changes(error.problems, before, wanted, old, origin)
+        problems = _problems_of_refused_changes(error.problems, before, proposed, old, origin)
         raise _refusal(before, problems) from error
-    after = _with_actual_types(wanted, new)
+    after = _with_actual_types(proposed, new)
     # Two steps: a dropped or retyped column breaks other rules too, which would only repeat it.
     _refuse(
         before,
@@ -160,7 +160,7 @@ def check_alteration(
 def _problems_of_refused_changes(
     found: Sequence[Problem],
     before: TableDocument,
-    wanted: TableDocument,
+    proposed: TableDocument,
     old: TableSchema,
     origin: Origin,
 ) -> list[FieldProblem]:
@@ -174,20 +174,20 @@ def _problems_of_refused_changes(
     Args:
         found: By the engine; at least one.
         before: The newest document.
-        wanted: The document after the change.
+        proposed: The document after the change.
         old: The newest schema.
         origin: Of the changes.
     """
     of_changes = [
-        *(engine_problem(p, origin, wanted.table) for p in found if isinstance(p, ChangeProblem)),
-        *_check_dropped(before, wanted, old, None, origin),
+        *(engine_problem(p, origin, proposed.table) for p in found if isinstance(p, ChangeProblem)),
+        *_check_dropped(before, proposed, old, None, origin),
     ]
     if of_changes:
         return of_changes
-    of_declaration = [*_check_rules(before, wanted, origin)]
+    of_declaration = [*_check_rules(before, proposed, origin)]
     if of_declaration:
         return of_declaration
-    return [engine_problem(problem, origin, wanted.table) for problem in found]
+    return [engine_problem(problem, origin, proposed.table) for problem in found]
 
 
 def _option_changes(
@@ -276,8 +276,8 @@ def _check_dropped(
         before: The newest document.
         after: The document after the change.
         old: The newest schema.
-        new: The schema after the change, whose field ids tell a dropped column from a renamed one;
-            None where the engine has refused the change: names decide then.
+        new: The schema after the change, whose field ids distinguish dropped columns from renamed
+            ones; None if the engine has refused the change: names decide then.
         origin: Of the changes.
     """
     kept = None if new is None else {column.id for column in new.fields}

@@ -1,8 +1,8 @@
 """Locations in a request for schema changes of problems that were found in their result.
 
 Pure. The rules check the table and the streams that the changes lead to, and name fields of those; the
-client can only edit its request. `Origin` leads from a field of the result to the change that made it.
-A problem that no single change has made is located by the field of the declaration, without a pointer.
+client can only edit its request. `Origin` leads from a field of the result to the change that caused it.
+A problem that no single change has caused is located by the field of the declaration, without a pointer.
 """
 
 from collections.abc import Mapping
@@ -131,7 +131,7 @@ def column_problem(
 
 
 def _path_in_request(path: JsonPath, origin: Origin, after: TableSpec) -> JsonPath:
-    """Return the path of the change that made a field of the declaration; empty where none did."""
+    """Return the path of the last change of a field of the declaration; empty if there is none."""
     match path:
         case ("columns", int(position), *rest) if position < len(after.columns):
             index = origin.of_column.get(after.columns[position].name)

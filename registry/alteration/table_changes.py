@@ -329,7 +329,7 @@ def _add_group(altered: AlteredTable, change: AddSequenceGroupChange, index: int
 def _check_option(key: str, part: str) -> None:
     if key in FIELD_OF_OPTION:
         field = FIELD_OF_OPTION[key]
-        hint = _OPTION_HINTS.get(field, "make a table with another declaration")
+        hint = _OPTION_HINTS.get(field, "create a table with another declaration")
         refuse(part, key, f"the field `{field}` of the declaration sets this option", hint)
     if key.startswith("fields."):
         hint = "use `update_column_aggregate`, `add_sequence_group`, or `add_column`"

@@ -57,10 +57,10 @@ def default_dead_letter_topic(topic: str) -> str:
 def _default_columns(table: TableSpec, group_name: str | None) -> tuple[str, ...]:
     if table.merge_engine is not MergeEngine.PARTIAL_UPDATE:
         return table.column_names
-    wanted = set(table.primary_key)
+    needed = set(table.primary_key)
     group = None if group_name is None else table.sequence_group(group_name)
     if group is not None:
-        wanted.update(group.columns, group.ordering or ())
+        needed.update(group.columns, group.ordering or ())
     elif table.unordered is Unordered.ALLOWED:
-        wanted.update(ungrouped_columns(table))
-    return tuple(name for name in table.column_names if name in wanted)
+        needed.update(ungrouped_columns(table))
+    return tuple(name for name in table.column_names if name in needed)

@@ -95,7 +95,7 @@ class LeaseStore:
         newest = self._newest(lease.table, lease.stream)
         if newest is None or newest.version != lease.version:
             return
-        # An expired version in place of a deletion: versions go on counting, so that no owner takes a
+        # An expired version, not a deletion: version numbers continue, so that no former owner takes a
         # later lease for its own.
         record = _LeaseRecord(owner=lease.owner, ttl_ms=lease.ttl_ms, expires_ms=0)
         self._write(lease.table, lease.stream, lease.version + 1, record)

@@ -97,7 +97,7 @@ def parse_token(token: str, *, table: str) -> ChangesPosition:
                 lease_id=lease_id if isinstance(lease_id, str) else None,
                 until_uuid=until_uuid if isinstance(until_uuid, str) else None,
             )
-            # Tokens are not signed: whatever a client made up has to be a possible position.
+            # Tokens are not signed, so a forged one has to be a possible position as well.
             if of == table and 0 <= after < snapshot_id <= until and skip_rows >= 0:
                 return position
         case _:

@@ -59,12 +59,12 @@ def stream_status(
         unreadable_reports: Runners whose reports cannot be read.
     """
     is_fresh = report is not None and report.updated_ms >= alive_since_ms
-    said = None if report is None else report.progress
+    progress = None if report is None else report.progress
     state = _state(entry, report if is_fresh else None)
-    offsets = position.offsets if position is not None else (said.offsets if said else {})
+    offsets = position.offsets if position is not None else (progress.offsets if progress else {})
     # Only a running query measures the topic's end: with an old end the lag would look like none.
-    watched = said if state is StreamState.RUNNING else None
-    measured = watched if watched and _is_measured(watched, now_ms) else None
+    running = progress if state is StreamState.RUNNING else None
+    measured = running if running and _is_measured(running, now_ms) else None
     end_offsets = measured.end_offsets if measured else {}
     return StreamStatus(
         database=document.database,
@@ -72,27 +72,29 @@ def stream_status(
         stream=entry.spec.name,
         state=state,
         desired_state=entry.desired_state,
-        trace=said.trace if said and is_fresh else _lost(entry, report),
-        failure=_failure(said) if said and is_fresh else None,
+        trace=progress.trace if progress and is_fresh else _missing_runner(entry, report),
+        failure=_failure(progress) if progress and is_fresh else None,
         worker_id=report.runner if report is not None and state in _HOSTED else None,
         reported_at=None if report is None else iso_utc(report.updated_ms),
-        epoch=position.epoch if position is not None else (said.epoch if said else None),
+        epoch=position.epoch if position is not None else (progress.epoch if progress else None),
         offsets=dict(offsets),
         end_offsets=dict(end_offsets) if end_offsets else None,
         lag_records=_lag_records(offsets, end_offsets),
         lag_seconds=measured.lag_seconds if measured else None,
-        broker_reached_at=_moment(said.broker_reached_ms if said else None),
-        storage_reached_at=_moment(said.storage_reached_ms if said else None),
+        broker_reached_at=_moment(progress.broker_reached_ms if progress else None),
+        storage_reached_at=_moment(progress.storage_reached_ms if progress else None),
         last_commit=_last_commit(position, report, snapshot_id),
-        account=_account(position.account if position else (said.account if said else None)),
-        dead_letters=dict(said.dead_letters_by_reason) if said else {},
-        back_pressure=watched.back_pressure if watched else None,
-        records_since_start=watched.records_since_start if watched else None,
-        unmatched_columns=dict(watched.unmatched_columns) if watched else {},
+        account=_account(
+            position.account if position else (progress.account if progress else None)
+        ),
+        dead_letters=dict(progress.dead_letters_by_reason) if progress else {},
+        back_pressure=running.back_pressure if running else None,
+        records_since_start=running.records_since_start if running else None,
+        unmatched_columns=dict(running.unmatched_columns) if running else {},
         version=entry.version,
-        followed_version=said.stream_version if said else None,
-        followed_schema_id=said.schema_id if said else None,
-        followed_since=_moment(said.followed_ms if said else None),
+        followed_version=progress.stream_version if progress else None,
+        followed_schema_id=progress.schema_id if progress else None,
+        followed_since=_moment(progress.followed_ms if progress else None),
         unreadable_reports=unreadable_reports,
         missing_features=missing_features(document, entry),
     )
@@ -106,12 +108,12 @@ def reported_state(report: Report | None, *, alive_since_ms: int) -> StreamState
     return None if state is StreamState.UNASSIGNED else state
 
 
-def _is_measured(said: StreamProgress, now_ms: int) -> bool:
-    reached_ms = said.broker_reached_ms
+def _is_measured(progress: StreamProgress, now_ms: int) -> bool:
+    reached_ms = progress.broker_reached_ms
     return reached_ms is None or now_ms - reached_ms <= _LAG_AGE_MS_MAX
 
 
-def _lost(entry: StreamEntry, report: Report | None) -> str | None:
+def _missing_runner(entry: StreamEntry, report: Report | None) -> str | None:
     """Return why a stream that should not be stopped has no runner."""
     if entry.desired_state is DesiredState.STOPPED:
         return None
@@ -124,8 +126,8 @@ def _lost(entry: StreamEntry, report: Report | None) -> str | None:
     )
 
 
-def _failure(said: StreamProgress) -> FailureView | None:
-    failure: StreamFailure | None = said.failure
+def _failure(progress: StreamProgress) -> FailureView | None:
+    failure: StreamFailure | None = progress.failure
     if failure is None:
         return None
     return FailureView(
@@ -158,15 +160,15 @@ def _lag_records(offsets: Mapping[int, int], end_offsets: Mapping[int, int]) -> 
 def _last_commit(
     position: StreamPosition | None, report: Report | None, snapshot_id: int | None
 ) -> LastCommit | None:
-    said = None if report is None else report.progress
+    progress = None if report is None else report.progress
     time_ms = position.commit_time_ms if position is not None else None
     if time_ms is None:
-        time_ms = said.last_commit_ms if said else None
+        time_ms = progress.last_commit_ms if progress else None
     if time_ms is None:
         return None
-    is_same = said is not None and said.last_commit_ms == time_ms
-    if snapshot_id is None and said is not None and is_same:
-        snapshot_id = said.last_commit_snapshot
+    is_same = progress is not None and progress.last_commit_ms == time_ms
+    if snapshot_id is None and progress is not None and is_same:
+        snapshot_id = progress.last_commit_snapshot
     return LastCommit(snapshot_id=snapshot_id, time=iso_utc(time_ms))
 
 

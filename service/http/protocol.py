@@ -180,7 +180,7 @@ class _BoundedProtocol(H11Protocol):
 
     def _on_late_head(self) -> None:
         self._head_timer = None
-        # Part of a head has arrived: the client is told. A silent connection is only closed.
+        # If part of a head has arrived the client gets an answer; a silent connection is only closed.
         if self.conn.trailing_data[0] and self.conn.our_state is h11.IDLE:
             seconds = self.LIMITS.head_seconds
             detail = f"the head of the request did not come within {seconds:g} seconds"

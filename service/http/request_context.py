@@ -58,7 +58,7 @@ class RequestContext:
                 raise
             response = problem_response(
                 ProblemCode.INTERNAL_ERROR,
-                "the service failed; the log says why, under the request id",
+                "the service failed; the log has the reason, under the request id",
                 instance=Request(scope).url.path,
                 request_id=request_id,
             )

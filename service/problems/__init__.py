@@ -1,1 +1,1 @@
-"""Problems as RFC 9457 says: from errors to answers."""
+"""Problem documents (RFC 9457): from errors to answers."""

@@ -108,8 +108,8 @@ def stop_stream(components: ComponentsOf, database: str, table: str, stream: str
 
 def _apply_verb(components: Components, identifier: str, stream: str, verb: Verb) -> VerbAnswer:
     report = _report(components, components.progress.read_all(), identifier, stream)
-    seen = reported_state(report, alive_since_ms=_alive_since_ms(components))
-    applied = components.registrar.apply_verb(identifier, stream, verb, seen=seen)
+    reported = reported_state(report, alive_since_ms=_alive_since_ms(components))
+    applied = components.registrar.apply_verb(identifier, stream, verb, reported=reported)
     status = _status(components, applied.document, stream)
     return VerbAnswer(
         **dict(status),

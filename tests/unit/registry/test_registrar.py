@@ -334,7 +334,7 @@ def test_a_verb_sets_the_desired_state(
 def test_a_verb_with_nothing_to_do_writes_nothing(with_orders: Registrar) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
     before = with_orders.document(ORDERS)
-    answered = with_orders.apply_verb(ORDERS, "sales", Verb.START, seen=StreamState.RUNNING)
+    answered = with_orders.apply_verb(ORDERS, "sales", Verb.START, reported=StreamState.RUNNING)
 
     assert answered.message == "is RUNNING already: nothing to do"
     assert with_orders.document(ORDERS) == before

@@ -21,52 +21,52 @@ def given(state: DesiredState) -> StreamEntry:
     return StreamEntry(spec=spec, desired_state=state)
 
 
-@pytest.mark.parametrize("seen", [*StreamState, None])
+@pytest.mark.parametrize("reported", [*StreamState, None])
 @pytest.mark.parametrize("wanted", list(DesiredState))
 @pytest.mark.parametrize("verb", list(Verb))
 def test_who_asks_is_told_what_happens(
-    verb: Verb, wanted: DesiredState, seen: StreamState | None
+    verb: Verb, wanted: DesiredState, reported: StreamState | None
 ) -> None:
     """Whatever is effect in whatever state: something changes, or the answer says that nothing does."""
     entry = given(wanted)
     if verb is Verb.RESTART and wanted is not DesiredState.RUNNING:
         with pytest.raises(StreamNotRunning, match="makes it run"):
-            entry_after_verb(entry, verb, seen=seen)
+            entry_after_verb(entry, verb, reported=reported)
         return
 
-    effect = entry_after_verb(entry, verb, seen=seen)
+    effect = entry_after_verb(entry, verb, reported=reported)
 
     assert (effect.entry == entry) == effect.message.endswith("nothing to do")
 
 
-@pytest.mark.parametrize("seen", [StreamState.FAILED, StreamState.RETRYING])
+@pytest.mark.parametrize("reported", [StreamState.FAILED, StreamState.RETRYING])
 @pytest.mark.parametrize("verb", [Verb.START, Verb.RESUME, Verb.RESTART])
-def test_a_stream_that_failed_or_waits_tries_again(verb: Verb, seen: StreamState) -> None:
+def test_a_stream_that_failed_or_waits_tries_again(verb: Verb, reported: StreamState) -> None:
     entry = given(DesiredState.RUNNING)
 
-    assert entry_after_verb(entry, verb, seen=seen).entry.restart_generation == 1
+    assert entry_after_verb(entry, verb, reported=reported).entry.restart_generation == 1
 
 
 @pytest.mark.parametrize("verb", [Verb.START, Verb.RESUME])
 def test_a_stream_that_runs_is_left_alone(verb: Verb) -> None:
-    effect = entry_after_verb(given(DesiredState.RUNNING), verb, seen=StreamState.RUNNING)
+    effect = entry_after_verb(given(DesiredState.RUNNING), verb, reported=StreamState.RUNNING)
 
     assert effect.message == "is RUNNING already: nothing to do"
 
 
-@pytest.mark.parametrize("seen", [StreamState.PAUSED, StreamState.STOPPED])
+@pytest.mark.parametrize("reported", [StreamState.PAUSED, StreamState.STOPPED])
 def test_a_stream_whose_runner_is_behind_is_reported_as_to_be_running(
-    seen: StreamState,
+    reported: StreamState,
 ) -> None:
-    effect = entry_after_verb(given(DesiredState.RUNNING), Verb.RESUME, seen=seen)
+    effect = entry_after_verb(given(DesiredState.RUNNING), Verb.RESUME, reported=reported)
 
     assert effect.message == (
-        f"is to be RUNNING already, and {seen.value} until its runner follows: nothing to do"
+        f"is to be RUNNING already, and {reported.value} until its runner follows: nothing to do"
     )
 
 
 def test_the_answer_for_a_stream_without_a_runner_says_so() -> None:
-    effect = entry_after_verb(given(DesiredState.STOPPED), Verb.START, seen=None)
+    effect = entry_after_verb(given(DesiredState.STOPPED), Verb.START, reported=None)
 
     assert effect.entry.desired_state is DesiredState.RUNNING
-    assert effect.message.endswith("no runner has it: it runs as soon as one takes it up")
+    assert effect.message.endswith("no runner has it: it runs as soon as one takes it")
