@@ -115,8 +115,7 @@ def _fault(
 ) -> tuple[DeadLetterReason, str] | None:
     """Return what is wrong with a value, or with the first bad part of it; None: nothing is found.
 
-    The order is that of the JVM's checks: type and range first, then the parts, then surrogates and
-    repeated keys, so that the explanation agrees with the reason under which the record was refused.
+    Type and range come first, then the parts, then surrogates and repeated keys.
     """
     if value is None:
         return None

@@ -10,8 +10,8 @@ on storage that is thrown away:
 3. Rows that are refused only beside others, such as two whose sum overflows: what is left is tried again
    in halves, each beside all that was taken before it. So the later one is refused.
 
-The cost is about twice the logarithm of the rows in trials for each refused row, and one trial of each
-micro-batch in which none is.
+The cost is about twice the logarithm of the rows in trials for each refused row, and one trial of all rows of
+the next few micro-batches (`TrialSchedule`). A stream without refused rows pays nothing.
 """
 
 from collections.abc import Callable, Mapping

@@ -278,7 +278,8 @@ class StreamSupervisor:
         self._unanswered = 0
         self._attempts += 1
         if isinstance(error, StreamFenced):
-            # The process that fenced this one owns the stream now; if that is a mistake, its lease expires.
+            # Another process may own the stream now: the next step asks the store instead of trusting the
+            # last answer about the lease.
             self._lease.verify_next()
         if failure.is_permanent:
             self._retry_ms = None

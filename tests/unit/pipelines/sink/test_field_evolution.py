@@ -21,12 +21,12 @@ from pipelines.stream.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
 
 SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})
-NEWS = SchemaDelta(new={("tip",): shape_of(1), ("fee",): shape_of("x")})
+DELTA = SchemaDelta(new={("tip",): shape_of(1), ("fee",): shape_of("x")})
 
 
 @dataclass
 class Declared:
-    """A declaration that an evolver changes, and a current reads."""
+    """A declaration that an evolver changes, and a plan source reads."""
 
     plan: StreamPlan
     added: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Bench:
             self.declared.plan, table=self.table, source=self.declared, clock=ManualClock()
         )
 
-    def evolve(self, delta: SchemaDelta = NEWS) -> None:
+    def evolve(self, delta: SchemaDelta = DELTA) -> None:
         self.evolution.evolve(self.current, delta)
 
     def reader(self) -> UndeclaredFieldReader:
@@ -112,7 +112,7 @@ def test_a_refused_field_is_not_asked_for_again(bench: Bench) -> None:
 
 def test_a_field_that_is_left_out_without_a_reason_is_beyond_the_limit(bench: Bench) -> None:
     bench.declared.added = ("tip",)
-    bench.evolve(replace(NEWS, wider={"a": shape_of("x")}))
+    bench.evolve(replace(DELTA, wider={"a": shape_of("x")}))
 
     limit = "the stream has as many columns as `columns_max` allows"
     assert bench.refusal(b'{"fee": 1}') == limit
@@ -135,8 +135,7 @@ def test_another_declaration_asks_for_refused_fields_again(bench: Bench) -> None
     bench.evolve()
     assert bench.refusal(b'{"fee": 1}') == "no"
     bench.declared.plan = replace(bench.declared.plan, version=9)
-    bench.current.ask()
-    bench.current.refresh()
+    bench.current.request_refresh()
 
     assert bench.reader().read(read_message(b'{"fee": 1}')).new
 
