@@ -1,13 +1,13 @@
-"""One operation, broken off at each of its storage calls.
+"""Sweep of faults over one operation: a fault at each of its storage calls.
 
-The operation is done once undisturbed, which tells its calls. Then it is done again for each of them,
-on a copy of the same storage: the process dies before, in the midst of, or after the call; or the call
-fails, undone or with its answer lost, once or for good, and the process goes on.
+The operation runs once without a fault, which records its calls. Then it runs again for each of them, on a
+copy of the same storage: the process dies before, in the middle of, or after the call; or the call fails,
+without an effect or with its answer lost, once or from then on, and the process continues.
 
-Different calls often leave the same files behind. Such an end is handed out once, because what comes
-of it has been looked at already.
+Faults at different calls often leave the same files. Such an end is yielded once, because checking it again
+would give the same result.
 
-`make test` breaks an operation off at a share of its calls, `make soak` at each of them (`SWEEP_SHARE=1`).
+`make test` injects faults at a share of the calls, `make soak` at each of them (`SWEEP_SHARE=1`).
 Tests that sweep have the marker `sweep`.
 """
 
@@ -26,7 +26,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HINTS = ("/LATEST", "/EARLIEST")
 """Ends of the paths of files that are replaced."""
 _HALVED = frozenset({"write_new", "create_exclusive", "overwrite", "write"})
-_LOOKS = frozenset(
+_READS = frozenset(
     {
         "read",
         "read_bytes",
@@ -39,14 +39,14 @@ _LOOKS = frozenset(
         "sync_directory",
     }
 )
-"""Calls that change nothing here; what syncing is for is swept by `power_sweep`."""
+"""Calls without an effect on files; the effect of syncing is tested by `power_sweep`."""
 
 
 SHARE = 6
-"""One call in so many is broken off, unless the environment's `SWEEP_SHARE` says otherwise."""
+"""A fault is injected at one call in this many; `SWEEP_SHARE` in the environment overrides it."""
 
 Outcome: TypeAlias = tuple[object, ...]
-"""What two ends of an operation have in common after which everything else goes the same way."""
+"""Ends of an operation with equal outcomes leave equivalent storage."""
 
 
 def _share() -> int:
@@ -55,17 +55,17 @@ def _share() -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class End:
-    """What a fault left.
+    """Storage and error after a fault.
 
     Attributes:
-        place: Which fault it was, for people.
+        fault: Description of the fault.
         method: Of the call.
         file_io: The storage, without the fault.
-        error: How the operation ended: `Died`, an error of the engine, or None for well.
-        outcome: The files that are there.
+        error: `Died`, an error of the engine, or None for success.
+        outcome: Of the storage.
     """
 
-    place: str
+    fault: str
     method: str
     file_io: MemoryFileIO
     error: type[BaseException] | None
@@ -74,17 +74,17 @@ class End:
 
 @dataclass(kw_only=True)
 class Sweep:
-    """An operation on a table, and everything that can break it off.
+    """An operation on a table, and the faults that can interrupt it.
 
     Attributes:
-        given: Storage before the operation; stays as it is.
+        given: Storage before the operation; is not changed.
         opened: Opens the table there, in the same way each time.
         act: The operation.
-        reads_all: Whether every reading of an open file is made fail, not only the first.
-        share: One call in so many is broken off, besides each that has to do with a snapshot's file: there
-            it is decided whether the operation was done at all.
-        others: What somebody else does to this storage just before a snapshot is first created.
-        endings: How often the operation ended how, over all faults so far.
+        reads_all: Inject a fault at every read of an open file, not only the first.
+        share: A fault is injected at one call in this many, and at each call on a snapshot's file: those
+            decide whether the operation has taken effect.
+        others: Acts of another process on this storage just before a snapshot is first created.
+        endings: The number of faults so far by the error of the operation.
     """
 
     given: MemoryFileIO
@@ -97,49 +97,48 @@ class Sweep:
 
     @cached_property
     def calls(self) -> list[tuple[str, str]]:
-        """(method, path) of the calls of the undisturbed operation, opening the table aside."""
+        """(method, path) of the calls of the operation without faults, without opening the table."""
         return self._undisturbed[0]
 
     @cached_property
     def done(self) -> MemoryFileIO:
-        """The storage after the undisturbed operation; not to be changed."""
+        """The storage after the operation without faults; must not be changed."""
         return self._undisturbed[1]
 
     @cached_property
     def result(self) -> object:
-        """What the undisturbed operation returned."""
+        """The result of the operation without faults."""
         return self._undisturbed[2]
 
     def deaths(self) -> Iterator[End]:
-        """Yield what is left when the process dies at any call.
+        """Yield the ends of the operation when the process dies at any call.
 
-        Calls that only look change nothing, so that what a death there leaves is what the call
-        before them left: they are left out, but for the first.
+        Reads are left out, except for the first call: a death there leaves what the call before left.
         """
         seen: set[Outcome] = set()
         for number, (method, path) in enumerate(self.calls):
-            if number and (method in _LOOKS or not self._is_chosen(number, path)):
+            if number and (method in _READS or not self._is_chosen(number, path)):
                 continue
             for moment in Moment:
                 if moment is not Moment.MIDST or method in _HALVED:
-                    place = f"died {moment} call {number}, {method} {path}"
-                    end = self._end(place, method, _dying(number, moment))
-                    assert end.error is Died, place
+                    fault = f"died {moment} call {number}, {method} {path}"
+                    end = self._end(fault, method, _dying(number, moment))
+                    assert end.error is Died, fault
                     yield from _once(end, seen)
 
     def failures(self, *, is_done: bool, is_lasting: bool) -> Iterator[End]:
-        """Yield what is left when a call fails, or all from it on do.
+        """Yield the ends of the operation when one call fails, or all calls from it on.
 
         Args:
-            is_done: The call has its effect, and its answer is lost. Calls that only look have
-                none, and blocks of a file are not answered one by one.
+            is_done: The call has its effect, and its answer is lost. Reads have no effect, and blocks of
+                a file are not answered one by one.
             is_lasting: All later calls fail as well.
         """
         seen: set[Outcome] = set()
         for number, (method, path) in enumerate(self.calls):
             if not self._is_chosen(number, path):
                 continue
-            if is_done and method in _LOOKS | STREAM_CALLS:
+            if is_done and method in _READS | STREAM_CALLS:
                 continue
             if (
                 method == "read"
@@ -147,12 +146,12 @@ class Sweep:
                 and self.calls[number - 1][0] != "open_input"
             ):
                 continue
-            place = f"call {number} failed, {method} {path}, {is_done=}, {is_lasting=}"
+            fault = f"call {number} failed, {method} {path}, {is_done=}, {is_lasting=}"
             fail = _failing(number, is_done=is_done, is_lasting=is_lasting)
-            yield from _once(self._end(place, method, fail), seen)
+            yield from _once(self._end(fault, method, fail), seen)
 
     def _is_chosen(self, number: int, path: str) -> bool:
-        # From another first call on for operations of another length, so that many cases see every call.
+        # The first call depends on the number of calls, so that many cases together cover every call.
         return (number + len(self.calls)) % self.share == 0 or "/snapshot/" in path
 
     @cached_property
@@ -169,7 +168,7 @@ class Sweep:
             file_io.before = _once_before_a_snapshot(self.others, inner)
         return file_io, table, len(file_io.calls)
 
-    def _end(self, place: str, method: str, prepare: "_Prepare") -> End:
+    def _end(self, fault: str, method: str, prepare: "_Prepare") -> End:
         inner = copied(self.given)
         file_io, table, opening = self._begin(inner)
         prepare(file_io, opening)
@@ -180,10 +179,10 @@ class Sweep:
             error = type(raised)
         self.endings[error] = self.endings.get(error, 0) + 1
         outcome = self.outcome_of(inner)
-        return End(place=place, method=method, file_io=inner, error=error, outcome=outcome)
+        return End(fault=fault, method=method, file_io=inner, error=error, outcome=outcome)
 
     def outcome_of(self, file_io: FileIO) -> Outcome:
-        """Return which files are there; new ones but for what is drawn at random."""
+        """Return the existing files, new ones without the random parts of their names."""
         paths = sorted(paths_below(file_io))
         names = [path if path in self._given_paths else _UUID.sub("", path) for path in paths]
         empty = sum(not file_io.size(path) for path in paths)
@@ -196,7 +195,7 @@ class Sweep:
 
 
 def moments(calls: Sequence[object]) -> range:
-    """Return the calls of an operation before which somebody else is to act: the same share of them."""
+    """Return the calls of an operation before which another process is to act: the same share of them."""
     return range(len(calls) % _share(), len(calls), _share())
 
 

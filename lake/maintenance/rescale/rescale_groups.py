@@ -84,7 +84,7 @@ class BucketSizes:
         # than sorting everything a few times.
         buckets = np.concatenate([self._buckets, *(part for part, _ in self._parts)])
         sizes = np.concatenate([self._sizes, *(part for _, part in self._parts)])
-        self._buckets, places = np.unique(buckets, return_inverse=True)
+        self._buckets, inverse = np.unique(buckets, return_inverse=True)
         self._sizes = np.zeros(len(self._buckets))
-        np.add.at(self._sizes, places, sizes)
+        np.add.at(self._sizes, inverse, sizes)
         self._parts, self._pending = [], 0

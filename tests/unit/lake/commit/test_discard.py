@@ -147,9 +147,9 @@ def test_whatever_is_raised_no_live_file_goes(name: str) -> None:
             raise_at(file_io, number, is_done=is_done)
             with pytest.raises(MemoryError):
                 act(table)
-            place = (number, *undisturbed.calls[number], is_done)
+            fault = (number, *undisturbed.calls[number], is_done)
             read = opened(inner).scan().to_arrow()
-            assert sorted(read["id"].to_pylist()) == list(range(8)), place
+            assert sorted(read["id"].to_pylist()) == list(range(8)), fault
 
 
 def raise_at(file_io: FaultyFileIO, number: int, *, is_done: bool) -> None:

@@ -94,7 +94,7 @@ class Judge:
     @cached_property
     def goals(self) -> list[Rows]:
         """What going on leads to, from before the operation or after it."""
-        return [self._gone_on(file_io) for file_io in (self.sweep.given, self.sweep.done)]
+        return [self._continued(file_io) for file_io in (self.sweep.given, self.sweep.done)]
 
     def check_deaths(self) -> None:
         """Check what is left when the process dies at any call."""
@@ -109,12 +109,12 @@ class Judge:
             assert end.error in (None, StorageUnavailable, CommitUnknown), end
             is_cleaned = not is_lasting and end.error is not CommitUnknown
             if is_cleaned and end.method != "delete":
-                assert _left(end.file_io) == self._left_by_success, end.place
+                assert _left(end.file_io) == self._left_by_success, end.fault
             count = self._count_sound(end)
             if end.error is None:
-                assert count == len(self.after), end.place
+                assert count == len(self.after), end.fault
             if end.error is StorageUnavailable and self.sweep.others is None:
-                assert count == len(self.before), end.place
+                assert count == len(self.before), end.fault
         assert StorageUnavailable in self.sweep.endings
 
     @cached_property
@@ -124,34 +124,34 @@ class Judge:
     def _count_sound(self, end: End) -> int:
         """Check a table, and return how many snapshots it has."""
         if end.outcome not in self._known:
-            self._known[end.outcome] = self._check(end.file_io, end.place)
+            self._known[end.outcome] = self._check(end.file_io, end.fault)
         return self._known[end.outcome]
 
-    def _check(self, file_io: MemoryFileIO, place: str) -> int:
+    def _check(self, file_io: MemoryFileIO, fault: str) -> int:
         """Check that a table is as before or as after, can be cleaned, and can be used further."""
         # Older snapshots have the bytes that they had, and so their rows.
         for path in paths_below(self.sweep.given):
             if not path.endswith(HINTS):
-                assert file_io.read_bytes(path) == self.sweep.given.read_bytes(path), place
+                assert file_io.read_bytes(path) == self.sweep.given.read_bytes(path), fault
         table = later(file_io)
         count = len(SnapshotStore(file_io, table.paths).list_ids())
         newer = range(len(self.before), count)
-        assert count <= len(self.after), place
+        assert count <= len(self.after), fault
         assert [_told(table, self.after[number][0]) for number in newer] == [
             self.after[number] for number in newer
-        ], place
-        assert rows_of(table) == self.after[count - 1][2], place
+        ], fault
+        assert rows_of(table) == self.after[count - 1][2], fault
         cleaned = copied(file_io)
-        assert_orphans_found(cleaned, later(cleaned), place)
+        assert_orphans_found(cleaned, later(cleaned), fault)
         # What was found to be left over has no say in the rest.
         outcome = self.sweep.outcome_of(cleaned)
         if outcome not in self._cleaned:
             self._cleaned.add(outcome)
-            _assert_lookups_agree(table, self.after, place)
-            assert self._gone_on(file_io) in self.goals, place
+            _assert_lookups_agree(table, self.after, fault)
+            assert self._continued(file_io) in self.goals, fault
         return count
 
-    def _gone_on(self, given: MemoryFileIO) -> Rows:
+    def _continued(self, given: MemoryFileIO) -> Rows:
         file_io = copied(given)
         self.go_on(later(file_io))
         return rows_of(later(file_io))
@@ -161,13 +161,13 @@ def _left(file_io: MemoryFileIO) -> set[str]:
     return unneeded_files(file_io, later(file_io))
 
 
-def _assert_lookups_agree(table: Table, history: History, place: str) -> None:
+def _assert_lookups_agree(table: Table, history: History, fault: str) -> None:
     """Check that looking up every key that ever had a row gives what a scan gives."""
     keys = table.schema.primary_keys
-    places = [table.schema.field_names.index(key) for key in keys]
-    known = {tuple(row[at] for at in places) for _, _, rows, _ in history for row in rows}
+    indexes = [table.schema.field_names.index(key) for key in keys]
+    known = {tuple(row[at] for at in indexes) for _, _, rows, _ in history for row in rows}
     wanted = pa.Table.from_pylist(
         [dict(zip(keys, key, strict=True)) for key in sorted(known, key=repr)],
         schema=pa.schema([table.schema.arrow_schema.field(key) for key in keys]),
     )
-    assert _sorted(table.lookup(wanted)) == rows_of(table), place
+    assert _sorted(table.lookup(wanted)) == rows_of(table), fault

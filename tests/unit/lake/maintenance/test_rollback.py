@@ -512,13 +512,13 @@ def test_a_commit_after_a_rollback_to_a_removed_history_that_broke_off_is_the_ne
     ends = itertools.chain(swept.deaths(), swept.failures(is_done=True, is_lasting=False))
     for end in ends:
         found = keys(late(end.file_io))
-        assert found in ([1], [1, 2, 3]), end.place
+        assert found in ([1], [1, 2, 3]), end.fault
 
         write(late(end.file_io), (9, 9))
 
-        assert keys(late(end.file_io)) == [*found, 9], end.place
+        assert keys(late(end.file_io)) == [*found, 9], end.fault
         end.file_io.delete(late(end.file_io).paths.latest_hint)
-        assert keys(late(end.file_io)) == [*found, 9], end.place
+        assert keys(late(end.file_io)) == [*found, 9], end.fault
 
 
 def roll_back(table: Table) -> object:

@@ -314,7 +314,7 @@ def test_a_check_that_fails_leaves_no_tag() -> None:
 
     for end in sweep(given, act).failures(is_done=False, is_lasting=False):
         # What follows the making is letting the lease go, and may fail.
-        assert tag_names(end.file_io) == ["two"] * len(made), end.place
+        assert tag_names(end.file_io) == ["two"] * len(made), end.fault
 
 
 def delete(table: Table) -> object:

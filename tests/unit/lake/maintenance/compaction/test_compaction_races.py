@@ -305,10 +305,10 @@ def test_a_live_file_that_is_absent_is_damage() -> None:
 
 def compact_only(table: Table, partition: bytes) -> None:
     """Compact one partition, as an engine does that works bucket by bucket."""
-    places = {
+    bucket_ids = {
         (entry.partition, entry.bucket) for entry in live(table) if entry.partition == partition
     }
-    assert table.compact(buckets=places).buckets == 1
+    assert table.compact(buckets=bucket_ids).buckets == 1
 
 
 def replace_by_copy(table: Table, old: DataFileMeta, file_io: MemoryFileIO) -> None:

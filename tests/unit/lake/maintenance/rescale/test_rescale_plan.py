@@ -125,8 +125,8 @@ def test_rows_find_their_new_bucket_among_those_of_their_unit(
 
     units = plan_rescale(entries, {}, buckets=new)
 
-    places = [identity for unit in units for identity in unit.inputs]
-    assert len(places) == len(set(places)) == (0 if old == new else len(present))
+    planned = [identity for unit in units for identity in unit.inputs]
+    assert len(planned) == len(set(planned)) == (0 if old == new else len(present))
     for number in hashes if old != new else []:
         (unit,) = [unit for unit in units if any(e.bucket == number % old for e in unit.entries)]
         assert number % new in unit.buckets

@@ -62,8 +62,8 @@ def test_partitions_differ_by_all_their_columns() -> None:
     columns = {"k": "INT", "d": "DATE", "h": "STRING"}
     schema = given_schema(columns, key=["k", "d", "h"], partition=["d", "h"])
     first, second = date(2024, 1, 1), date(2024, 1, 2)
-    places = [(first, "a"), (first, "b"), (second, "a"), (first, "a"), (second, "b")]
-    rows = given_rows(schema, [[k, *place] for k, place in enumerate(places)])
+    partitions = [(first, "a"), (first, "b"), (second, "a"), (first, "a"), (second, "b")]
+    rows = given_rows(schema, [[k, *values] for k, values in enumerate(partitions)])
 
     groups = {
         decode_row(group.partition, schema.partition_fields): group.rows.column("k").to_pylist()

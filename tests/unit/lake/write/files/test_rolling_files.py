@@ -69,7 +69,7 @@ def given_rows(start: int, count: int, *, compressible: bool = False) -> pa.Tabl
 
 
 def given_typed_rows(count: int) -> pa.Table:
-    """Return rows of types whose bounds come from different places, extremes in the middle."""
+    """Return rows of types whose bounds come from different sources, extremes in the middle."""
     random = np.random.default_rng(7)
     floats = random.normal(size=count)
     floats[count // 2] = np.nan
@@ -94,8 +94,8 @@ def given_typed_rows(count: int) -> pa.Table:
 
 def without_values(rows: pa.Table) -> pa.Table:
     """Return the rows with null in v."""
-    place = rows.column_names.index("v")
-    return rows.set_column(place, "v", pa.nulls(len(rows), pa.int64()))
+    index = rows.column_names.index("v")
+    return rows.set_column(index, "v", pa.nulls(len(rows), pa.int64()))
 
 
 def with_times(rows: pa.Table, *, times: bool) -> pa.Table:
