@@ -45,7 +45,7 @@ def buckets_to_compact(
 ) -> dict[BucketId, PickState | None]:
     """Return the buckets with something to compact (see `Table.buckets_to_compact`)."""
     _, live, schema = _newest(table)
-    # Picking changes the memory it is given, also of buckets that are returned: whoever compacts
+    # Picking changes the memory it is given, also of buckets that are returned: the process that compacts
     # those picks again, from the state before.
     trial = CompactionMemory(states=dict(memory.states))
     pick = _pick(table, schema, full=full, memory=trial)

@@ -111,6 +111,6 @@ def test_comparisons_are_joined_by_and_and_backticks_name_any_column() -> None:
         ("day = 'soon'", "day: not of type DATE"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_place(text: str, message: str) -> None:
+def test_text_that_cannot_be_parsed_is_refused_with_its_position(text: str, message: str) -> None:
     with pytest.raises(InvalidRequest, match=message):
         parse_conditions(text, SCHEMA)

@@ -1,4 +1,4 @@
-"""What scans make of levels: marked rows are gone, new rows wait, compacted rows stand for older ones."""
+"""Levels in scans: marked rows are skipped, new rows may be hidden, compacted records replace older ones."""
 
 import operator
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ def given_levels(options: Mapping[str, str], *levels: int) -> GivenTable:
 
 
 @pytest.mark.parametrize("bitmap64", ["false", "true"])
-def test_marked_rows_are_gone_and_files_are_read_as_they_are(
+def test_marked_rows_are_skipped_and_files_read_without_a_merge(
     machine: Machine, bitmap64: str
 ) -> None:
     table = given_levels({**VECTORS, "deletion-vectors.bitmap64": bitmap64}, 5, 4)
@@ -41,14 +41,14 @@ def test_marked_rows_are_gone_and_files_are_read_as_they_are(
     assert table.read(machine=machine) == [(1, 20), (2, 20)]
 
 
-def test_rows_that_wait_on_level_0_are_not_seen(machine: Machine) -> None:
+def test_rows_on_level_0_are_hidden_until_a_compaction(machine: Machine) -> None:
     table = given_levels(VECTORS, 5)
     table.write([1, 99], [4, 99])
 
     assert table.read(machine=machine) == [(1, 10), (2, 10), (3, 10)]
 
 
-def test_rows_that_wait_on_level_0_are_seen_where_reads_merge_them(machine: Machine) -> None:
+def test_rows_on_level_0_are_read_where_reads_merge_them(machine: Machine) -> None:
     table = given_levels(ON_READ, 5)
     table.write([1, 99], [2, None], [4, 99], kinds="+I -D +I")
     table.mark({0: [2]})
@@ -56,7 +56,7 @@ def test_rows_that_wait_on_level_0_are_seen_where_reads_merge_them(machine: Mach
     assert table.read(machine=machine) == [(1, 99), (4, 99)]
 
 
-def test_a_marked_row_takes_no_part_in_a_merge(machine: Machine) -> None:
+def test_a_marked_row_is_not_merged(machine: Machine) -> None:
     """The row of level 4 is the sum of that on level 5 and what came then."""
     table = given_levels({**ON_READ, **SUM}, 5, 4, 0)
     table.mark({0: [0, 1]})
@@ -66,7 +66,7 @@ def test_a_marked_row_takes_no_part_in_a_merge(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("options", [LOOKUP, {"force-lookup": "true"}])
-def test_of_compacted_rows_that_on_the_lowest_level_counts(
+def test_of_compacted_records_only_the_one_on_the_lowest_level_counts(
     machine: Machine, options: dict[str, str]
 ) -> None:
     table = given_levels({**SUM, **options}, 5, 3, 0)
@@ -74,13 +74,13 @@ def test_of_compacted_rows_that_on_the_lowest_level_counts(
     assert table.read(machine=machine) == [(1, 50), (2, 50), (3, 50)]
 
 
-def test_elsewhere_all_compacted_rows_are_summed(machine: Machine) -> None:
+def test_without_lookup_all_compacted_records_are_summed(machine: Machine) -> None:
     table = given_levels(SUM, 5, 3, 0)
 
     assert table.read(machine=machine) == [(1, 60), (2, 60), (3, 60)]
 
 
-def test_a_lone_record_of_a_table_with_lookup_stays_as_it_is(machine: Machine) -> None:
+def test_a_single_record_of_a_table_with_lookup_is_not_merged(machine: Machine) -> None:
     """The engine, were it asked, would make a row of a retract (merge-semantics 1.6)."""
     table = given_table({**SUM, **LOOKUP})
     table.write([1, 10], [2, 20], kinds="-U +I")
@@ -91,7 +91,7 @@ def test_a_lone_record_of_a_table_with_lookup_stays_as_it_is(machine: Machine) -
     assert table.read(machine=machine) == [(0, 7), (1, -5), (2, 20), (3, 30)]
 
 
-def test_a_first_row_that_has_to_be_merged_is_the_oldest(machine: Machine) -> None:
+def test_a_merged_first_row_is_the_oldest_record(machine: Machine) -> None:
     """No compaction leaves a key on two levels; a file with retracts is merged all the same."""
     table = given_levels({"merge-engine": "first-row"}, 5, 3)
     entry = table.entries[1]
@@ -107,7 +107,7 @@ def test_a_bucket_may_have_more_levels_than_fit_a_byte(machine: Machine) -> None
     assert table.read(machine=machine) == [(1, 50), (2, 50), (3, 50)]
 
 
-def test_a_projection_does_not_change_what_counts(machine: Machine) -> None:
+def test_a_projection_does_not_change_which_record_wins(machine: Machine) -> None:
     table = given_levels({**SUM, **LOOKUP}, 5, 3, 0)
 
     assert table.read(columns=["v"], machine=machine) == [(50,), (50,), (50,)]
@@ -115,7 +115,7 @@ def test_a_projection_does_not_change_what_counts(machine: Machine) -> None:
 
 @pytest.mark.parametrize("options", [VECTORS, ON_READ, LOOKUP])
 @pytest.mark.parametrize("where", [("k", "=", 2), ("v", "=", 20), ("v", "=", 10), ("v", "<", 15)])
-def test_conditions_are_about_merged_rows(
+def test_conditions_apply_to_merged_rows(
     machine: Machine, options: dict[str, str], where: tuple[object, ...]
 ) -> None:
     levels = [5, 3] if options is VECTORS else [5, 3, 0]

@@ -1,4 +1,4 @@
-"""Conditions: what they accept, and what they keep."""
+"""Conditions: the values that they accept, and the rows that they keep."""
 
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -71,7 +71,9 @@ def kept(column: str, values: list[object], *where: tuple[object, ...]) -> list[
         ("not_null", None, [1, 2, 3]),
     ],
 )
-def test_operator(operator: str, value: object, expected: list[object]) -> None:
+def test_each_operator_keeps_the_rows_that_it_describes(
+    operator: str, value: object, expected: list[object]
+) -> None:
     assert kept("v", [1, None, 2, 3], ("v", operator, value)) == expected
 
 
@@ -196,19 +198,19 @@ def test_a_value_is_never_rounded_to_fit(column: str, value: object) -> None:
         ("lz", NOON, NOON),
     ],
 )
-def test_a_value_that_fits_is_taken(column: str, value: object, held: object) -> None:
+def test_a_value_that_fits_is_accepted(column: str, value: object, held: object) -> None:
     bound = bind_conditions([Condition(column=column, op="=", value=value)], TYPES)
 
     assert bound[0].values.to_pylist() == [held]
 
 
-def test_whole_nanoseconds_are_a_moment_of_nine_digits() -> None:
+def test_whole_nanoseconds_are_a_timestamp_of_nine_digits() -> None:
     bound = bind_conditions([Condition(column="n", op="=", value=7)], TYPES)
 
     assert bound[0].values.cast(pa.int64()).to_pylist() == [7]
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_of_conditions_are_reported_at_once() -> None:
     where = given_conditions([("nope", "=", 1), ("v", "~", 1)])
 
     with pytest.raises(InvalidRequest) as caught:

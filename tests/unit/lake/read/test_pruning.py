@@ -1,4 +1,4 @@
-"""Pruning drops only what cannot match, and what it can drop it does."""
+"""Pruning drops files that cannot match, and no others."""
 
 from itertools import product
 
@@ -61,7 +61,9 @@ def v_bounds(*, null_count: int = 0) -> dict[str, Bounds]:
         ("not_null", None, True),
     ],
 )
-def test_bounds_decide(operator: str, value: object, *, expected: bool) -> None:
+def test_bounds_drop_files_that_cannot_match(
+    operator: str, value: object, *, expected: bool
+) -> None:
     where = bind_conditions(given_conditions([("v", operator, value)]), SCHEMA)
 
     assert may_match(v_bounds(), where, 1).tolist() == [expected]
@@ -77,13 +79,15 @@ def test_bounds_decide(operator: str, value: object, *, expected: bool) -> None:
         (-1, "not_null", True),
     ],
 )
-def test_null_counts_decide(null_count: int, operator: str, *, expected: bool) -> None:
+def test_null_counts_drop_files_that_cannot_match(
+    null_count: int, operator: str, *, expected: bool
+) -> None:
     where = bind_conditions(given_conditions([("v", operator, 15)]), SCHEMA)
 
     assert may_match(v_bounds(null_count=null_count), where, 1).tolist() == [expected]
 
 
-def test_unknown_bounds_keep() -> None:
+def test_unknown_bounds_drop_nothing() -> None:
     unknown = Bounds(
         minima=pa.nulls(1, pa.int32()),
         maxima=pa.nulls(1, pa.int32()),
@@ -143,7 +147,7 @@ def test_bounds_of_floats_drop_files_where_they_can() -> None:
         assert may_match(bounds, where, 1).tolist() == [False], condition
 
 
-def test_truncated_text_bounds_keep_what_lies_between() -> None:
+def test_truncated_text_bounds_keep_files_of_longer_values() -> None:
     rows = given_rows(SCHEMA, [[1, 1, 1.0, "a" * 20]])
     stats = collect_statistics(rows, SCHEMA.fields, truncate=16)
     bounds = file_bounds([stats], [1], SCHEMA.fields)
@@ -158,7 +162,7 @@ def test_missing_null_counts_are_unknown() -> None:
     assert bounds == {}
 
 
-def test_partitions_are_judged_by_their_values() -> None:
+def test_partitions_are_chosen_by_their_values() -> None:
     schema = given_schema({"k": "INT", "p": "STRING"}, key=["k", "p"], partition=["p"])
     partitions = [encode_row([value], [schema.field("p")]) for value in ("a", "b")]
     where = bind_conditions(given_conditions([("p", ">=", "b"), ("k", "=", 1)]), schema)

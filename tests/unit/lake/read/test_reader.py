@@ -1,4 +1,4 @@
-"""What a split gives: the full merge, filtered and projected, whatever is pushed down."""
+"""The reader of a split: the full merge, filtered and projected, whatever is pushed down."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -105,14 +105,14 @@ def test_columns_of_other_streams_are_not_decoded() -> None:
     assert {(first, "g2"), (first, "b"), (second, "g1"), (second, "a")} & decoded == set()
 
 
-def test_a_lone_file_with_retracts_shows_none_of_them() -> None:
+def test_a_single_file_with_retracts_shows_none_of_them() -> None:
     table = given_table({"v": "INT"})
     table.write([1, 1], [2, 2], [3, 3], kinds="+I -D -U")
 
     assert table.read() == [(1, 1)]
 
 
-def test_unknown_delete_counts_are_no_reason_to_show_retracts() -> None:
+def test_retracts_are_hidden_where_their_count_is_unknown() -> None:
     table = given_table({"v": "INT"})
     table.write([1, 1], [2, 2], kinds="+I -D")
     table.entries = [
@@ -123,7 +123,7 @@ def test_unknown_delete_counts_are_no_reason_to_show_retracts() -> None:
     assert table.read() == [(1, 1)]
 
 
-def test_the_level_plays_no_part_in_precedence() -> None:
+def test_the_level_does_not_decide_which_record_wins() -> None:
     table = given_table({"v": "INT"})
     table.write([1, 1])
     table.write([1, 2])
@@ -155,7 +155,7 @@ def test_batches_are_bounded_and_never_empty() -> None:
     assert keys == list(range(100))
 
 
-def test_descending_sequence_fields_are_merged_right_under_a_projection() -> None:
+def test_descending_sequence_fields_merge_correctly_under_a_projection() -> None:
     options = {"sequence.field": "s", "sequence.field.sort-order": "descending"}
     table = given_table({"s": "INT", "v": "INT"}, options)
     table.write([1, 5, 50])
@@ -164,7 +164,7 @@ def test_descending_sequence_fields_are_merged_right_under_a_projection() -> Non
     assert table.read(columns=["v"]) == [(50,)]
 
 
-def test_a_single_run_is_read_without_what_only_merging_needs() -> None:
+def test_a_single_run_is_read_without_the_columns_that_only_merging_needs() -> None:
     table = given_table({"a": "INT", "b": "INT"})
     table.write([1, 10, 100], [2, 20, 200])
 
@@ -172,7 +172,7 @@ def test_a_single_run_is_read_without_what_only_merging_needs() -> None:
     assert {name for _, name in table.counters.columns} == {"b"}
 
 
-def test_columns_that_no_file_has_are_null_in_as_many_rows() -> None:
+def test_columns_that_no_file_has_are_null_in_every_row() -> None:
     table = given_table({"a": "INT"})
     table.write([1, None], [2, None])
 

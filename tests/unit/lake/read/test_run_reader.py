@@ -1,4 +1,4 @@
-"""Records of a run: with their levels, and without those that are marked."""
+"""The reader of runs: records with their levels, without marked rows."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -53,11 +53,11 @@ def test_records_carry_the_level_of_their_file(table: GivenTable) -> None:
     assert found.column("_LEVEL").to_pylist() == [2] * 5 + [0] * 5
 
 
-def test_records_carry_no_level_unless_asked(table: GivenTable) -> None:
+def test_records_carry_no_level_by_default(table: GivenTable) -> None:
     assert records(table).column_names == ["_SEQUENCE_NUMBER", "_VALUE_KIND", "k", "v"]
 
 
-def test_marked_rows_are_passed_over(table: GivenTable) -> None:
+def test_marked_rows_are_skipped(table: GivenTable) -> None:
     old, new = (entry.file.file_name for entry in table.entries)
 
     found = records(table, vectors={old: BitMap([0, 2]), new: BitMap([4])})

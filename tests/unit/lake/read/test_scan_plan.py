@@ -1,4 +1,4 @@
-"""The plan of a scan: what it leaves out, and what it must not."""
+"""The plan of a scan: which files it leaves out, and which it must keep."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -239,7 +239,7 @@ def test_value_conditions_drop_no_file_that_is_merged_into_rows(engine: str) -> 
     assert table.plan(("v", "=", 7)).files_read == 2
 
 
-def test_splits_know_where_their_vectors_are() -> None:
+def test_splits_name_the_index_file_of_their_vectors() -> None:
     table = given_levels(VECTORS, 3, 5)
     table.mark({0: [1]})
 
@@ -255,7 +255,7 @@ def test_a_bucket_with_two_files_of_vectors_is_refused() -> None:
         table.plan()
 
 
-def test_scans_of_first_row_tables_pass_level_0_over() -> None:
+def test_scans_of_first_row_tables_skip_level_0() -> None:
     table = given_table()
     table.write((1, 1))
     fresh = table.entries[0]

@@ -1,4 +1,4 @@
-"""Splits cut to a size: every row once, no key in two, and little to send."""
+"""Splits cut to a size: every row once, no key in two, and small when pickled."""
 
 import pickle
 
@@ -44,7 +44,7 @@ def test_a_bucket_is_cut_between_sections_to_about_the_size() -> None:
     assert sum(map(split_bytes, pieces)) == split_bytes(whole)
 
 
-def test_files_that_share_keys_stay_together_however_large() -> None:
+def test_files_that_share_keys_are_never_separated() -> None:
     table = given_table(stretches=2, files_each=3)
 
     pieces = cut(table, 1)
@@ -52,14 +52,14 @@ def test_files_that_share_keys_stay_together_however_large() -> None:
     assert [len(piece.files) for piece in pieces] == [3, 3]
 
 
-def test_a_small_file_counts_as_much_as_its_opening() -> None:
+def test_a_small_file_counts_as_the_cost_of_opening_it() -> None:
     table = given_table(stretches=4)
 
     assert len(cut(table, 1 << 30, open_file_bytes=1 << 29)) == 2
     assert len(cut(table, 1 << 30)) == 1
 
 
-def test_pieces_keep_their_place_and_say_which_columns_are_null() -> None:
+def test_cut_splits_keep_their_bucket_and_their_null_counts() -> None:
     schema = given_schema(COLUMNS, key=["k"], options={"bucket": "3"})
     table = GivenTable(schema=schema)
     table.write(*[[k, None, "x"] for k in range(20)])
@@ -71,7 +71,7 @@ def test_pieces_keep_their_place_and_say_which_columns_are_null() -> None:
 
 
 @pytest.mark.parametrize("columns", [3, 60])
-def test_a_piece_is_small_when_sent(columns: int) -> None:
+def test_a_cut_split_is_small_when_pickled(columns: int) -> None:
     types = {"k": "INT"} | {f"text{number}": "STRING" for number in range(columns - 1)}
     table = GivenTable(schema=given_schema(types, key=["k"]))
     table.write([1, *["a long value" * 3] * (columns - 1)])

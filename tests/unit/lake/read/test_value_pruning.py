@@ -1,4 +1,4 @@
-"""Files that value statistics leave out, each by the columns that its statistics cover."""
+"""Pruning by value statistics, of each file by the columns that its statistics cover."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ from lake.format.statistics import EMPTY_STATS
 from tests.given_tables import GivenTable, given_schema
 
 
-def test_value_conditions_look_at_files_of_different_columns_each_by_its_own() -> None:
+def test_files_with_different_columns_are_pruned_by_their_own_statistics() -> None:
     columns = {"k": "INT", "v": "INT", "w": "INT"}
     table = GivenTable(schema=given_schema(columns, key=["k"]))
     table.write([1, 10, None])

@@ -1,4 +1,4 @@
-"""Tables (k INT, v STRING) whose changes are looked at: rows in as tuples, changes out as tuples."""
+"""Tables (k INT, v STRING) for tests of changes: rows in as tuples, changes out as tuples."""
 
 import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""A table is altered, and what it held before reads right under the new schema."""
+"""Altered tables: existing rows are read correctly under the new schema."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -110,7 +110,7 @@ def test_time_travel_reads_under_the_schema_of_the_snapshot() -> None:
     assert len(rows(table, at=2)) == 4
 
 
-def test_conditions_look_at_what_a_column_is_now() -> None:
+def test_conditions_apply_to_the_current_type_of_a_column() -> None:
     table = altered()
     write(table, [(7, "10", 10, 100)])
 
@@ -160,7 +160,7 @@ def test_lookups_find_old_rows() -> None:
     assert table.get({"k": 1}) == {"k": 1, "a": None, "b2": 10, "c": 100}
 
 
-def test_changes_are_told_under_the_new_schema() -> None:
+def test_changes_are_read_under_the_new_schema() -> None:
     table = altered(options={"changelog-producer": "input"})
 
     told = table.changes(0).to_arrow()
@@ -181,7 +181,7 @@ def test_changes_are_told_under_the_new_schema() -> None:
     ],
     ids=lambda options: ",".join(options.values()),
 )
-def test_compactions_go_across_schemas(options: dict[str, str]) -> None:
+def test_a_compaction_merges_files_of_several_schemas(options: dict[str, str]) -> None:
     table = given_table(options=options)
     write(table, OLD)
     table.compact()
@@ -196,7 +196,7 @@ def test_compactions_go_across_schemas(options: dict[str, str]) -> None:
     assert rows(table) == [NOW[0], second, NOW[2], (4, "n", 4, 4), (5, "n", 4, 4)]
 
 
-def test_a_rescale_takes_old_rows_along() -> None:
+def test_a_rescale_keeps_rows_of_older_schemas() -> None:
     table = altered()
 
     table.rescale(3)
@@ -205,7 +205,7 @@ def test_a_rescale_takes_old_rows_along() -> None:
     assert rows(table, at=1) == OLD
 
 
-def test_a_value_that_is_none_of_the_new_type_is_told_with_its_file() -> None:
+def test_a_value_that_the_new_type_cannot_hold_is_reported_with_its_file() -> None:
     table = altered(UpdateColumnType(path=("b",), type=parse_type("DATE")))
 
     with pytest.raises(SchemaMismatch, match=r"column `b`, STRING then.*`x`"):
@@ -256,7 +256,7 @@ RESERVED = AddColumn(path=("_KEY_x",), type=parse_type("INT"))
         ([RESERVED, DropColumn(path=("nope",))], ["changes[1].name"]),
     ],
 )
-def test_what_is_wrong_with_the_result_names_its_change(
+def test_a_problem_of_the_result_names_the_change_that_causes_it(
     changes: list[SchemaChange], fields: list[str]
 ) -> None:
     with pytest.raises(InvalidRequest, match="the schema cannot be changed as asked") as caught:
@@ -265,7 +265,7 @@ def test_what_is_wrong_with_the_result_names_its_change(
     assert [problem.field for problem in caught.value.problems] == fields
 
 
-def test_rows_written_under_the_old_schema_are_turned_back() -> None:
+def test_rows_written_under_the_old_schema_are_refused_at_their_commit() -> None:
     table = given_table()
     writer = table.writer()
     writer.write(pa.table({"k": pa.array([1], pa.int32()), "b": ["x"]}))
@@ -276,7 +276,7 @@ def test_rows_written_under_the_old_schema_are_turned_back() -> None:
         table.committer().commit(result.messages, commit_user="w")
 
 
-def test_who_writes_whole_batches_follows() -> None:
+def test_write_and_commit_takes_up_the_new_schema() -> None:
     table = given_table()
     other = Table.open(table.path, file_io=table.file_io)
     other.alter(AddColumn(path=("d",), type=parse_type("INT")))
@@ -296,7 +296,7 @@ def altered_elsewhere() -> Table:
     return table
 
 
-def test_rows_with_columns_that_somebody_else_has_added_are_written() -> None:
+def test_rows_with_columns_that_another_process_added_are_written() -> None:
     table = altered_elsewhere()
 
     table.write_and_commit(
@@ -327,7 +327,7 @@ def test_rows_that_fit_no_schema_are_refused_under_the_newest() -> None:
     ],
     ids=["scan", "reader", "where", "get", "lookup", "changes"],
 )
-def test_columns_that_somebody_else_has_added_are_read(read: Callable[[Table], pa.Table]) -> None:
+def test_columns_that_another_process_added_are_read(read: Callable[[Table], pa.Table]) -> None:
     found = read(altered_elsewhere())
 
     assert set(found["d"].to_pylist()) == {None}
@@ -342,7 +342,7 @@ def test_older_states_have_no_newer_columns() -> None:
         table.scan(columns=["z"])
 
 
-def test_columns_that_are_known_are_read_without_a_look_for_others() -> None:
+def test_known_columns_are_read_without_reading_the_newest_schema() -> None:
     file_io = MemoryFileIO()
     write(given_table(file_io), OLD)
     storage = FaultyFileIO(file_io)
@@ -357,7 +357,7 @@ def test_columns_that_are_known_are_read_without_a_look_for_others() -> None:
     assert not [path for path in paths if "/schema" in path]
 
 
-def test_two_that_alter_at_once_both_do() -> None:
+def test_two_concurrent_alterations_are_both_made() -> None:
     inner = MemoryFileIO()
     storage = FaultyFileIO(inner)
     given_table(inner)
@@ -389,7 +389,7 @@ def test_a_branch_is_not_altered() -> None:
         table.branch("b").alter(DropColumn(path=("a",)))
 
 
-def test_a_planned_schema_is_published_once_by_whoever_has_it() -> None:
+def test_a_planned_schema_is_published_once_by_any_process() -> None:
     table = given_table()
     before = table.schema
 
@@ -405,7 +405,7 @@ def test_a_planned_schema_is_published_once_by_whoever_has_it() -> None:
     assert table.schemas()[:2] == [before, planned]
 
 
-def test_a_planned_schema_that_another_one_has_overtaken_is_not_published() -> None:
+def test_a_planned_schema_is_not_published_after_another_one() -> None:
     table = given_table()
     planned = table.plan_alter(AddColumn(path=("d",), type=parse_type("INT")))
     made = table.alter(AddColumn(path=("e",), type=parse_type("INT")))
@@ -414,7 +414,7 @@ def test_a_planned_schema_that_another_one_has_overtaken_is_not_published() -> N
     assert table.schema == made
 
 
-def test_planning_what_changes_nothing_gives_the_newest_schema() -> None:
+def test_a_plan_without_effect_is_the_newest_schema() -> None:
     file_io = MemoryFileIO()
     table = given_table(file_io)
     other = Catalog("/wh", file_io=file_io, clock=ManualClock()).table("db.t")

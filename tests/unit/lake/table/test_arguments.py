@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind are refused by name, never a traceback of Python."""
+"""Arguments of the wrong kind are refused by name, never with a TypeError of Python."""
 
 import random
 from collections.abc import Callable
@@ -125,7 +125,7 @@ def test_a_call_of_the_wrong_kind_is_refused(call: Callable[[Any], object]) -> N
     assert newest.id == 1
 
 
-def test_a_key_of_other_columns_is_told_with_the_table_and_what_was_found() -> None:
+def test_a_key_of_other_columns_is_refused_with_the_table_and_its_columns() -> None:
     table = given_catalog().create_table(**GIVEN)
 
     for key, found in [({}, "nothing"), ({"k": 1, "q": 2}, "k, q")]:
@@ -135,7 +135,7 @@ def test_a_key_of_other_columns_is_told_with_the_table_and_what_was_found() -> N
         assert [problem.value for problem in refused.value.problems] == [found]
 
 
-def test_a_snapshot_that_is_not_there_is_a_problem_of_its_field() -> None:
+def test_an_absent_snapshot_is_a_problem_of_its_field() -> None:
     table = given_catalog().create_table(**GIVEN)
 
     with pytest.raises(InvalidRequest, match="has no snapshot 55, there are none") as refused:

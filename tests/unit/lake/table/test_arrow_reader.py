@@ -1,4 +1,4 @@
-"""Rows as a stream of batches: nothing before it is asked for, no more than asked for."""
+"""Rows as an Arrow stream: nothing is read before it is requested, and no more than that."""
 
 import pyarrow as pa
 import pytest
@@ -47,7 +47,7 @@ def test_batches_are_bounded_and_come_one_by_one(table: Table) -> None:
     assert table.to_arrow_reader(batch_rows=100).read_all().num_rows == ROWS
 
 
-def test_a_scan_is_a_stream_as_often_as_it_is_asked(table: Table) -> None:
+def test_a_scan_can_be_streamed_any_number_of_times(table: Table) -> None:
     scan = table.scan(columns=["k"])
 
     assert pa.table(scan) == pa.table(scan) == scan.to_arrow()
@@ -59,7 +59,7 @@ def test_a_stream_without_rows_has_its_schema(table: Table) -> None:
     assert reader.read_all() == table.schema.arrow_schema.empty_table()
 
 
-def test_errors_under_way_reach_the_reader_as_they_are(table: Table) -> None:
+def test_errors_while_streaming_reach_the_reader_as_exceptions(table: Table) -> None:
     reader = table.to_arrow_reader()
     snapshot = table.latest_snapshot()
     assert snapshot is not None
@@ -70,6 +70,6 @@ def test_errors_under_way_reach_the_reader_as_they_are(table: Table) -> None:
         reader.read_all()
 
 
-def test_what_cannot_be_read_is_refused_at_once(table: Table) -> None:
+def test_an_invalid_request_is_refused_before_the_stream_begins(table: Table) -> None:
     with pytest.raises(InvalidRequest, match="no column"):
         table.to_arrow_reader(columns=["x"])

@@ -1,4 +1,4 @@
-"""A warehouse of tables: creating checks everything, opening checks what is there."""
+"""The catalog: creating checks the whole declaration, opening checks what exists."""
 
 import random
 
@@ -86,7 +86,7 @@ def test_an_existing_table_is_not_created_again(catalog: Catalog) -> None:
         given(catalog)
 
 
-def test_an_existing_table_can_be_taken_as_it_is(catalog: Catalog) -> None:
+def test_if_not_exists_returns_an_existing_table_as_it_is(catalog: Catalog) -> None:
     given(catalog)
     table = catalog.create_table(
         "db.t",
@@ -99,7 +99,7 @@ def test_an_existing_table_can_be_taken_as_it_is(catalog: Catalog) -> None:
     assert table.schema.field_names == ("k", "v")
 
 
-def test_losing_the_race_for_a_table_is_like_finding_it(file_io: MemoryFileIO) -> None:
+def test_losing_the_race_to_create_a_table_is_like_finding_it(file_io: MemoryFileIO) -> None:
     class Racing(MemoryFileIO):
         def create_exclusive(self, path: str, data: bytes) -> bool:
             if path.endswith("schema-0") and not self.exists(path):
@@ -145,7 +145,7 @@ def test_a_dropped_table_is_gone(catalog: Catalog, file_io: MemoryFileIO) -> Non
     assert file_io.list(TablePaths("/wh/db.db/t").schema_dir) == []
 
 
-def test_a_drop_that_broke_off_leaves_no_table_and_nothing_to_take_over(
+def test_an_interrupted_drop_leaves_no_table_for_a_new_one_to_adopt(
     file_io: MemoryFileIO,
 ) -> None:
     storage = FaultyFileIO(file_io)
@@ -241,14 +241,14 @@ def test_a_name_that_is_no_directory_of_the_warehouse_is_refused(
 
 
 @pytest.mark.parametrize("database", ["", ".", "..", "a/b", "../../x", "\0", "x" * 201])
-def test_a_database_cannot_lie_outside_the_warehouse(catalog: Catalog, database: str) -> None:
+def test_a_database_is_inside_the_warehouse(catalog: Catalog, database: str) -> None:
     with pytest.raises(InvalidRequest):
         catalog.database_path(database)
     with pytest.raises(InvalidRequest):
         catalog.list_tables(database)
 
 
-def test_a_directory_option_that_climbs_is_refused_at_creation(catalog: Catalog) -> None:
+def test_a_directory_option_with_dots_is_refused_at_creation(catalog: Catalog) -> None:
     with pytest.raises(InvalidRequest) as caught:
         catalog.create_table(
             "db.t",

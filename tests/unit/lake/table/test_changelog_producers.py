@@ -1,4 +1,4 @@
-"""What compactions tell of, seen through the changes of a table."""
+"""Changelogs of compactions, read as the changes of a table."""
 
 from hashlib import sha256
 
@@ -28,7 +28,7 @@ def given_table(options: dict[str, str], **engine: str) -> Table:
 
 
 @pytest.mark.parametrize("options", [FULL, LOOKUP], ids=["full-compaction", "lookup"])
-def test_a_compaction_tells_what_became_of_rows(options: dict[str, str]) -> None:
+def test_a_compaction_writes_the_changes_of_rows(options: dict[str, str]) -> None:
     table = given_table(options)
     write(table, ("+I", 1, "a"), ("+I", 2, "b"), ("+I", 3, "c"))
     table.compact()
@@ -43,7 +43,9 @@ def test_a_compaction_tells_what_became_of_rows(options: dict[str, str]) -> None
 
 
 @pytest.mark.parametrize("commits", [None, 1, 3])
-def test_due_compactions_tell_after_as_many_commits_as_declared(commits: int | None) -> None:
+def test_due_compactions_write_changes_after_the_declared_number_of_commits(
+    commits: int | None,
+) -> None:
     """However much larger the rows are that have been told already."""
     declared = {} if commits is None else {"full-compaction.delta-commits": str(commits)}
     table = given_table({**FULL, **declared})
@@ -79,7 +81,7 @@ def test_repeated_updates_can_be_left_out(options: dict[str, str], ignored: str)
     assert table.get({"k": 2}) == {"k": 2, "v": "b2"}
 
 
-def test_first_row_tells_each_key_once() -> None:
+def test_a_first_row_table_has_one_change_per_key() -> None:
     table = given_table(LOOKUP, **{"merge-engine": "first-row"})
     write(table, ("+I", 1, "a"), ("+I", 1, "a2"))
     table.compact()

@@ -206,7 +206,7 @@ def test_changes_that_expire_meanwhile_are_an_honest_error() -> None:
         (0, 2, "until_snapshot_id"),
     ],
 )
-def test_a_range_that_is_none_is_refused(after: int, until: int | None, field: str) -> None:
+def test_an_invalid_range_is_refused(after: int, until: int | None, field: str) -> None:
     table = given_table()
     write(table, ("+I", 1, "a"))
 
@@ -218,7 +218,7 @@ def test_a_range_that_is_none_is_refused(after: int, until: int | None, field: s
 
 
 @pytest.mark.parametrize("columns", [["nothing"], [], ["k", "k"]])
-def test_columns_that_are_not_there_are_refused(columns: Sequence[str]) -> None:
+def test_unknown_columns_are_refused(columns: Sequence[str]) -> None:
     with pytest.raises(InvalidRequest):
         given_table().changes(0, columns=columns)
 

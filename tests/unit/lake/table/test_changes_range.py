@@ -74,12 +74,12 @@ def test_a_range_is_bounded_by_states(after: Any, until: Any, ids: tuple[int, in
     ],
     ids=str,
 )
-def test_a_range_that_is_none_is_refused(after: Any, until: Any, expected: str) -> None:
+def test_an_invalid_range_is_refused(after: Any, until: Any, expected: str) -> None:
     with pytest.raises(InvalidRequest, match=expected):
         given_table().changes(after, until)
 
 
-def test_a_moment_whose_snapshots_have_expired_is_no_beginning() -> None:
+def test_a_time_whose_snapshots_have_expired_cannot_begin_a_range() -> None:
     table = given_table()
     table.expire(retain_min=2, older_than_ms=START + 99_000)
 
@@ -89,14 +89,14 @@ def test_a_moment_whose_snapshots_have_expired_is_no_beginning() -> None:
     assert told(table.changes(ReadAt(tag="at-2"))) == WRITTEN[2:]
 
 
-def test_a_moment_of_kept_changes_is_a_beginning() -> None:
+def test_a_time_whose_changes_are_kept_can_begin_a_range() -> None:
     table = given_table(**OUTLIVING)
     table.expire(retain_min=1, older_than_ms=START + 99_000)
 
     assert told(table.changes(ReadAt(timestamp=START + 1_500))) == WRITTEN[2:]
 
 
-def test_what_was_written_is_told_beside_a_changelog() -> None:
+def test_delta_mode_reads_written_records_beside_a_changelog() -> None:
     table = given_table("lookup")
     table.compact()
     write(table, ("-D", 1, "x"))
@@ -107,7 +107,7 @@ def test_what_was_written_is_told_beside_a_changelog() -> None:
     assert [number for number, _ in told(table.changes(0))] == [5, 7]
 
 
-def test_what_was_written_goes_with_its_snapshot_although_the_changelog_is_kept() -> None:
+def test_written_records_expire_with_their_snapshot_although_the_changelog_is_kept() -> None:
     table = given_table("input", **OUTLIVING)
     table.expire(retain_min=1, older_than_ms=START + 99_000)
 
@@ -117,7 +117,7 @@ def test_what_was_written_goes_with_its_snapshot_although_the_changelog_is_kept(
     assert told(table.changes(3, mode="delta")) == WRITTEN[3:]
 
 
-def test_a_reader_of_what_was_written_leases_the_snapshot_itself() -> None:
+def test_a_reader_in_delta_mode_leases_the_snapshot_itself() -> None:
     table = given_table("input", **OUTLIVING)
 
     with table.changes(1, mode="delta").lease(what="a test"):

@@ -1,4 +1,4 @@
-"""Damaged and absent files: told as such, with the path, and never as an empty table."""
+"""Damaged and absent files are reported with their path, and never read as an empty table."""
 
 import random
 from pathlib import Path
@@ -97,7 +97,7 @@ def test_a_table_without_a_primary_key_is_not_read_as_empty(table: Table) -> Non
         reopened(table)
 
 
-def test_a_path_that_can_never_be_is_not_to_be_tried_again(tmp_path: Path) -> None:
+def test_an_impossible_path_is_not_retryable(tmp_path: Path) -> None:
     for name in ("x" * 300, "a\0b"):
         with pytest.raises(InvalidRequest):
             LocalFileIO().write_new(f"{tmp_path}/{name}", b"")

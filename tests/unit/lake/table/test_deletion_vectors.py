@@ -1,4 +1,4 @@
-"""A table with deletion vectors: seen once it is compacted, then read without merging."""
+"""Tables with deletion vectors: rows become visible by compactions, and are read without a merge."""
 
 import pickle
 from collections.abc import Mapping
@@ -78,7 +78,7 @@ def table() -> Table:
 EXPECTED = dict.fromkeys(range(5), 2) | dict.fromkeys(range(10, 1_000), 1)
 
 
-def test_rows_are_seen_once_they_are_compacted() -> None:
+def test_rows_become_visible_by_a_compaction() -> None:
     table = given_table()
     table.write_and_commit(pa.table({"k": [1], "v": [1]}))
     assert read(table) == {}
@@ -90,7 +90,7 @@ def test_rows_are_seen_once_they_are_compacted() -> None:
     assert read(table) == {1: 1}
 
 
-def test_rows_are_seen_at_once_where_reads_merge_them() -> None:
+def test_rows_are_visible_at_once_where_reads_merge_them() -> None:
     table = given_table({"deletion-vectors.merge-on-read": "true"})
     write(table, {1: 1, 2: 2})
     table.write_and_commit(pa.table({"k": [2], "v": [9]}))
@@ -98,7 +98,7 @@ def test_rows_are_seen_at_once_where_reads_merge_them() -> None:
     assert read(table) == {1: 1, 2: 9}
 
 
-def test_replaced_and_removed_rows_are_gone(table: Table) -> None:
+def test_replaced_and_removed_rows_are_not_read(table: Table) -> None:
     assert read(table) == EXPECTED
 
 
@@ -120,7 +120,7 @@ def test_counting_opens_no_file(table: Table) -> None:
     assert counters.files == 0
 
 
-def test_marks_that_a_writer_did_not_count_are_counted(table: Table) -> None:
+def test_marked_rows_without_a_count_are_counted(table: Table) -> None:
     scan = table.scan()
     (entry,) = scan.source.indexes
     places = [replace(place, cardinality=None) for place in entry.deletion_vector_ranges or ()]
@@ -164,7 +164,7 @@ def test_a_full_compaction_leaves_no_vectors(table: Table) -> None:
     assert read(table) == EXPECTED
 
 
-def test_a_table_that_was_sent_elsewhere_reads_the_same(
+def test_a_pickled_table_reads_the_same(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     table = given_table(file_io=LocalFileIO(), path=str(tmp_path_factory.mktemp("wh")))

@@ -1,4 +1,4 @@
-"""A handle outlives its table: nothing of the old one comes into the new, and reads say so."""
+"""Handles of dropped tables: every operation is refused, and none touches a new table of the name."""
 
 import pickle
 import random
@@ -82,7 +82,7 @@ USES: dict[str, Callable[[Table], object]] = {
 @pytest.mark.parametrize("bucket", ["1", "-1"])
 @pytest.mark.parametrize("is_written", [True, False], ids=["written", "empty"])
 @pytest.mark.parametrize("use", USES.values(), ids=USES.keys())
-def test_every_use_of_a_dropped_table_says_so(
+def test_every_operation_on_a_dropped_table_raises_table_not_found(
     catalog: Catalog,
     file_io: MemoryFileIO,
     use: Callable[[Table], object],
@@ -139,7 +139,9 @@ def test_files_written_before_the_drop_are_not_committed_after_it(
     assert new.latest_snapshot() is None
 
 
-def test_a_committer_that_lives_on_notices_as_well(catalog: Catalog, clock: ManualClock) -> None:
+def test_a_committer_that_outlives_the_table_notices_as_well(
+    catalog: Catalog, clock: ManualClock
+) -> None:
     old = created(catalog)
     committer = old.committer()
     committer.commit([], commit_user="u", commit_identifier=1, allow_empty=True)
@@ -151,7 +153,7 @@ def test_a_committer_that_lives_on_notices_as_well(catalog: Catalog, clock: Manu
         committer.commit([], commit_user="u", commit_identifier=2, allow_empty=True)
 
 
-def test_an_equal_table_made_later_is_another_one(catalog: Catalog, clock: ManualClock) -> None:
+def test_an_equal_table_created_later_is_another_one(catalog: Catalog, clock: ManualClock) -> None:
     old = pickle.loads(pickle.dumps(created(catalog).schema))
     catalog.drop_table(NAME)
     clock.advance(ms=1)
@@ -162,7 +164,7 @@ def test_an_equal_table_made_later_is_another_one(catalog: Catalog, clock: Manua
         TableIdentity(new.file_io, TablePaths(new.path), old).confirm(None)
 
 
-def test_a_newer_schema_is_no_other_table(catalog: Catalog, clock: ManualClock) -> None:
+def test_a_newer_schema_is_of_the_same_table(catalog: Catalog, clock: ManualClock) -> None:
     old = created(catalog)
     old.write_and_commit(ROWS)
     clock.advance(ms=1)
@@ -176,7 +178,7 @@ def test_a_newer_schema_is_no_other_table(catalog: Catalog, clock: ManualClock) 
     assert old.scan().to_arrow().num_rows == 1
 
 
-def test_a_snapshot_that_was_confirmed_costs_no_further_look(
+def test_a_confirmed_snapshot_costs_no_further_read(
     catalog: Catalog, file_io: CountingFileIO
 ) -> None:
     table = created(catalog)
@@ -190,7 +192,7 @@ def test_a_snapshot_that_was_confirmed_costs_no_further_look(
     assert [name for name in file_io.asked if name.startswith("schema-")] == []
 
 
-def test_a_commit_looks_once_and_at_a_fresh_snapshot_only(
+def test_a_commit_confirms_the_table_once_and_only_for_a_new_snapshot(
     catalog: Catalog, file_io: CountingFileIO
 ) -> None:
     table = created(catalog)

@@ -1,4 +1,4 @@
-"""Tables whose buckets are made as they are needed: a key stays in the bucket it came to first."""
+"""Tables with dynamic buckets: a key stays in the bucket that it was first routed to."""
 
 import random
 from collections import Counter
@@ -77,7 +77,7 @@ def buckets_of(table: Table) -> dict[int, int]:
     return found
 
 
-def test_a_table_without_a_bucket_count_makes_buckets() -> None:
+def test_a_table_without_a_bucket_count_creates_buckets() -> None:
     catalog = Catalog("/wh", file_io=MemoryFileIO(), clock=ManualClock())
     table = catalog.create_table("db.t", columns=[("k", "INT")], primary_key=["k"])
     table.write_and_commit(pa.table({"k": [1, 2]}))
@@ -99,7 +99,7 @@ def test_keys_fill_buckets_and_stay_in_them() -> None:
     assert values_of(table, at=1) == dict.fromkeys(range(4), 1)
 
 
-def test_columns_of_one_row_meet_whatever_bucket_it_is_in() -> None:
+def test_columns_of_one_row_are_merged_in_whichever_bucket_it_is() -> None:
     table = given_table({"merge-engine": "partial-update"})
     table.write_and_commit(pa.table({"k": list(range(9)), "p": [5] * 9}))
     table.write_and_commit(pa.table({"k": list(reversed(range(9))), "v": [6] * 9}))
@@ -134,7 +134,7 @@ def test_partitions_have_buckets_of_their_own() -> None:
     assert rows == {**{(k, 1): 0 for k in range(4)}, **{(k, 2): 9 for k in range(4)}}
 
 
-def test_a_writer_goes_on_after_a_commit() -> None:
+def test_a_writer_continues_after_a_commit() -> None:
     table = given_table()
     writer, committer = table.writer(), table.committer()
     for value in range(3):
@@ -147,7 +147,7 @@ def test_a_writer_goes_on_after_a_commit() -> None:
     assert buckets_of(table) == {0: 3, 1: 3}
 
 
-def test_the_second_of_two_writers_conflicts_and_leaves_nothing() -> None:
+def test_the_second_of_two_writers_conflicts_and_leaves_no_file() -> None:
     table = given_table()
     table.write_and_commit(batch([1, 2]))
     writers = [table.writer(), table.writer()]
@@ -265,7 +265,7 @@ def test_files_whose_rows_no_index_routed_are_refused() -> None:
         table.committer().commit(messages, commit_user="u")
 
 
-def test_refused_rows_leave_the_index_alone() -> None:
+def test_refused_rows_do_not_change_the_index() -> None:
     table = given_table()
     with pytest.raises(SchemaMismatch):
         table.write_and_commit(pa.table({"k": pa.array([None], pa.int32())}))

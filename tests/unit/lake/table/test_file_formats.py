@@ -1,4 +1,4 @@
-"""Tables whose data files are ORC or Avro, or of all formats at once, do what Parquet tables do."""
+"""Tables of ORC, Avro or mixed data files behave like tables of Parquet."""
 
 import random
 from collections import Counter
@@ -172,7 +172,7 @@ def test_what_an_alteration_declares_must_be_writable() -> None:
 
 
 @pytest.mark.parametrize("options", FORMATS.values(), ids=FORMATS)
-def test_files_that_nobody_needs_go(options: dict[str, str]) -> None:
+def test_unreferenced_files_are_deleted(options: dict[str, str]) -> None:
     file_io, clock = MemoryFileIO(), ManualClock()
     table = Catalog("/warehouse", file_io=file_io, clock=clock).create_table(
         "db.t", columns=COLUMNS, primary_key=["k"], options={"bucket": "1", **options}

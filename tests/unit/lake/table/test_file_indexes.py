@@ -1,4 +1,4 @@
-"""Bloom filters of data files: written with them, asked before they are opened, gone with them."""
+"""Bloom filters of data files: written with them, checked before them, deleted with them."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -221,7 +221,7 @@ def test_scans_for_other_columns_open_no_file_that_lacks_the_value(place: dict[s
 
 
 @PLACES
-def test_a_record_that_lost_is_not_found_because_the_winner_was_passed_over(
+def test_a_filter_of_the_winning_record_does_not_reveal_the_losing_one(
     place: dict[str, str],
 ) -> None:
     table = given_table(place, columns="v")
@@ -234,7 +234,7 @@ def test_a_record_that_lost_is_not_found_because_the_winner_was_passed_over(
 
 @PLACES
 @pytest.mark.parametrize("engine", ["partial-update", "aggregation"])
-def test_values_that_a_merge_makes_are_found(place: dict[str, str], engine: str) -> None:
+def test_values_that_only_a_merge_produces_are_found(place: dict[str, str], engine: str) -> None:
     function = {"fields.v.aggregate-function": "sum"} if engine == "aggregation" else {}
     table = given_table({"merge-engine": engine, **function, **place}, columns="k,v,s")
     write(table, k=[1, 2], v=[10, 5], s=[None, "a"])
@@ -254,7 +254,7 @@ def test_values_that_a_merge_makes_are_found(place: dict[str, str], engine: str)
 
 
 @PLACES
-def test_other_conditions_are_not_asked_of_an_index(place: dict[str, str]) -> None:
+def test_indexes_are_not_used_for_other_conditions(place: dict[str, str]) -> None:
     table = given_table(place, columns="v,s")
     write(table, k=[1, 2, 3], v=[1, None, 3], s=["a", "b", None])
 
@@ -264,7 +264,7 @@ def test_other_conditions_are_not_asked_of_an_index(place: dict[str, str]) -> No
     assert read(table, "s", None, op="not_null")[0] == [1, 2]
 
 
-def test_indexes_are_not_read_where_the_table_says_so() -> None:
+def test_indexes_are_not_read_where_an_option_disables_them() -> None:
     table = given_table({"file-index.read.enabled": "false"})
     even_and_odd(table)
     for file in files(table):
@@ -275,7 +275,7 @@ def test_indexes_are_not_read_where_the_table_says_so() -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"no index", None], ids=["empty", "other", "absent"])
-def test_a_damaged_index_is_told_with_its_path_and_a_way_out(damage: bytes | None) -> None:
+def test_a_damaged_index_is_reported_with_its_path_and_a_hint(damage: bytes | None) -> None:
     table = given_table()
     even_and_odd(table)
     path = f"{table.path}/bucket-0/{files(table)[0].extra_files[0]}"
@@ -294,7 +294,7 @@ def test_a_damaged_index_is_told_with_its_path_and_a_way_out(damage: bytes | Non
     assert read(table, "k", 7) == ([7], 2)
 
 
-def test_a_damaged_index_in_a_manifest_is_told() -> None:
+def test_a_damaged_index_in_a_manifest_is_reported() -> None:
     table = given_table(WITHIN)
     write(table, k=[1])
     snapshot = table.latest_snapshot()
@@ -307,7 +307,7 @@ def test_a_damaged_index_in_a_manifest_is_told() -> None:
         read(table, "k", 1)
 
 
-def test_indexes_of_other_kinds_are_passed_over() -> None:
+def test_indexes_of_other_kinds_are_ignored() -> None:
     table = given_table(WITHIN)
     write(table, k=[1])
     snapshot = table.latest_snapshot()
@@ -329,7 +329,7 @@ def keys_table(*keys: int) -> pa.Table:
 
 
 @PLACES
-def test_lookups_of_absent_keys_make_no_file_ready(place: dict[str, str]) -> None:
+def test_lookups_of_absent_keys_copy_no_file(place: dict[str, str]) -> None:
     table = given_table(place)
     keys = list(range(0, 4_000, 2))
     write(table, k=keys)
@@ -346,7 +346,7 @@ def test_lookups_of_absent_keys_make_no_file_ready(place: dict[str, str]) -> Non
     assert lookup.cache.memory_bytes > 0
 
 
-def test_lookups_ask_the_index_of_every_key_column() -> None:
+def test_lookups_use_the_index_of_every_key_column() -> None:
     both = Catalog("/wh", file_io=MemoryFileIO()).create_table(
         "db.u",
         columns=[("k", "INT"), ("s", "STRING")],
@@ -369,7 +369,7 @@ def test_lookups_ask_the_index_of_every_key_column() -> None:
 
 
 @PLACES
-def test_indexes_of_files_of_older_schemas_are_used_by_the_column_s_id(
+def test_indexes_of_older_files_are_matched_by_column_id(
     place: dict[str, str],
 ) -> None:
     table = given_table(place, columns="v,s")
@@ -398,7 +398,7 @@ def test_indexes_of_files_of_older_schemas_are_used_by_the_column_s_id(
 
 
 @PLACES
-def test_a_change_of_type_that_changes_values_leaves_old_indexes_alone(
+def test_old_indexes_are_not_used_after_a_change_of_type_that_changes_values(
     place: dict[str, str],
 ) -> None:
     table = given_table(place, columns="v,s")
@@ -455,7 +455,7 @@ def test_index_files_expire_with_their_files() -> None:
     assert len(names) == 4
 
 
-def test_index_files_go_with_their_tag() -> None:
+def test_index_files_are_deleted_with_their_tag() -> None:
     table = given_table()
     write(table, k=[1])
     table.create_tag("a")
@@ -492,7 +492,7 @@ def test_rescaled_files_have_an_index() -> None:
     assert read(table, "k", 9)[0] == [9]
 
 
-def test_index_files_that_nothing_names_are_orphans() -> None:
+def test_unreferenced_index_files_are_orphans() -> None:
     table = given_table()
     write(table, k=[1])
     writer = table.writer()
@@ -504,7 +504,7 @@ def test_index_files_that_nothing_names_are_orphans() -> None:
     assert read(table, "k", 1) == ([1], 1)
 
 
-def test_index_files_go_when_a_writer_takes_its_files_back() -> None:
+def test_index_files_are_deleted_when_a_writer_aborts() -> None:
     table = given_table()
     write(table, k=[1])
     writer = table.writer()
@@ -530,7 +530,7 @@ def test_flushes_that_are_merged_leave_no_index() -> None:
     assert_exact(table)
 
 
-def test_a_filter_takes_the_room_that_its_values_need() -> None:
+def test_the_size_of_a_filter_follows_the_number_of_its_values() -> None:
     table = given_table({**WITHIN, f"{BLOOM}.k.fpp": "0.01"}, columns="k,p")
     keys = np.arange(10_000, dtype=np.int32)
     table.write_and_commit(pa.table({"k": keys, "p": ["one"] * len(keys)}))

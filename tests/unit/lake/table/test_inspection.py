@@ -1,4 +1,4 @@
-"""Looks at what a table consists of."""
+"""Inspection: views of a table's metadata."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -62,7 +62,7 @@ def rows(view: pa.Table, *columns: str) -> list[tuple[Any, ...]]:
     return [tuple(row[name] for name in columns) for row in view.to_pylist()]
 
 
-def test_snapshots_are_told_oldest_first(table: Table) -> None:
+def test_snapshots_are_listed_oldest_first(table: Table) -> None:
     view = table.inspect.snapshots()
 
     assert rows(view, "snapshot_id", "kind", "added_rows") == [
@@ -78,7 +78,7 @@ def test_snapshots_are_told_oldest_first(table: Table) -> None:
     assert rows(table.inspect.snapshots(last=2), "snapshot_id") == [(5,), (6,)]
 
 
-def test_files_are_told_with_what_is_marked_in_them(table: Table) -> None:
+def test_files_are_listed_with_their_marked_rows(table: Table) -> None:
     view = table.inspect.files()
     snapshot = table.latest_snapshot()
     assert snapshot is not None
@@ -98,7 +98,7 @@ def test_files_are_told_with_what_is_marked_in_them(table: Table) -> None:
     assert places == sorted(places)
 
 
-def test_a_look_at_an_older_snapshot_is_of_then(table: Table) -> None:
+def test_a_view_of_an_older_snapshot_has_its_files(table: Table) -> None:
     assert set(table.inspect.files(3)["level"].to_pylist()) == {5}
     assert rows(table.inspect.partitions(1), "partition", "rows") == [("p=x", 10)]
     with pytest.raises(InvalidRequest, match="no snapshot 99"):
@@ -148,7 +148,7 @@ def test_the_history_of_compactions_is_by_bucket(table: Table) -> None:
     assert table.inspect.compactions(last=1).num_rows == 0
 
 
-def test_tags_consumers_and_schemas_are_told(table: Table) -> None:
+def test_tags_consumers_and_schemas_are_listed(table: Table) -> None:
     table.create_tag("week", retained_ms=7 * 86_400_000)
     table.create_tag("ever", snapshot_id=2)
     table.reset_consumer("reader", 4)
@@ -206,7 +206,7 @@ def test_a_view_by_its_name_is_the_view(table: Table, name: str) -> None:
         ({"name": "snapshots", "last": 0}, "last: expected a whole number from 1"),
     ],
 )
-def test_what_a_view_cannot_take_is_refused(
+def test_arguments_that_a_view_does_not_take_are_refused(
     table: Table, arguments: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InvalidRequest) as refused:
@@ -215,7 +215,7 @@ def test_what_a_view_cannot_take_is_refused(
     assert said in str(refused.value)
 
 
-def test_partitions_that_share_a_directory_are_told_apart() -> None:
+def test_partitions_that_share_a_directory_have_distinct_names() -> None:
     table = given_table({"bucket": "1"})
     for number, p in enumerate(("", " ", "__DEFAULT_PARTITION__", "x")):
         write(table, *range(number + 1), p=p)

@@ -1,4 +1,4 @@
-"""`get` and `lookup` take the same values as keys, and refuse the same."""
+"""`get` and `lookup` accept the same values as keys, and refuse the same."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time

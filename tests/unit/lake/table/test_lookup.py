@@ -103,7 +103,7 @@ def test_each_snapshot_answers_for_itself() -> None:
     assert lookup(table, 1, 2, 3) == answers[-1]
 
 
-def test_one_lookup_stays_at_its_snapshot_and_needs_storage_once() -> None:
+def test_a_lookup_stays_at_its_snapshot_and_reads_storage_once() -> None:
     table = given_table()
     write(table, {1: 1})
     at = table.lookup_at()
@@ -140,7 +140,7 @@ def test_one_lookup_stays_at_its_snapshot_and_needs_storage_once() -> None:
         ),
     ],
 )
-def test_records_of_a_key_merge_as_the_table_says(
+def test_records_of_a_key_merge_by_the_table_s_engine(
     options: Mapping[str, str], expected: list[object]
 ) -> None:
     table = given_table(options)
@@ -154,7 +154,7 @@ def test_records_of_a_key_merge_as_the_table_says(
     assert_as_scanned(table)
 
 
-def test_what_readers_do_not_see_yet_is_not_found() -> None:
+def test_rows_that_scans_do_not_see_yet_are_not_found() -> None:
     table = given_table({"deletion-vectors.enabled": "true"})
     write(table, {1: 1, 2: 2})
     table.compact()
@@ -163,7 +163,7 @@ def test_what_readers_do_not_see_yet_is_not_found() -> None:
     assert lookup(table, 1, 2, 3) == [(1, 1), (2, 2)]
 
 
-def test_rows_that_are_marked_as_deleted_are_gone_at_once() -> None:
+def test_rows_marked_as_deleted_are_not_found() -> None:
     table = given_table(
         {
             "deletion-vectors.enabled": "true",
@@ -223,7 +223,7 @@ def test_keys_may_come_in_types_that_hold_the_same_values() -> None:
     ],
     ids=lambda keys: str(keys.schema.names),
 )
-def test_keys_that_are_not_the_tables_are_refused(keys: pa.Table) -> None:
+def test_keys_of_other_columns_or_types_are_refused(keys: pa.Table) -> None:
     table = given_table()
     write(table, {1: 1})
 
@@ -231,7 +231,7 @@ def test_keys_that_are_not_the_tables_are_refused(keys: pa.Table) -> None:
         table.lookup(keys)
 
 
-def test_columns_that_are_not_there_are_refused() -> None:
+def test_unknown_columns_are_refused() -> None:
     table = given_table()
 
     with pytest.raises(InvalidRequest, match="nothing"):
@@ -256,7 +256,7 @@ def test_files_are_read_once_for_all_snapshots() -> None:
     assert set(opened.values()) == {2}, "keys and values of each"
 
 
-def test_a_table_that_was_sent_elsewhere_looks_up_there(tmp_path: Path) -> None:
+def test_a_pickled_table_looks_up_with_copies_of_its_own(tmp_path: Path) -> None:
     table = Catalog(str(tmp_path)).create_table(
         "db.t", columns=[("k", "INT"), ("v", "INT")], primary_key=["k"], options={"bucket": "1"}
     )
@@ -274,7 +274,7 @@ def assert_as_scanned(table: Table) -> None:
         assert lookup(table, key) == scanned
 
 
-def test_strangers_with_the_hash_of_a_key_are_told_apart_in_files_of_any_level() -> None:
+def test_other_keys_with_the_hash_of_a_key_are_not_found_on_any_level() -> None:
     table = given_table({"bucket": "1"}, columns={"k": "BIGINT", "v": "INT"})
     there = list(range(40))
     strangers = [_same_hash_as(key) for key in there]
@@ -394,7 +394,7 @@ def test_a_table_that_is_larger_than_its_memory_bound_is_read_from_storage_once(
     assert 0 < cache.memory_bytes <= 300 * 1024 < cache.memory_bytes + cache.disk_bytes
 
 
-def test_a_file_is_kept_whatever_options_of_the_table_change() -> None:
+def test_a_copy_stays_valid_when_options_change() -> None:
     file_io = CountingFileIO()
     table = given_table({"bucket": "1"}, file_io=file_io)
     write(table, {1: 1})
@@ -407,7 +407,7 @@ def test_a_file_is_kept_whatever_options_of_the_table_change() -> None:
     assert [path for path in file_io.opened if "/bucket-" in path] == []
 
 
-def test_a_snapshot_that_has_expired_is_told_apart_from_damage() -> None:
+def test_an_expired_snapshot_is_distinguished_from_damage() -> None:
     table = given_table({"bucket": "1"})
     write(table, {1: 1})
     old = table.lookup_at()
@@ -437,7 +437,7 @@ def test_copies_on_disk_take_half_of_what_is_free_at_most() -> None:
     assert bounded == 5
 
 
-def test_tables_of_a_catalog_keep_files_within_bounds_that_are_theirs_together() -> None:
+def test_tables_of_a_catalog_share_the_bounds_of_copies() -> None:
     settings = LookupSettings(max_disk_bytes=5, max_memory_bytes=7)
     catalog = Catalog("/w", file_io=MemoryFileIO(), lookups=settings)
     one, other = (
@@ -451,7 +451,7 @@ def test_tables_of_a_catalog_keep_files_within_bounds_that_are_theirs_together()
     assert one._opened.copies is not given_table()._opened.copies
 
 
-def test_copies_lie_where_the_catalog_says(tmp_path: Path) -> None:
+def test_copies_are_in_the_directory_of_the_catalog_s_settings(tmp_path: Path) -> None:
     settings = LookupSettings(directory=str(tmp_path / "copies"), max_memory_bytes=0)
     table = Catalog(str(tmp_path / "wh"), lookups=settings).create_table(
         "db.t", columns=[("k", "INT"), ("v", "INT")], primary_key=["k"], options={"bucket": "1"}
@@ -463,7 +463,7 @@ def test_copies_lie_where_the_catalog_says(tmp_path: Path) -> None:
     assert len(list((tmp_path / "copies").rglob("*.arrow"))) == 2
 
 
-def test_files_are_kept_as_long_as_the_table_says() -> None:
+def test_copies_are_kept_for_the_table_s_retention_time() -> None:
     table = given_table({"lookup.cache-file-retention": "10 min"})
 
     assert table.lookup_at().cache.idle_seconds == 600

@@ -93,7 +93,7 @@ def test_a_key_with_a_null_has_no_row() -> None:
     assert found == [{"k": 1, "v": None}, None, {"k": 0, "v": None}, None]
 
 
-def test_moments_of_nine_digits_come_as_nanoseconds() -> None:
+def test_timestamps_of_nine_digits_are_returned_as_nanoseconds() -> None:
     table = given_table("INT", "TIMESTAMP(9)")
     moments = pa.array([1_000_000_007], pa.timestamp("ns"))
     table.write_and_commit(pa.table({"k": pa.array([1], pa.int32()), "v": moments}))
@@ -101,7 +101,7 @@ def test_moments_of_nine_digits_come_as_nanoseconds() -> None:
     assert table.get({"k": 1}) == {"k": 1, "v": 1_000_000_007}
 
 
-def test_moments_inside_of_values_come_as_nanoseconds_too() -> None:
+def test_nested_timestamps_of_nine_digits_are_returned_as_nanoseconds() -> None:
     table = given_table("INT", "ROW<m MAP<TIMESTAMP(9), INT>, a ARRAY<TIMESTAMP_LTZ(7)>>")
     values = pa.array(
         [{"m": [(1_000_000_007, 2)], "a": [-1, None]}], table.schema.arrow_schema.field("v").type
@@ -111,7 +111,7 @@ def test_moments_inside_of_values_come_as_nanoseconds_too() -> None:
     assert table.get({"k": 1}, columns=["v"]) == {"v": {"m": [(1_000_000_007, 2)], "a": [-1, None]}}
 
 
-def test_a_date_that_python_cannot_hold_is_told_with_its_column() -> None:
+def test_a_date_that_python_cannot_hold_is_reported_with_its_column() -> None:
     days = pa.array([0, 4_000_000], pa.int32()).cast(pa.date32())
     batch = pa.record_batch({"d": days})
 

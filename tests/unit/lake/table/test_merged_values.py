@@ -1,4 +1,4 @@
-"""Merged values that a row of the table could not have been given: null, and long decimals."""
+"""Merged values that no written row could have: null in NOT NULL columns, and long decimals."""
 
 from decimal import Decimal
 

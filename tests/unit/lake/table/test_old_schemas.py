@@ -84,7 +84,7 @@ def rows(table: Table) -> list[dict[str, Any]]:
 
 
 @CHANGES
-def test_a_writer_is_turned_back(changes: tuple[SchemaChange, ...]) -> None:
+def test_a_writer_under_an_old_schema_is_refused(changes: tuple[SchemaChange, ...]) -> None:
     table = given_table()
     writer = table.writer()
     writer.write(pa.table({"k": pa.array([3], pa.int32()), "a": pa.array([30], pa.int32())}))
@@ -101,7 +101,7 @@ def test_a_writer_is_turned_back(changes: tuple[SchemaChange, ...]) -> None:
 
 
 @CHANGES
-def test_a_reader_takes_the_new_schema_up(changes: tuple[SchemaChange, ...]) -> None:
+def test_a_reader_takes_up_the_new_schema(changes: tuple[SchemaChange, ...]) -> None:
     table = given_table()
     assert table.scan().to_arrow().num_rows == 1
     other = another(table)
@@ -115,7 +115,7 @@ def test_a_reader_takes_the_new_schema_up(changes: tuple[SchemaChange, ...]) -> 
 
 @CHANGES
 @pytest.mark.parametrize("vectors", ["false", "true"], ids=["plain", "vectors"])
-def test_a_compactor_keeps_what_it_does_not_know(
+def test_a_compactor_keeps_columns_that_it_does_not_know(
     changes: tuple[SchemaChange, ...], vectors: str
 ) -> None:
     table = given_table(deletion_vectors_enabled=vectors)

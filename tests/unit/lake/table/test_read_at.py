@@ -58,7 +58,7 @@ def test_any_other_timestamp_is_refused(timestamp: Any) -> None:
     assert problem.message.startswith("expected")
 
 
-def test_a_state_is_named_once() -> None:
+def test_a_state_has_one_name() -> None:
     with pytest.raises(InvalidRequest, match="by one of them") as refused:
         ReadAt(snapshot_id=1, tag="a", timestamp=0)
 
@@ -78,7 +78,7 @@ def test_a_tag_is_text() -> None:
         ReadAt(tag=tag)
 
 
-def test_a_state_is_told_in_words() -> None:
+def test_a_state_as_text_names_its_kind() -> None:
     states = [ReadAt(), ReadAt(snapshot_id=3), ReadAt(tag="a"), ReadAt(timestamp=5)]
 
     assert list(map(str, states)) == [

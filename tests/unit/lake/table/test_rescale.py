@@ -1,4 +1,4 @@
-"""What a rescale asks of its caller, and how writers wait for it."""
+"""Rescale: its arguments, and the waits of writers."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def test_counts_that_buckets_cannot_be_numbered_by_are_refused(buckets: Any) -> 
         given_table().rescale(buckets)
 
 
-def test_nobody_waits_where_nothing_is_rescaled() -> None:
+def test_there_is_no_wait_without_a_rescale() -> None:
     slept: list[float] = []
 
     assert not wait_while_rescaled(lambda: False, sleep=slept.append)
@@ -43,7 +43,7 @@ def test_waits_grow_and_end_with_the_rescale() -> None:
     assert slept == [0.01, 0.02, 0.04, 0.08]
 
 
-def test_a_rescale_that_does_not_end_is_a_conflict_with_a_way_out() -> None:
+def test_a_rescale_that_does_not_end_is_a_conflict_with_a_hint() -> None:
     slept: list[float] = []
 
     with pytest.raises(CommitConflict, match="run it again if it broke off"):
@@ -63,7 +63,7 @@ def test_a_newer_schema_is_followed_without_a_wait() -> None:
 
 
 @pytest.mark.parametrize("wait_ms", [-1, 1.5, True, None])
-def test_what_is_no_wait_is_refused(wait_ms: Any) -> None:
+def test_an_invalid_wait_is_refused(wait_ms: Any) -> None:
     with pytest.raises(InvalidRequest, match="wait_ms: expected milliseconds"):
         given_table().follow_schema(wait_ms=wait_ms)
 
@@ -100,7 +100,7 @@ class Committing:
         return write.run(ROWS, None)
 
 
-def test_a_batch_is_written_again_as_long_as_the_schema_moves() -> None:
+def test_a_batch_is_written_again_while_the_schema_changes() -> None:
     committing = Committing(30, is_moved=True)
 
     assert committing.run().snapshot_id == 1
@@ -108,7 +108,7 @@ def test_a_batch_is_written_again_as_long_as_the_schema_moves() -> None:
     assert committing.table.scan().to_arrow().num_rows == 2
 
 
-def test_a_schema_that_never_rests_ends_in_a_conflict() -> None:
+def test_a_schema_that_changes_without_end_is_a_conflict() -> None:
     committing = Committing(ATTEMPTS_MAX, is_moved=True)
 
     with pytest.raises(
@@ -118,7 +118,7 @@ def test_a_schema_that_never_rests_ends_in_a_conflict() -> None:
     assert committing.deleted == ATTEMPTS_MAX
 
 
-def test_another_conflict_is_told_at_once() -> None:
+def test_another_conflict_is_raised_at_once() -> None:
     committing = Committing(1, is_moved=False)
 
     with pytest.raises(CommitConflict, match="somebody was faster"):

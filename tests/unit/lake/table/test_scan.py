@@ -1,4 +1,4 @@
-"""A scan: its schema, its count, what it need not open."""
+"""Scans: the schema of the result, counting, and files that are not opened."""
 
 import pyarrow as pa
 import pytest
@@ -40,7 +40,7 @@ def test_the_result_has_the_declared_schema_even_without_rows(table: Table) -> N
     assert scan.to_arrow().schema.equals(expected)
 
 
-def test_counting_a_lone_file_opens_nothing(table: Table) -> None:
+def test_counting_a_single_file_opens_nothing(table: Table) -> None:
     counters = ReadCounters()
 
     assert table.scan(counters=counters).count() == 10
@@ -62,7 +62,7 @@ def test_counting_leaves_deleted_rows_out(table: Table) -> None:
     assert table.scan().count() == 8
 
 
-def test_counting_with_a_condition_looks_at_rows(table: Table) -> None:
+def test_counting_with_a_condition_reads_rows(table: Table) -> None:
     assert table.scan(where=[Condition(column="v", op=">=", value="8")]).count() == 2
 
 
@@ -79,7 +79,7 @@ def test_batches_are_bounded(table: Table) -> None:
     assert sizes == [4, 4, 2]
 
 
-def test_a_scan_says_what_merging_it_took(table: Table) -> None:
+def test_a_scan_counts_the_work_of_merging(table: Table) -> None:
     table.write_and_commit(given(range(5, 15)))
     scan = table.scan()
     scan.to_arrow()

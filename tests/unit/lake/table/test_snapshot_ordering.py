@@ -1,4 +1,4 @@
-"""Tables ordered by snapshot: what was committed later wins, whenever it was written."""
+"""Tables ordered by snapshot: the record that was committed later wins, whenever it was written."""
 
 import dataclasses
 import random
@@ -123,7 +123,7 @@ def test_a_delete_of_a_later_snapshot_removes_the_row() -> None:
 
 
 @pytest.mark.parametrize("is_delete_first", [True, False])
-def test_inside_one_snapshot_an_add_wins_over_a_delete(*, is_delete_first: bool) -> None:
+def test_within_one_snapshot_an_add_wins_over_a_delete(*, is_delete_first: bool) -> None:
     table = given_table()
     add = written(table, (1, 1, 1))
     removal = written(table, (1, 0, 0), kinds=[DELETE])
@@ -159,7 +159,7 @@ def test_an_attempt_after_a_lost_race_carries_the_id_it_was_published_under() ->
     assert rows_of(table) == [(1, 1, 1)]
 
 
-def test_the_number_to_go_on_from_is_above_every_number_in_a_file() -> None:
+def test_the_next_sequence_number_is_above_every_number_in_a_file() -> None:
     table = given_table()
     result = written(table, *[(n, 0, 0) for n in range(20)])
     table.committer().commit(result.messages, commit_user="u", next_sequence_number=20)
@@ -171,7 +171,7 @@ def test_the_number_to_go_on_from_is_above_every_number_in_a_file() -> None:
     assert (first, second) == ("19", "19")
 
 
-def test_snapshot_ids_count_when_they_are_higher_than_any_number_given_out() -> None:
+def test_snapshot_ids_count_as_sequence_numbers_where_they_are_higher() -> None:
     table = given_table()
     for _ in range(3):
         commit(table, written(table, (1, 1, 1)))

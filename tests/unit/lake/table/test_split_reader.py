@@ -1,4 +1,4 @@
-"""Splits of a scan, read apart and elsewhere."""
+"""Splits of a scan, read in any order and in other processes."""
 
 import pickle
 from pathlib import Path
@@ -54,7 +54,9 @@ def by_key(rows: list[dict[str, object]]) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("target_bytes", [None, 1])
-def test_splits_read_elsewhere_are_the_scan(table: Table, target_bytes: int | None) -> None:
+def test_splits_read_in_other_processes_are_the_scan(
+    table: Table, target_bytes: int | None
+) -> None:
     scan = table.scan(where=[Condition(column="k", op="<", value=150)])
 
     assert by_key(read_apart(scan, target_bytes=target_bytes)) == by_key(
@@ -87,7 +89,7 @@ def test_marked_rows_are_left_out(tmp_path: Path) -> None:
     assert rows == [{"k": 1, "v": 2}, {"k": 2, "v": 1}, {"k": 3, "v": 2}]
 
 
-def test_a_size_that_is_none_is_refused(table: Table) -> None:
+def test_an_invalid_size_is_refused(table: Table) -> None:
     with pytest.raises(InvalidRequest, match="target_bytes"):
         table.scan().splits(target_bytes=0)
 

@@ -1,4 +1,4 @@
-"""The facade: what is written comes back, at every snapshot, also by key."""
+"""The facade: rows that were written are read, at every snapshot, also by key."""
 
 import dataclasses
 import pickle
@@ -103,7 +103,7 @@ def test_committing_no_rows_makes_no_snapshot() -> None:
     assert table.latest_snapshot() is None
 
 
-def test_an_unknown_snapshot_is_refused_with_those_kept() -> None:
+def test_an_unknown_snapshot_is_refused_with_the_kept_ones() -> None:
     table = given_table()
     table.write_and_commit(rows(k=[1]))
 
@@ -111,7 +111,7 @@ def test_an_unknown_snapshot_is_refused_with_those_kept() -> None:
         table.scan(at=9)
 
 
-def test_sequence_numbers_go_on_after_a_commit() -> None:
+def test_sequence_numbers_continue_after_a_commit() -> None:
     table = given_table(options={"merge-engine": "deduplicate"})
     table.write_and_commit(rows(k=[1, 1, 1], a=[1, 2, 3]))
     table.write_and_commit(rows(k=[1], a=[4]))
@@ -123,7 +123,7 @@ def test_sequence_numbers_go_on_after_a_commit() -> None:
     assert table.get({"k": 1}) == {"k": 1, "a": 4, "b": None}
 
 
-def test_get_gives_the_merged_row_of_a_key() -> None:
+def test_get_returns_the_merged_row_of_a_key() -> None:
     table = given_table()
     table.write_and_commit(rows(k=[1, 2], a=[10, 20]))
     table.write_and_commit(rows(k=[1], b=["x"]))
@@ -243,7 +243,7 @@ def test_files_of_a_batch_that_is_not_committed_can_be_deleted() -> None:
     assert [file_io.list(f"{table.path}/bucket-{bucket}") for bucket in (0, 1)] == [[], []]
 
 
-def test_opening_what_is_no_table_says_so() -> None:
+def test_opening_a_path_without_a_table_is_refused() -> None:
     with pytest.raises(TableNotFound, match="no table at /nope"):
         Table.open("/nope", file_io=MemoryFileIO())
 
@@ -256,7 +256,7 @@ def test_the_identifier_comes_from_the_path(path: str, identifier: str) -> None:
     assert Table.open(path, file_io=file_io).identifier == identifier
 
 
-def test_a_table_travels_to_another_process(tmp_path: Path) -> None:
+def test_a_table_can_be_pickled(tmp_path: Path) -> None:
     catalog = Catalog(str(tmp_path))
     table = catalog.create_table(
         "db.t", columns=[("k", "INT")], primary_key=["k"], options={"bucket": "1"}
@@ -277,7 +277,7 @@ def evolve(table: Table, file_io: MemoryFileIO) -> None:
     file_io.write_new(table.paths.schema(1), serialize_schema(schema))
 
 
-def test_refresh_sees_a_newer_schema() -> None:
+def test_refresh_reads_a_newer_schema() -> None:
     file_io = MemoryFileIO()
     table = given_table(file_io)
     evolve(table, file_io)

@@ -124,7 +124,7 @@ def test_a_tag_is_read_when_its_snapshot_has_expired(reader: Reader, table: Tabl
     ],
     ids=str,
 )
-def test_a_state_that_is_not_there_is_refused_and_what_is_there_is_told(
+def test_an_absent_state_is_refused_with_the_states_that_exist(
     reader: Reader, table: Table, at: State, expected: str
 ) -> None:
     table.expire(retain_min=1, retain_max=1, older_than_ms=START + 86_400_000)
@@ -137,7 +137,7 @@ def test_a_state_that_is_not_there_is_refused_and_what_is_there_is_told(
         assert refused.value.problems[0].hint == "tags can be read: one (snapshot 1)"
 
 
-def test_a_moment_before_the_first_snapshot_is_not_called_expired(table: Table) -> None:
+def test_a_time_before_the_first_snapshot_is_not_called_expired(table: Table) -> None:
     with pytest.raises(InvalidRequest, match="or before: the first one, snapshot 1, was committed"):
         table.scan(at=ReadAt(timestamp=START - 1))
 

@@ -75,12 +75,12 @@ def test_storage_fails_once_at_any_call(name: str, is_done: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["plain", "dynamic buckets"])
-def test_storage_fails_for_good_at_any_call(name: str) -> None:
+def test_storage_fails_permanently_at_any_call(name: str) -> None:
     judge(name).check_failures(is_done=False, is_lasting=True)
 
 
 @pytest.mark.parametrize("method", ["write", "close_output"])
-def test_what_cannot_be_deleted_does_not_hide_what_went_wrong(method: str) -> None:
+def test_a_failed_deletion_does_not_hide_the_error(method: str) -> None:
     """Of two files one is written and the other fails; the first cannot be deleted then."""
     inner = given({"target-file-size": "1 kb"})
     file_io = FaultyFileIO(inner)

@@ -1,4 +1,4 @@
-"""Jobs are done beside those who submit them, a few at a time."""
+"""Background jobs: a few at a time, in threads that end."""
 
 import threading
 from functools import partial
@@ -10,7 +10,7 @@ from lake.read.lookup.background import BackgroundJobs, copy_threads
 WAIT_S = 30
 
 
-def test_jobs_are_done_a_few_at_a_time_and_their_threads_end() -> None:
+def test_jobs_run_a_few_at_a_time_and_their_threads_end() -> None:
     jobs = BackgroundJobs()
     done: list[int] = []
     running = 0
@@ -43,7 +43,7 @@ def test_jobs_are_done_a_few_at_a_time_and_their_threads_end() -> None:
     assert 1 <= most <= copy_threads()
 
 
-def test_a_job_that_breaks_is_told_and_not_in_the_way_of_the_next(
+def test_an_error_of_a_job_is_reported_and_does_not_stop_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told: list[threading.ExceptHookArgs] = []

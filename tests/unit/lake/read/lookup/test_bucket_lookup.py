@@ -1,4 +1,4 @@
-"""Keys in the files of a bucket: which file, which row, and nothing opened in vain."""
+"""Search for keys in the files of a bucket: the file, the row, and no file opened without need."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -99,7 +99,7 @@ def given_levels() -> GivenTable:
         (-1, {0: "new 0", 1: "old 1", 2: "middle 2", 3: "top 3", 9: "top 9"}),
     ],
 )
-def test_the_first_level_that_has_a_key_answers(
+def test_the_newest_level_that_has_a_key_gives_its_record(
     above_level: int, expected: dict[int, str], keeps: str
 ) -> None:
     lookup = given_lookup(given_levels(), keeps=keeps)
@@ -125,7 +125,7 @@ def test_positions_are_physical_rows() -> None:
     assert [found.files[number].min_sequence_number for number in found.file_numbers] == [5, 0, 0]
 
 
-def test_rows_that_a_vector_marks_are_passed_over_and_deeper_ones_found() -> None:
+def test_marked_rows_are_skipped_and_older_records_found() -> None:
     table = given_levels()
     lookup = given_lookup(table)
     middle, top = table.entries[2].file.file_name, table.entries[0].file.file_name
@@ -151,7 +151,7 @@ def test_a_file_whose_key_range_has_no_wanted_key_is_not_opened() -> None:
     assert len(table.file_io.opened) == 1
 
 
-def test_values_are_not_decoded_before_they_are_asked_for() -> None:
+def test_columns_are_decoded_at_their_first_use() -> None:
     table = given_levels()
     lookup = given_lookup(table)
     found = lookup.find(keys(7), above_level=3)
@@ -193,7 +193,7 @@ def find_values(lookup: BucketLookup, table: GivenTable, *wanted: int) -> dict[i
     return values
 
 
-def test_a_large_file_is_read_by_row_group_until_a_quarter_of_it_was_then_it_has_a_copy(
+def test_a_large_file_is_copied_once_a_quarter_of_it_was_read_by_row_group(
     large_table: GivenTable,
 ) -> None:
     table = large_table
@@ -285,7 +285,7 @@ def test_keys_and_files_of_any_size_agree_with_a_dictionary() -> None:
         assert lookup.records(found, ["k"]).column("k").to_pylist() == asked[is_held].tolist()
 
 
-def test_values_that_nest_deeper_than_arrow_files_can_are_given_too() -> None:
+def test_values_that_nest_deeper_than_arrow_files_allow_are_found() -> None:
     value = "INT"
     for _ in range(35):
         value = f"MAP<INT, {value}>"
@@ -301,7 +301,7 @@ def test_values_that_nest_deeper_than_arrow_files_can_are_given_too() -> None:
     assert lookup.records(found, ["v"]).column("v").to_pylist() == [None, nested]
 
 
-def test_a_file_that_is_gone_is_an_error_and_the_next_question_tries_again() -> None:
+def test_an_absent_file_is_an_error_and_the_next_search_tries_again() -> None:
     table = given_levels()
     lookup = given_lookup(table)
     entry = table.entries[1]
@@ -316,7 +316,7 @@ def test_a_file_that_is_gone_is_an_error_and_the_next_question_tries_again() -> 
     assert len(lookup.find(keys(7), above_level=3)) == 1
 
 
-def test_no_keys_and_no_files_give_nothing() -> None:
+def test_no_keys_or_no_files_give_no_matches() -> None:
     table = given_levels()
     lookup = given_lookup(table)
 

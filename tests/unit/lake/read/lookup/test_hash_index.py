@@ -1,4 +1,4 @@
-"""From hashes to rows: found where they are, absent elsewhere, whatever collides."""
+"""The hash index: every row is found, absent keys are not, whatever collides."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_every_row_is_found_and_nothing_else(count: int) -> None:
         assert row in list(index.candidates(int(there[row])))
 
 
-def test_an_index_of_nothing_finds_nothing() -> None:
+def test_an_empty_index_finds_nothing() -> None:
     index = build_index(given_hashes(0))
 
     found = index.find(given_hashes(10), lambda wanted, _: np.ones(len(wanted), bool))
@@ -42,7 +42,9 @@ def test_an_index_of_nothing_finds_nothing() -> None:
     hashes=st.lists(st.sampled_from([0, 1, 1 << 40, (1 << 64) - 1]), min_size=1, max_size=40),
     wanted=st.lists(st.integers(0, 60), max_size=40),
 )
-def test_strangers_with_the_same_hash_are_told_apart(hashes: list[int], wanted: list[int]) -> None:
+def test_other_keys_with_the_same_hash_are_not_matched(
+    hashes: list[int], wanted: list[int]
+) -> None:
     """Row r has key r; those that are looked for beyond the rows share a hash with some."""
     index = build_index(np.array(hashes, dtype=np.uint64))
     of_wanted = np.array([hashes[key % len(hashes)] for key in wanted], dtype=np.uint64)
@@ -55,7 +57,7 @@ def test_strangers_with_the_same_hash_are_told_apart(hashes: list[int], wanted: 
         assert key in list(index.candidates(hashes[key]))
 
 
-def test_more_rows_of_one_hash_than_are_looked_at_at_once_are_all_found() -> None:
+def test_a_group_larger_than_the_window_is_found_whole() -> None:
     hashes = np.array([7] * 200 + [1 << 60] * 3, dtype=np.uint64)
     index = build_index(hashes.copy())
 

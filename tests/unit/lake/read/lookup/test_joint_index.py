@@ -1,4 +1,4 @@
-"""Several small files asked as one give what each of them gives."""
+"""The joint index finds what searches of its files find."""
 
 import numpy as np
 import pyarrow as pa
@@ -66,7 +66,7 @@ def test_all_records_of_a_key_are_found_newest_file_first(keys: int) -> None:
     assert of_keys == [sorted(found, reverse=True) for found in of_keys]
 
 
-def test_large_files_are_asked_one_by_one() -> None:
+def test_large_files_are_searched_one_by_one() -> None:
     table, lookup = given_lookup(JOINT_ROWS_MAX // FILES + 1)
     for load in lookup.load_tasks(["v"]):
         load()
@@ -76,7 +76,7 @@ def test_large_files_are_asked_one_by_one() -> None:
     assert lookup._joint is None
 
 
-def test_a_compaction_that_looks_above_level_0_never_sees_it() -> None:
+def test_a_search_above_level_0_does_not_use_the_joint_index() -> None:
     table, lookup = given_lookup(50)
     for load in lookup.load_tasks(["v"]):
         load()

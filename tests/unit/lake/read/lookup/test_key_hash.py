@@ -1,4 +1,4 @@
-"""Equal keys have equal hashes, whatever arrays they come in; other keys have others."""
+"""Hashes of keys: equal for equal keys in any array, different for others."""
 
 import datetime as dt
 import struct
@@ -29,7 +29,7 @@ TYPES = {
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 @settings(deadline=None, max_examples=30)
 @given(data=st.data())
-def test_hashes_are_equal_where_values_are(kind: pa.DataType, data: st.DataObject) -> None:
+def test_equal_values_have_equal_hashes(kind: pa.DataType, data: st.DataObject) -> None:
     values = data.draw(st.lists(TYPES[kind], min_size=1, max_size=30))
     array = pa.array(values, kind)
     begin = data.draw(st.integers(0, len(values) - 1))
@@ -56,13 +56,13 @@ def test_all_nans_are_one_key_and_the_zeros_two() -> None:
     assert hashes[2] != hashes[3]
 
 
-def test_zero_bytes_at_the_end_of_a_text_count() -> None:
+def test_zero_bytes_at_the_end_of_a_text_change_its_hash() -> None:
     texts = ["", "\0", "a", "a\0", "a" * 8, "a" * 8 + "\0", "a" * 16, "a" * 16 + "\0" * 9]
 
     assert len(set(key_hashes([pa.array(texts)]).tolist())) == len(texts)
 
 
-def test_a_few_long_texts_among_short_ones_are_hashed_as_alone() -> None:
+def test_long_texts_among_short_ones_have_the_hash_that_they_have_alone() -> None:
     texts = ["short", *["x" * length + "end" for length in (200, 1_000, 5_001)], "y"] * 2
 
     together = key_hashes([pa.array(texts)]).tolist()
@@ -71,7 +71,7 @@ def test_a_few_long_texts_among_short_ones_are_hashed_as_alone() -> None:
     assert together == key_hashes([pa.array(texts, pa.large_string())]).tolist()
 
 
-def test_columns_do_not_run_into_one_another() -> None:
+def test_the_boundary_between_columns_changes_the_hash() -> None:
     left, right = pa.array(["ab", "a", ""]), pa.array(["c", "bc", "abc"])
 
     assert len(set(key_hashes([left, right]).tolist())) == 3

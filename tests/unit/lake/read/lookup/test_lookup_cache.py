@@ -1,4 +1,4 @@
-"""Files get a copy once, which stays while it is asked for; what finds no room is told to read row groups."""
+"""The cache of copies: made once, kept while used, evicted and bounded."""
 
 import pickle
 import threading
@@ -172,7 +172,7 @@ def test_a_file_is_read_once_by_columns(memory: int) -> None:
     given.store.close()
 
 
-def test_what_is_large_once_decoded_is_kept_on_disk_however_small_its_file(tmp_path: Path) -> None:
+def test_a_file_that_is_large_once_decoded_is_kept_on_disk(tmp_path: Path) -> None:
     given = Given(directory=tmp_path)
     cache = given.cache()
 
@@ -189,7 +189,7 @@ def test_what_is_large_once_decoded_is_kept_on_disk_however_small_its_file(tmp_p
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_files_that_find_no_room_in_memory_are_kept_on_disk_and_nothing_is_read_twice() -> None:
+def test_files_beyond_the_memory_bound_are_kept_on_disk_and_read_once() -> None:
     given = Given()
     cache = given.cache(memory=2 * size_of_one(on_disk=False))
     files = {name: GivenFile() for name in "abcd"}
@@ -204,7 +204,7 @@ def test_files_that_find_no_room_in_memory_are_kept_on_disk_and_nothing_is_read_
     given.store.close()
 
 
-def test_past_the_disk_bound_copies_stay_that_are_asked_for_and_others_are_not_made() -> None:
+def test_beyond_the_disk_bound_used_copies_stay_and_no_others_are_made() -> None:
     given = Given()
     cache = given.cache(memory=0, disk=3 * size_of_one(on_disk=True) + 1)
     files = {name: GivenFile() for name in "abcd"}
@@ -218,7 +218,7 @@ def test_past_the_disk_bound_copies_stay_that_are_asked_for_and_others_are_not_m
     given.store.close()
 
 
-def test_a_copy_that_was_not_asked_for_in_a_minute_gives_way(tmp_path: Path) -> None:
+def test_a_copy_that_was_not_used_for_a_minute_is_evicted_for_another(tmp_path: Path) -> None:
     given = Given(directory=tmp_path)
     cache = given.cache(memory=0, disk=3 * size_of_one(on_disk=True) + 1)
     for name in "abc":
@@ -234,7 +234,7 @@ def test_a_copy_that_was_not_asked_for_in_a_minute_gives_way(tmp_path: Path) -> 
     given.store.close()
 
 
-def test_one_file_that_is_larger_than_the_bound_drives_nothing_out() -> None:
+def test_a_file_larger_than_the_bound_evicts_nothing() -> None:
     given = Given()
     cache = given.cache(memory=0, disk=3 * size_of_one(on_disk=True))
     ask(cache, "a", GivenFile())
@@ -246,7 +246,7 @@ def test_one_file_that_is_larger_than_the_bound_drives_nothing_out() -> None:
     given.store.close()
 
 
-def test_rows_that_were_given_out_outlive_their_copy() -> None:
+def test_rows_stay_readable_after_their_copy_was_removed() -> None:
     given = Given()
     cache = given.cache(memory=0)
     lookup = cache.get_or_copy("f", GivenFile().make, ["v"])
@@ -265,7 +265,7 @@ def test_rows_that_were_given_out_outlive_their_copy() -> None:
     given.store.close()
 
 
-def test_what_nobody_asked_for_in_an_hour_goes_whoever_asks() -> None:
+def test_a_copy_that_was_not_used_for_an_hour_is_removed_by_any_lookup() -> None:
     given = Given()
     first, second = given.cache("one"), given.cache("other")
     for name in "ab":
@@ -279,7 +279,7 @@ def test_what_nobody_asked_for_in_an_hour_goes_whoever_asks() -> None:
     assert [name for name in "abc" if given.store.find(name)] == ["b", "c"]
 
 
-def test_files_are_kept_as_long_as_a_table_says() -> None:
+def test_the_idle_time_is_that_of_the_table() -> None:
     given = Given()
     cache = given.cache(idle_seconds=10)
     ask(cache, "f", GivenFile())
@@ -310,7 +310,7 @@ def test_tables_share_the_bounds_of_their_store(*, is_on_disk: bool) -> None:
     given.store.close()
 
 
-def test_a_table_that_is_opened_again_finds_its_copies() -> None:
+def test_a_reopened_table_uses_the_same_copies() -> None:
     given = Given()
     ask(given.cache(), "f", GivenFile())
 
@@ -343,7 +343,7 @@ def test_a_copy_is_made_in_the_background_when_a_quarter_of_the_file_was_read() 
     assert file.reads == [["k"], ["v"]]
 
 
-def test_a_copy_that_is_on_its_way_is_not_asked_for_again() -> None:
+def test_a_queued_copy_is_not_queued_again() -> None:
     given = Given()
     cache = given.cache()
     file = GivenFile()
@@ -354,7 +354,7 @@ def test_a_copy_that_is_on_its_way_is_not_asked_for_again() -> None:
     assert given.jobs.run() == 1
 
 
-def test_row_groups_are_read_for_ever_where_there_is_no_room() -> None:
+def test_row_groups_are_read_where_there_is_no_room_for_a_copy() -> None:
     given = Given()
     cache = given.cache(memory=0, disk=10_000)
     file = GivenFile(rows=1_000)
@@ -367,7 +367,7 @@ def test_row_groups_are_read_for_ever_where_there_is_no_room() -> None:
     assert cache.disk_bytes == 0
 
 
-def test_a_file_that_cannot_be_copied_in_the_background_is_tried_again() -> None:
+def test_a_failed_background_copy_is_tried_again() -> None:
     given = Given()
     cache = given.cache()
     file = GivenFile(error=CorruptData("broken"))
@@ -382,7 +382,7 @@ def test_a_file_that_cannot_be_copied_in_the_background_is_tried_again() -> None
     assert cache.get("f") is not None
 
 
-def test_many_who_ask_at_once_read_a_file_once() -> None:
+def test_concurrent_lookups_copy_a_file_once() -> None:
     cache = Given().cache()
     hold = threading.Event()
     file = GivenFile(hold=hold)
@@ -396,7 +396,7 @@ def test_many_who_ask_at_once_read_a_file_once() -> None:
     assert file.reads == [["k"], ["v"]]
 
 
-def test_a_cold_file_is_not_in_the_way_of_others() -> None:
+def test_copying_one_file_does_not_block_lookups_of_others() -> None:
     given = Given()
     cache = given.cache(memory=0)
     warm, next_one = GivenFile(), GivenFile()
@@ -415,7 +415,7 @@ def test_a_cold_file_is_not_in_the_way_of_others() -> None:
     given.store.close()
 
 
-def test_a_file_that_could_not_be_read_is_read_again_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_file_that_could_not_be_read_is_read_again_and_leaves_no_parts(tmp_path: Path) -> None:
     given = Given(directory=tmp_path)
     cache = given.cache(memory=0)
     file = GivenFile(error=CorruptData("broken"))
@@ -449,7 +449,7 @@ def test_a_full_disk_leaves_a_file_without_a_copy_until_it_is_tried_again(tmp_pa
     given.store.close()
 
 
-def test_threads_that_use_more_than_fits_get_right_answers() -> None:
+def test_threads_that_exceed_the_bounds_get_correct_rows() -> None:
     given = Given()
     cache = given.cache(memory=0, disk=20_000)
     files = {f"f{number}": GivenFile(rows=50 + number) for number in range(12)}

@@ -1,4 +1,4 @@
-"""Keys are found by decoding the row groups that may have them, and no others."""
+"""Lookups without a copy decode the row groups that may have the keys, and no others."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -84,7 +84,7 @@ def find(rows: GivenRows, *numbers: int) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("kind", ["number", "text", "several", "double"])
-def test_keys_are_found_where_they_are(kind: str) -> None:
+def test_keys_are_found_at_their_positions(kind: str) -> None:
     wanted = [742, 8, 8, 9, 0, 798, 800, 5_000, 400]
 
     found = find(GivenRows(kind=kind), *wanted)

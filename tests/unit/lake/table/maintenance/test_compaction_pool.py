@@ -1,4 +1,4 @@
-"""Buckets compacted in processes of their own."""
+"""The compaction pool: buckets compacted in processes of their own."""
 
 import os
 import signal
@@ -73,7 +73,7 @@ def test_each_bucket_is_compacted_and_committed_by_itself(
     assert list(pool.compact(table, full=True)) == []
 
 
-def test_only_what_is_due_is_compacted_and_memory_goes_on(
+def test_only_due_buckets_are_compacted_and_the_memory_is_updated(
     pool: CompactionPool, table: Table
 ) -> None:
     memory = CompactionMemory()
@@ -89,7 +89,7 @@ def test_only_what_is_due_is_compacted_and_memory_goes_on(
     assert memory.states.keys() == {outcome.bucket_id for outcome in outcomes}
 
 
-def test_buckets_that_are_gone_are_forgotten(table: Table) -> None:
+def test_the_memory_forgets_buckets_that_are_gone(table: Table) -> None:
     write(table, commits=1)
     memory = CompactionMemory(states={(b"gone", 7): PickState(last_full_ms=1)})
 
@@ -97,7 +97,7 @@ def test_buckets_that_are_gone_are_forgotten(table: Table) -> None:
     assert (b"gone", 7) not in memory.states
 
 
-def test_a_bucket_that_fails_is_told_and_nothing_is_committed(
+def test_a_failed_bucket_is_reported_and_nothing_is_committed(
     pool: CompactionPool, table: Table
 ) -> None:
     write(table, commits=3, value=100)
@@ -111,7 +111,7 @@ def test_a_bucket_that_fails_is_told_and_nothing_is_committed(
     assert table.latest_snapshot() == before
 
 
-def test_a_table_that_was_dropped_and_made_again_is_opened_anew(
+def test_a_table_that_was_dropped_and_created_again_is_opened_anew(
     pool: CompactionPool, table: Table, tmp_path: Path
 ) -> None:
     catalog = Catalog(str(tmp_path))
