@@ -1,4 +1,4 @@
-"""The operators' file: what it says, and every place where it does not say it well."""
+"""The operators' file of Kafka clusters: its fields, and the location of every mistake."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ def problems_of(text: str) -> list[tuple[str, str | None]]:
     return [(problem.field, problem.value) for problem in caught.value.problems]
 
 
-def test_a_cluster_says_where_it_is_and_what_streams_may_do_there() -> None:
+def test_a_cluster_has_an_address_and_the_permissions_of_streams() -> None:
     clusters = parse_clusters(
         """
         addresses = ["*.lab:9092"]
@@ -43,7 +43,7 @@ def test_a_cluster_says_where_it_is_and_what_streams_may_do_there() -> None:
     assert clusters.allows_address("x.lab:9092")
 
 
-def test_dead_letters_go_to_topics_of_that_name_unless_told() -> None:
+def test_dead_letters_go_to_topics_of_that_name_by_default() -> None:
     clusters = parse_clusters('[clusters.a]\nbootstrap_servers = "a:1"', source="x")
     cluster = clusters.by_name["a"]
 
@@ -65,13 +65,13 @@ def test_dead_letters_go_to_topics_of_that_name_unless_told() -> None:
         ("clusters = {a = 7}", [("clusters.a", "7")]),
     ],
 )
-def test_what_names_no_cluster_is_told_with_its_place(
+def test_an_invalid_cluster_is_reported_with_its_location(
     text: str, expected: list[tuple[str, str | None]]
 ) -> None:
     assert problems_of(text) == expected
 
 
-def test_every_place_in_a_cluster_is_told_at_once_and_no_secret_with_it() -> None:
+def test_all_mistakes_of_a_cluster_are_reported_at_once_without_secrets() -> None:
     found = problems_of(
         """
         [clusters.a]

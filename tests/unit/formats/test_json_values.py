@@ -1,4 +1,4 @@
-"""Values as JSON has them."""
+"""Conversion of a row's values to JSON."""
 
 from datetime import UTC, date, datetime, time
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Keys out of the text of an address."""
+"""Keys of rows from the text of an address and from bodies."""
 
 from decimal import Decimal
 
@@ -10,7 +10,7 @@ from lake import DataField, parse_type
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:00:00-05:00"])
 @pytest.mark.parametrize("digits", [3, 9])
-def test_an_instant_beyond_what_can_be_said_in_utc_is_refused(text: str, digits: int) -> None:
+def test_a_timestamp_outside_the_years_of_utc_is_refused(text: str, digits: int) -> None:
     data_type = parse_type(f"TIMESTAMP({digits}) WITH LOCAL TIME ZONE")
 
     with pytest.raises(ValueError, match="outside the years"):
@@ -51,7 +51,7 @@ def parse(sql: str, text: str) -> object:
     ],
     ids=str,
 )
-def test_what_is_no_value_of_the_type_says_why(sql: str, text: str, message: str) -> None:
+def test_the_error_of_an_invalid_value_has_the_reason(sql: str, text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse(sql, text)
 

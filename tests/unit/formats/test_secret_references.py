@@ -1,4 +1,4 @@
-"""References in the operators' files, and what they stand for."""
+"""References in the operators' files, and the secrets that they resolve to."""
 
 import pytest
 

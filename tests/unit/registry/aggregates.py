@@ -1,4 +1,4 @@
-"""Tables with aggregate functions in a line, and how to bend them."""
+"""Example tables with aggregate functions, and helpers to vary them."""
 
 from collections.abc import Mapping
 from typing import Any

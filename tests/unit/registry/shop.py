@@ -1,4 +1,4 @@
-"""A table of three streams, and how to bend it."""
+"""An example table of three streams, and helpers to vary it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tables as they are registered: what any schedule of writes and compactions leaves."""
+"""Registered tables give the same rows after any schedule of writes and compactions."""
 
 from itertools import permutations
 from typing import Any

@@ -67,7 +67,7 @@ def with_orders(registrar: Registrar) -> Registrar:
     return registrar
 
 
-def test_a_table_is_made_in_the_warehouse_and_written_down(
+def test_a_table_is_created_in_the_warehouse_and_registered(
     registrar: Registrar, catalog: Catalog, clock: ManualClock
 ) -> None:
     registered = registrar.put_table("shop", "orders", orders())
@@ -85,14 +85,16 @@ def test_declaring_a_table_alike_again_finds_it(with_orders: Registrar) -> None:
     assert not registered.is_new
 
 
-def test_a_table_of_the_name_declared_otherwise_says_what_differs(with_orders: Registrar) -> None:
+def test_another_declaration_of_a_table_is_refused_with_the_differences(
+    with_orders: Registrar,
+) -> None:
     with pytest.raises(DefinitionDiffers, match="with another declaration") as caught:
         with_orders.put_table("shop", "orders", orders(buckets=8, comment="new"))
 
     assert [problem.field for problem in caught.value.problems] == ["buckets", "comment"]
 
 
-def test_rules_for_the_status_of_rows_are_declared_anew(with_orders: Registrar) -> None:
+def test_rules_for_the_status_of_rows_can_be_replaced(with_orders: Registrar) -> None:
     spec = orders(
         staleness={"groups": {"sales": 60}}, completeness={"groups": ["sales", "payments"]}
     )
@@ -130,7 +132,7 @@ def test_a_refused_table_leaves_nothing_behind(registrar: Registrar, file_io: Me
     assert file_io.list("/w") == []
 
 
-def test_a_crash_between_table_and_document_is_mended_by_the_same_request(
+def test_a_crash_between_table_and_document_is_repaired_by_the_same_request(
     registrar: Registrar, store: RacingStore
 ) -> None:
     def crash() -> None:
@@ -188,7 +190,7 @@ def test_registering_a_stream_alike_again_writes_nothing(
     assert store.table(ORDERS) == before
 
 
-def test_a_changed_stream_is_a_new_version_and_keeps_its_wanted_state(
+def test_a_changed_stream_is_a_new_version_and_keeps_its_desired_state(
     with_orders: Registrar,
 ) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
@@ -238,7 +240,7 @@ def test_many_streams_that_want_one_group_leave_one_owner(with_orders: Registrar
     assert len(with_orders.document(ORDERS).streams) == 1
 
 
-def test_a_dry_run_says_the_same_and_changes_nothing(
+def test_a_dry_run_reports_the_same_problems_and_changes_nothing(
     with_orders: Registrar, store: RacingStore
 ) -> None:
     before = store.table(ORDERS)
@@ -297,7 +299,7 @@ def test_a_stream_that_may_write_is_not_deleted(with_orders: Registrar) -> None:
         with_orders.delete_stream(ORDERS, "sales")
 
 
-def test_a_deleted_streams_name_goes_on_with_its_topic_and_no_other(
+def test_a_deleted_streams_name_continues_with_its_topic_only(
     with_orders: Registrar, catalog: Catalog
 ) -> None:
     with_orders.put_stream(ORDERS, "sales", definition("orders"))
@@ -347,7 +349,7 @@ def test_what_is_not_registered_is_named(with_orders: Registrar) -> None:
         with_orders.apply_verb(ORDERS, "sales", Verb.STOP)
 
 
-def test_a_change_on_another_ground_than_was_seen_is_refused(with_orders: Registrar) -> None:
+def test_a_change_of_another_revision_is_refused(with_orders: Registrar) -> None:
     with_orders.put_stream(ORDERS, "sales", definition())
     seen = Precondition(revisions=frozenset({revision_of(with_orders.entry(ORDERS, "sales"))}))
     with_orders.put_stream(ORDERS, "sales", definition(trigger_ms=100))

@@ -188,7 +188,7 @@ def alter_without_the_registry(shop: Shop) -> None:
 @pytest.mark.parametrize(
     "meanwhile", [alter_too, alter_the_same, change_a_stream, alter_without_the_registry]
 )
-def test_of_two_changes_at_once_both_are_made_once(
+def test_two_changes_at_once_are_both_applied_once(
     given: MemoryFileIO, meanwhile: Callable[[Shop], None]
 ) -> None:
     for number, (method, path) in enumerate(calls_of(given)):
@@ -232,7 +232,7 @@ EQUAL_REQUESTS: dict[str, Callable[[Registrar], object]] = {
 
 
 @pytest.mark.parametrize("request_of", EQUAL_REQUESTS.values(), ids=EQUAL_REQUESTS.keys())
-def test_of_two_equal_requests_in_one_millisecond_one_is_told(
+def test_of_two_equal_writes_in_one_millisecond_one_is_a_conflict(
     given: MemoryFileIO, request_of: Callable[[Registrar], object]
 ) -> None:
     undisturbed = FaultyFileIO(copied(given))

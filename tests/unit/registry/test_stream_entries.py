@@ -24,7 +24,7 @@ def given(state: DesiredState) -> StreamEntry:
 @pytest.mark.parametrize("reported", [*StreamState, None])
 @pytest.mark.parametrize("wanted", list(DesiredState))
 @pytest.mark.parametrize("verb", list(Verb))
-def test_who_asks_is_told_what_happens(
+def test_the_answer_has_the_effect(
     verb: Verb, wanted: DesiredState, reported: StreamState | None
 ) -> None:
     """Whatever is effect in whatever state: something changes, or the answer says that nothing does."""

@@ -1,4 +1,4 @@
-"""A table is dropped when nobody writes it, as a whole, and its name is free then."""
+"""A table is dropped as a whole, only without writers, and its name is free then."""
 
 import pytest
 
@@ -58,7 +58,7 @@ def test_the_files_stay_on_demand_and_can_be_registered_again(shop: Shop) -> Non
     assert shop.registrar.put_table("shop", "orders", orders()).is_new
 
 
-def test_a_stream_that_is_wanted_or_worked_on_keeps_its_table(shop: Shop) -> None:
+def test_a_stream_that_is_not_stopped_keeps_its_table(shop: Shop) -> None:
     shop.registrar.put_stream(ORDERS, "sales", definition())
     with pytest.raises(StreamNotStopped, match="sales"):
         shop.drop()
@@ -75,7 +75,7 @@ def test_a_stream_that_is_wanted_or_worked_on_keeps_its_table(shop: Shop) -> Non
     assert shop.catalog.list_tables() == []
 
 
-def test_a_stream_that_is_started_meanwhile_is_seen(
+def test_a_stream_that_is_started_meanwhile_prevents_the_drop(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop.registrar.put_stream(ORDERS, "sales", definition())
@@ -94,7 +94,7 @@ def test_a_stream_that_is_started_meanwhile_is_seen(
     assert shop.catalog.list_tables() == [ORDERS]
 
 
-def test_a_drop_that_broke_off_is_gone_on_with(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_drop_continues(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     def die(_identifier: str) -> None:
         raise OSError("died")
 

@@ -1,4 +1,4 @@
-"""Aggregate functions as JSON says them, and in the words of the table format."""
+"""Aggregate functions as JSON, and as options of the table format."""
 
 from typing import Any
 
@@ -59,6 +59,6 @@ def test_every_field_has_its_option() -> None:
     ],
     ids=str,
 )
-def test_what_no_function_can_be_told_is_refused(declared: dict[str, Any]) -> None:
+def test_invalid_options_of_functions_are_refused(declared: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         AggregateSpec.model_validate({"function": "f", **declared})

@@ -37,7 +37,7 @@ def test_what_no_stream_can_be_is_refused(change: dict[str, object]) -> None:
         StreamDefinition.model_validate({"topic": "orders"} | change)
 
 
-def test_a_registered_stream_says_everything() -> None:
+def test_a_registered_stream_has_all_defaults_filled_in() -> None:
     with pytest.raises(ValidationError) as caught:
         StreamSpec.model_validate({"topic": "orders"})
 

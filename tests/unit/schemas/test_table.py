@@ -57,7 +57,7 @@ def test_a_declaration_survives_json() -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_what_no_table_can_be_is_refused_at_its_place(
+def test_an_invalid_table_is_refused_with_its_location(
     change: dict[str, object], place: tuple[str | int, ...]
 ) -> None:
     with pytest.raises(ValidationError) as caught:

@@ -23,7 +23,7 @@ def test_openapi_is_served_and_problems_have_their_media_type(client: HttpClient
             assert "application/problem+json" in operation["responses"]["4XX"]["content"], path
 
 
-def test_openapi_is_the_same_when_asked_twice(client: HttpClient) -> None:
+def test_openapi_is_the_same_when_requested_twice(client: HttpClient) -> None:
     assert client.get("/v1/openapi.json").json() == client.get("/v1/openapi.json").json()
 
 
@@ -75,7 +75,7 @@ def test_health_answers_beside_requests_that_wait_for_storage(file_io: MemoryFil
     assert asyncio.run(check()) == 200
 
 
-def test_health_says_version_and_uptime(client: HttpClient) -> None:
+def test_health_has_version_and_uptime(client: HttpClient) -> None:
     health = client.get("/health").json()
 
     assert health["status"] == "alive"

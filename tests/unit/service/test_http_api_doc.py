@@ -1,4 +1,4 @@
-"""The reference says what the service does."""
+"""The HTTP reference agrees with the service."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Which tables a service keeps open."""
+"""The cache of open tables."""
 
 import pytest
 
@@ -22,13 +22,13 @@ def given_tables(catalog: Catalog, clock: ManualClock) -> OpenTables:
     return OpenTables(catalog, clock=clock, tables_max=3, idle_ms=IDLE_MS)
 
 
-def test_a_table_that_is_asked_for_again_is_the_same(catalog: Catalog) -> None:
+def test_a_table_that_is_used_again_is_the_cached_one(catalog: Catalog) -> None:
     tables = given_tables(catalog, ManualClock())
 
     assert tables.get("db.a") is tables.get("db.a")
 
 
-def test_beyond_so_many_the_one_asked_for_longest_ago_goes(catalog: Catalog) -> None:
+def test_beyond_the_bound_the_least_recently_used_table_is_evicted(catalog: Catalog) -> None:
     tables = given_tables(catalog, ManualClock())
     for name in "abcad":
         tables.get(f"db.{name}")
@@ -36,7 +36,7 @@ def test_beyond_so_many_the_one_asked_for_longest_ago_goes(catalog: Catalog) -> 
     assert tables.names == ("db.c", "db.a", "db.d")
 
 
-def test_a_table_that_nobody_asks_for_goes(catalog: Catalog) -> None:
+def test_an_idle_table_is_evicted(catalog: Catalog) -> None:
     clock = ManualClock()
     tables = given_tables(catalog, clock)
     tables.get("db.a")
@@ -50,7 +50,7 @@ def test_a_table_that_nobody_asks_for_goes(catalog: Catalog) -> None:
     assert [*tables.names] == ["db.b"]
 
 
-def test_a_table_that_was_made_again_is_opened_anew(catalog: Catalog) -> None:
+def test_a_table_that_was_created_again_is_opened_again(catalog: Catalog) -> None:
     tables = given_tables(catalog, ManualClock())
     old = tables.get("db.a")
     catalog.drop_table("db.a")

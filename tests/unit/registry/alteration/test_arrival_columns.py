@@ -1,4 +1,4 @@
-"""Tables from before arrival completed every order get what it is written to, and lose nothing."""
+"""Tables from before every order ended in arrival get the arrival columns, and lose nothing."""
 
 from typing import Any
 
@@ -109,7 +109,7 @@ def test_its_streams_follow(registrar: Registrar, table: Table) -> None:
     assert registrar.entry(ORDERS, "sales").version == 2
 
 
-def test_another_change_of_such_a_table_completes_it_as_well(
+def test_any_change_of_such_a_table_adds_the_arrival_columns(
     catalog: Catalog, store: RegistryStore, registrar: Registrar
 ) -> None:
     table = given_table(catalog, store, registrar)
@@ -125,7 +125,7 @@ def test_another_change_of_such_a_table_completes_it_as_well(
 
 
 @pytest.mark.parametrize("name", ["sales__offset", "Sales__Offset"])
-def test_a_column_of_somebody_elses_is_not_taken_for_arrival(
+def test_a_foreign_column_of_the_name_is_not_taken_for_arrival(
     catalog: Catalog, store: RegistryStore, registrar: Registrar, name: str
 ) -> None:
     """Its values would order the records of the group, and arrival would write over them."""

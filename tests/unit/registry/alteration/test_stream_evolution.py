@@ -93,7 +93,7 @@ def test_columns_widen_and_get_fields_inside(registrar: Registrar, catalog: Cata
     assert document.streams["sales"].version == 3
 
 
-def test_what_is_there_already_is_done(registrar: Registrar) -> None:
+def test_a_field_that_is_a_column_already_changes_nothing(registrar: Registrar) -> None:
     once = evolved(registrar, "sales", {"tip": "DOUBLE"}, {"total": "DECIMAL(12, 2)"})
     again = evolved(registrar, "sales", {"tip": "BIGINT"}, {"total": "DECIMAL(11, 2)"})
 
@@ -108,7 +108,7 @@ def test_a_column_that_another_stream_fills_stays_its_own(registrar: Registrar) 
     assert "tip" not in document.streams["payments"].spec.column_names
 
 
-def test_a_stream_has_at_most_so_many_columns(registrar: Registrar) -> None:
+def test_a_stream_has_at_most_columns_max_columns(registrar: Registrar) -> None:
     """Sales maps five columns of eight; fields inside of a column count."""
     document = evolved(
         registrar,
@@ -148,7 +148,7 @@ def test_what_breaks_a_rule_is_refused_whole(registrar: Registrar, catalog: Cata
     assert columns_of(catalog) == before
 
 
-def test_a_stream_that_is_gone_changes_nothing(registrar: Registrar) -> None:
+def test_a_deleted_stream_changes_nothing(registrar: Registrar) -> None:
     assert evolved(registrar, "other", {"tip": "INT"}) == registrar.document(ORDERS)
 
 

@@ -1,4 +1,4 @@
-"""Changes of a registered table: the declaration, the streams and the schema go together."""
+"""Changes of a registered table: declaration, streams and schema change together."""
 
 from decimal import Decimal
 from typing import Any
@@ -108,7 +108,7 @@ def test_a_new_column_of_a_group_is_read_by_the_owner_of_the_group(
     assert names_of(table)[8:11] == ["shipped", "iban", "sales__partition"]
 
 
-def test_a_column_gets_the_place_that_is_asked_for(registrar: Registrar, table: Table) -> None:
+def test_a_column_gets_the_requested_position(registrar: Registrar, table: Table) -> None:
     add = {"change": "add_column", "type": "INT", "sequence_group": "shipping"}
     document = changed(
         registrar,
@@ -195,7 +195,7 @@ def test_a_column_that_a_stream_writes_is_not_dropped(registrar: Registrar) -> N
     assert problems == [("/changes/0/column", "the stream `payments` writes this column")]
 
 
-def test_a_column_that_nobody_writes_is_dropped_from_its_group(
+def test_a_column_that_no_stream_writes_is_dropped_from_its_group(
     registrar: Registrar, table: Table
 ) -> None:
     document = changed(registrar, {"change": "drop_column", "column": "carrier"})
@@ -320,7 +320,7 @@ def test_a_column_that_nobody_writes_is_dropped_from_its_group(
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
-def test_what_cannot_be_is_refused_at_its_place(
+def test_an_invalid_change_is_refused_with_its_location(
     registrar: Registrar, change: dict[str, Any], pointer: str, message: str
 ) -> None:
     problems = refused(registrar, change)
@@ -331,7 +331,7 @@ def test_what_cannot_be_is_refused_at_its_place(
     assert message in problems[0][1]
 
 
-def test_all_that_is_wrong_is_told_and_nothing_is_done(registrar: Registrar) -> None:
+def test_all_problems_are_reported_and_nothing_changes(registrar: Registrar) -> None:
     problems = refused(
         registrar,
         {"change": "update_comment", "comment": "fine"},
@@ -500,7 +500,7 @@ def test_what_changes_nothing_makes_no_schema(registrar: Registrar, table: Table
     assert table.schema.id == 0
 
 
-def test_a_repeated_request_is_made_once(registrar: Registrar, table: Table) -> None:
+def test_a_repeated_request_is_applied_once(registrar: Registrar, table: Table) -> None:
     add = {"change": "add_column", "column": "x", "type": "INT", "sequence_group": "sales"}
     first = changed(registrar, add, key="release 7")
     registrar.put_stream(ORDERS, "sales", definition("sales", trigger_ms=700))
@@ -517,7 +517,7 @@ def test_a_repeated_request_is_made_once(registrar: Registrar, table: Table) -> 
         changed(registrar, {**add, "column": "y"}, key="release 7")
 
 
-def test_who_has_not_seen_the_newest_document_changes_nothing(registrar: Registrar) -> None:
+def test_a_change_of_an_older_revision_is_refused(registrar: Registrar) -> None:
     stale = Precondition(revisions=frozenset({"of before"}))
 
     with pytest.raises(PreconditionFailed, match="has changed"):
@@ -533,7 +533,9 @@ def test_a_rescaled_table_is_declared_with_its_buckets(registrar: Registrar, tab
     assert agrees(document, table)
 
 
-def test_a_table_that_was_changed_elsewhere_is_told(registrar: Registrar, table: Table) -> None:
+def test_a_table_that_was_changed_without_the_registry_is_reported(
+    registrar: Registrar, table: Table
+) -> None:
     table.alter(RenameColumn(path=("carrier",), name="other"))
 
     problems = refused(registrar, {"change": "update_comment", "comment": "x"})

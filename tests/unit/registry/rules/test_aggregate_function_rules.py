@@ -1,4 +1,4 @@
-"""Aggregate functions that a declared table can and cannot have."""
+"""Aggregate functions that a declared table may and may not have."""
 
 from typing import Any
 
@@ -174,7 +174,7 @@ def test_every_function_can_be_declared_with_its_options(
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_a_function_that_cannot_be_is_told_with_its_place(
+def test_an_invalid_function_is_reported_with_its_location(
     columns: list[dict[str, Any]], pointer: str, value: str | None, told: str
 ) -> None:
     (problem,) = found(totals(*columns))
@@ -213,7 +213,7 @@ def test_a_default_reaches_declared_columns_only() -> None:
     } == {"fields.v.aggregate-function": "max", "fields.w.aggregate-function": "min"}
 
 
-def test_a_default_that_does_not_fit_is_told_at_the_default() -> None:
+def test_an_invalid_default_is_reported_at_the_default() -> None:
     (problem,) = found(totals(column("v", "STRING"), default_aggregate="sum"))
 
     assert (problem.pointer, problem.value) == ("/default_aggregate", "sum")

@@ -142,7 +142,7 @@ def test_functions_for_which_nulls_count_take_one_stream(function: str, unordere
     ],
     ids=["two-owners", "not-null", "remove-row", "taken-back"],
 )
-def test_what_several_streams_cannot_have_is_told(
+def test_what_several_streams_cannot_have_is_reported(
     columns: list[dict[str, Any]],
     changes: dict[str, Any],
     mine: tuple[str, ...],

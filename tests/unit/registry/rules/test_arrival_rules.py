@@ -1,4 +1,4 @@
-"""Which streams arrival alone orders, and what of a row's key is in the Kafka key."""
+"""Streams that are ordered by arrival alone, and columns that are read from the Kafka key."""
 
 from typing import Any
 

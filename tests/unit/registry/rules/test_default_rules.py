@@ -1,4 +1,4 @@
-"""A default reaches only rows of the stream that owns the column."""
+"""A default is written only into rows of the stream that owns the column."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def test_the_default_of_a_group_is_not_written_by_other_streams(file_io: MemoryF
         (with_default("total", "x"), "/columns/2/default"),
     ],
 )
-def test_a_default_that_others_would_write_is_refused(spec: TableSpec, pointer: str) -> None:
+def test_a_default_that_other_streams_would_write_is_refused(spec: TableSpec, pointer: str) -> None:
     assert places(check_table("shop", "orders", spec)) == [pointer]
 
 

@@ -1,4 +1,4 @@
-"""How long a declared table keeps deletes, and the options that it becomes."""
+"""Retention of deletes: its rules, and the options of the table format."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What tables may declare about deletes, and the options that it becomes."""
+"""Declared effects of deletes: their rules, and the options of the table format."""
 
 from typing import Any
 
@@ -249,7 +249,7 @@ def test_one_group_ordered_by_offsets_removes_rows_safely() -> None:
     ],
     ids=lambda value: str(value)[-60:],
 )
-def test_deletes_that_cannot_be_kept_are_told_with_their_place(
+def test_an_invalid_retention_is_reported_with_its_location(
     table: TableSpec, pointer: str, value: str, told: str
 ) -> None:
     (problem,) = found(table)

@@ -1,4 +1,4 @@
-"""What cannot be read from JSON is known before a record arrives."""
+"""Types that cannot be read from JSON are refused before a record arrives."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What arrives over HTTP names no address, no login, no class and no file."""
+"""A stream cannot set an address, a login, a class or a file over HTTP."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def test_named_clusters_and_allowed_addresses_are_fine(
         ),
     ],
 )
-def test_other_places_are_refused_with_the_names_there_are(
+def test_addresses_and_unknown_clusters_are_refused_with_the_known_names(
     kafka: dict[str, Any], pointer: str, hint: str
 ) -> None:
     (problem,) = problems_of(kafka)

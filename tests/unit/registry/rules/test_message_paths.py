@@ -20,7 +20,9 @@ from registry.rules.message_paths import path_fault
         (".a", "for example `payload.after.amount`"),
     ],
 )
-def test_what_cannot_match_is_told_with_what_does(path: str, hint: str) -> None:
+def test_a_path_that_matches_nothing_is_reported_with_the_one_to_write(
+    path: str, hint: str
+) -> None:
     fault = path_fault(path)
 
     assert fault is not None

@@ -1,4 +1,4 @@
-"""A stream may give its table columns only where the order of arrival does not matter."""
+"""A stream may add columns only where the order of arrival does not matter."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ def test_a_stream_has_no_more_columns_than_it_may_have() -> None:
     assert (problem.pointer, problem.value) == ("/columns_max", "3")
 
 
-def test_a_stream_that_evolves_gives_no_column_up_that_nobody_else_reads() -> None:
+def test_an_evolving_stream_keeps_columns_that_no_other_stream_reads() -> None:
     table = orders(**CLICKS, default_aggregate="sum")
     evolved = stream(table, "one", "id", "clicks", "views", on_new_field="evolve")
     before = {"one": evolved}

@@ -1,4 +1,4 @@
-"""Options that a declaration sets are on a list, and within bounds."""
+"""Options that a declaration sets are on the allow list, and within bounds."""
 
 import pytest
 
@@ -28,7 +28,7 @@ from tests.unit.registry.shop import orders
         ("x" * 10_000, "y"),
     ],
 )
-def test_what_harms_is_refused_at_its_place(key: str, value: str) -> None:
+def test_harmful_new_fields_are_refused_with_their_location(key: str, value: str) -> None:
     (problem, *_) = check_table("shop", "orders", orders(options={key: value}))
 
     assert problem.pointer == f"/options/{key}"

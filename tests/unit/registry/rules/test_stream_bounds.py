@@ -19,7 +19,7 @@ from tests.unit.registry.shop import definition, orders
         ("columns_max", 5_001, False),
     ],
 )
-def test_a_number_out_of_bounds_is_told(field: str, value: int, is_fine: bool) -> None:
+def test_a_number_out_of_bounds_is_reported(field: str, value: int, is_fine: bool) -> None:
     stream = complete_stream(
         orders(), definition(topic="t").model_copy(update={field: value}), name="sales"
     )

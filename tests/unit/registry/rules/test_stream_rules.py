@@ -1,4 +1,4 @@
-"""Streams that could harm others, each with place and fix."""
+"""Streams that could harm others are refused, each with location and hint."""
 
 from typing import Any
 
@@ -168,7 +168,7 @@ def test_a_stream_is_not_compared_with_what_it_replaces() -> None:
         ),
     ],
 )
-def test_what_could_harm_or_cannot_be_is_refused_at_its_place(
+def test_an_invalid_or_harmful_declaration_is_refused_with_its_location(
     name: str, fields: dict[str, Any], expected: list[tuple[str | None, str | None]]
 ) -> None:
     problems = problems_of(name, fields)
@@ -204,7 +204,7 @@ def test_the_name_of_a_stream_differs_from_others_in_more_than_case() -> None:
     assert places([problem]) == [("/name", "SALES")]
 
 
-def test_nobody_reads_the_dead_letters_of_another_stream() -> None:
+def test_no_stream_reads_the_dead_letters_of_another_one() -> None:
     others = {"sales": {"topic": "s"}}
 
     read = problems_of("payments", {"topic": "s.dead-letters"}, others=others)

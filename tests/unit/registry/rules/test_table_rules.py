@@ -1,4 +1,4 @@
-"""Tables that cannot be, each with place and fix."""
+"""Invalid tables are refused, each with location and hint."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def groups_with(index: int, **changes: Any) -> list[dict[str, Any]]:
     return groups
 
 
-def test_the_table_that_the_others_are_bent_from_can_be_created() -> None:
+def test_the_table_that_the_cases_vary_can_be_created() -> None:
     assert places() == []
 
 
@@ -215,7 +215,7 @@ def test_every_primitive_type_is_fine_in_a_column() -> None:
         ),
     ],
 )
-def test_what_could_harm_or_cannot_be_is_refused_at_its_place(
+def test_an_invalid_or_harmful_declaration_is_refused_with_its_location(
     changes: dict[str, Any], expected: Places
 ) -> None:
     assert places(**changes) == expected
@@ -239,7 +239,7 @@ def test_a_compression_is_one_that_is_known() -> None:
     assert places(options={"file.compression": "lz4"}) == []
 
 
-def test_everything_wrong_is_said_at_once_and_with_a_way_out() -> None:
+def test_all_problems_are_reported_at_once_with_hints() -> None:
     problems = check_table(
         "sys",
         "orders/7",
@@ -271,7 +271,7 @@ def test_the_risk_of_unordered_columns_is_named_and_can_be_taken() -> None:
     assert places(sequence_groups=groups, unordered="allowed") == []
 
 
-def test_options_that_contradict_each_other_are_told_with_their_place() -> None:
+def test_contradicting_options_are_reported_with_their_location() -> None:
     options = {"snapshot.num-retained.max": "3", "num-sorted-run.stop-trigger": "1"}
 
     problems = check_table("shop", "orders", orders(options=options))

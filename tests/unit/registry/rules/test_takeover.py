@@ -1,4 +1,4 @@
-"""Who takes a group over goes on above it, counts nothing twice, and is the only one who writes it."""
+"""A stream that takes a group over continues above it, counts no record twice, and is its only writer."""
 
 from typing import Any
 
@@ -152,7 +152,7 @@ def test_whose_group_is_taken_over_commits_no_more(
     assert claim(table, "again").generation == 1
 
 
-def test_a_group_with_sums_is_taken_over_with_a_start_that_was_asked_for(
+def test_a_group_with_sums_is_taken_over_only_with_a_requested_start(
     registrar: Registrar, catalog: Catalog
 ) -> None:
     given(registrar, SUMS)
@@ -175,7 +175,7 @@ def anew(registrar: Registrar, topic: str = "orders", **given: Any) -> int | Non
     return registrar.entry(ORDERS, "payments").former_epoch
 
 
-def test_who_returns_to_a_group_starts_where_the_request_says_and_only_once(
+def test_a_stream_that_returns_to_a_group_starts_as_requested_and_only_once(
     registrar: Registrar, catalog: Catalog
 ) -> None:
     """It went on at the position of its former registration, below what was counted since."""
@@ -197,7 +197,7 @@ def test_who_returns_to_a_group_starts_where_the_request_says_and_only_once(
     assert claim(table, "payments", former_epoch=former, initial_offsets={0: 30}).offsets == {0: 20}
 
 
-def test_who_returns_to_a_group_that_nobody_has_written_since_goes_on(
+def test_a_stream_that_returns_to_an_unchanged_group_continues(
     registrar: Registrar, catalog: Catalog
 ) -> None:
     """Also where the request says where to start: a declaration that is kept in a file does."""
@@ -229,7 +229,7 @@ def test_a_name_whose_position_is_of_another_topic_is_taken_with_a_start(
     assert (position.topic, position.offsets, position.generation) == ("other", {0: 20}, 1)
 
 
-def test_older_versions_do_not_run_a_stream_that_may_start_anew(
+def test_older_versions_do_not_run_a_stream_with_a_former_epoch(
     registrar: Registrar, catalog: Catalog
 ) -> None:
     given(registrar, orders())

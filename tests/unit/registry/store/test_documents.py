@@ -32,7 +32,7 @@ def test_the_newest_document_is_read_with_its_version(store: RegistryStore) -> N
     assert store.table("shop.orders") == Versioned(version=second, value=document(comment="new"))
 
 
-def test_who_did_not_see_the_newest_version_is_told(store: RegistryStore) -> None:
+def test_a_write_over_an_older_version_is_a_conflict(store: RegistryStore) -> None:
     seen = store.put_table(document(), expected_version=None)
     store.put_table(document(comment="theirs"), expected_version=seen)
 

@@ -1,4 +1,4 @@
-"""Who works on a stream."""
+"""Leases of streams."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -49,7 +49,7 @@ def test_the_owner_of_a_live_lease_gets_it_again(leases: LeaseStore) -> None:
     assert second.version == first.version + 1
 
 
-def test_an_expired_lease_goes_to_who_asks_and_is_lost_to_who_had_it(
+def test_an_expired_lease_is_granted_to_another_owner_and_lost_to_the_former(
     leases: LeaseStore, clock: ManualClock
 ) -> None:
     old = acquire(leases, "r1")
@@ -74,7 +74,7 @@ def test_renewal_prolongs_and_can_be_repeated(leases: LeaseStore, clock: ManualC
     assert acquire(leases, "r2") is None
 
 
-def test_an_expired_lease_that_nobody_took_is_renewed(
+def test_an_expired_lease_without_another_owner_is_renewed(
     leases: LeaseStore, clock: ManualClock
 ) -> None:
     lease = acquire(leases, "r1")
@@ -93,7 +93,9 @@ def test_a_released_lease_is_free_at_once(leases: LeaseStore) -> None:
     assert acquire(leases, "r2") is not None
 
 
-def test_a_lost_lease_cannot_release_anothers(leases: LeaseStore, clock: ManualClock) -> None:
+def test_a_lost_lease_cannot_release_that_of_another_owner(
+    leases: LeaseStore, clock: ManualClock
+) -> None:
     old = acquire(leases, "r1")
     clock.advance(ms=TTL_MS)
     new = acquire(leases, "r2")
@@ -118,7 +120,7 @@ def test_of_many_that_see_an_expired_lease_one_gets_it(
 
 
 @pytest.mark.parametrize("data", [b"", b'{"owner": "r1"', b"\0\0"])
-def test_an_unreadable_lease_is_held_by_nobody_known_until_it_is_old(
+def test_an_unreadable_lease_is_held_by_an_unknown_owner_until_it_is_old(
     leases: LeaseStore, file_io: MemoryFileIO, clock: ManualClock, data: bytes
 ) -> None:
     path = "/w/_braid/leases/shop.orders.pay/00000000000000000001.json"
@@ -134,7 +136,7 @@ def test_an_unreadable_lease_is_held_by_nobody_known_until_it_is_old(
     assert leases.holder("shop.orders", "pay") == lease
 
 
-def test_the_owner_of_a_lease_that_became_unreadable_mends_it(
+def test_the_owner_of_a_lease_that_became_unreadable_repairs_it(
     leases: LeaseStore, file_io: MemoryFileIO
 ) -> None:
     lease = acquire(leases, "r1")

@@ -13,7 +13,7 @@ from tests.unit.registry.shop import orders
 NAMES = ("orders", "Orders")
 
 
-def test_of_two_tables_that_are_created_at_once_at_most_one_is_there() -> None:
+def test_of_two_tables_that_are_created_at_once_at_most_one_exists() -> None:
     for _ in range(20):
         file_io, clock = MemoryFileIO(), ManualClock()
         registrars = [
@@ -44,7 +44,7 @@ def test_of_two_tables_that_are_created_at_once_at_most_one_is_there() -> None:
         assert len(RegistryStore(file_io, "/w", clock).identifiers()) == 1
 
 
-def test_an_announcement_is_seen_until_it_is_over(
+def test_an_announcement_is_visible_until_it_ends(
     file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
     names = NewNames(file_io, "/w", clock)

@@ -1,4 +1,4 @@
-"""What runners report."""
+"""Progress reports of runners."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_the_last_word_of_each_runner_is_read(store: ProgressStore) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b'{"runner": "r1"', b"\0\0", b"[]"])
-def test_an_unreadable_document_hides_no_other_and_is_mended_by_the_next_word(
+def test_an_unreadable_report_hides_no_other_and_is_repaired_by_the_next_one(
     store: ProgressStore, file_io: MemoryFileIO, data: bytes
 ) -> None:
     store.write(progress("r2", updated_ms=1))
@@ -86,7 +86,7 @@ def test_an_unreadable_document_hides_no_other_and_is_mended_by_the_next_word(
         pytest.param([progress("gone", updated_ms=1)], "gone", id="gone-before-nothing"),
     ],
 )
-def test_one_report_says_what_a_stream_is_doing(
+def test_the_current_report_is_of_the_runner_that_has_the_stream(
     runners: list[RunnerProgress], expected: str
 ) -> None:
     report = current_report(runners, KEY, alive_since_ms=4)
@@ -95,7 +95,7 @@ def test_one_report_says_what_a_stream_is_doing(
     assert report.runner == expected
 
 
-def test_a_stream_that_nobody_reports_has_no_report() -> None:
+def test_a_stream_without_a_runner_has_no_report() -> None:
     runners = [progress("r1", updated_ms=5)]
 
     key = stream_key("shop.orders", "ship")

@@ -1,4 +1,4 @@
-"""What a caller has seen."""
+"""Revisions of documents, and preconditions on them."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_without_a_precondition_everything_is_fine(current: str | None) -> None:
     NO_PRECONDITION.check(current)
 
 
-def test_a_revision_has_to_be_what_is_there() -> None:
+def test_a_revision_has_to_be_the_current_one() -> None:
     seen = Precondition(revisions=frozenset({"r1", "r2"}))
 
     seen.check("r2")
@@ -29,7 +29,7 @@ def test_a_revision_has_to_be_what_is_there() -> None:
         seen.check(None)
 
 
-def test_existence_can_be_asked_for_either_way() -> None:
+def test_existence_and_absence_can_be_required() -> None:
     Precondition(exists=True).check("r1")
     Precondition(exists=False).check(None)
     with pytest.raises(PreconditionFailed, match="it does not exist"):

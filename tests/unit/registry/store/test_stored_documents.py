@@ -1,4 +1,4 @@
-"""Older and newer versions of this software over one warehouse."""
+"""Documents that older and newer versions of this software share."""
 
 from typing import Any
 
@@ -53,9 +53,7 @@ def store(file_io: MemoryFileIO, clock: ManualClock) -> RegistryStore:
     return RegistryStore(file_io, "/w", clock)
 
 
-def test_unknown_fields_are_passed_over_and_go_on(
-    store: RegistryStore, file_io: MemoryFileIO
-) -> None:
+def test_unknown_fields_are_ignored_and_kept(store: RegistryStore, file_io: MemoryFileIO) -> None:
     write(file_io, stored())
     found = store.table("shop.orders")
     assert found is not None
@@ -95,7 +93,7 @@ def test_unknown_fields_go_with_what_they_belong_to() -> None:
     assert (back["later"], back["write_id"]) == ({"x": 1}, "2")
 
 
-def test_features_say_who_may_act() -> None:
+def test_missing_features_forbid_running_and_changing() -> None:
     entry = StreamEntry(spec=STREAM, features=("time-travel",))
     document = DOCUMENT.model_copy(update={"streams": {"a": entry, "b": DOCUMENT.streams["s"]}})
 
@@ -106,7 +104,7 @@ def test_features_say_who_may_act() -> None:
     assert missing_features(of_all, of_all.streams["s"]) == ("y", "z")
 
 
-def test_what_cannot_be_read_for_a_feature_says_so() -> None:
+def test_a_document_that_needs_a_feature_to_be_read_reports_it() -> None:
     newer = stored(features=["bitemporal"])
     newer["table"]["merge_engine"] = "bitemporal"
 

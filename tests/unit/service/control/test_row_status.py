@@ -113,7 +113,7 @@ def test_a_clock_that_is_behind_makes_no_negative_age() -> None:
     assert status_of(touched(-5)).groups["sales"].age_seconds == 0
 
 
-def test_a_table_without_groups_is_complete_when_the_row_is_there() -> None:
+def test_a_table_without_groups_is_complete_when_the_row_exists() -> None:
     status = status_of({}, merge_engine="deduplicate", sequence_groups=[])
 
     assert (status.complete, dict(status.groups)) == (True, {})
@@ -137,7 +137,7 @@ def test_status_reads_ordering_and_tracking_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("group", ["sales", "payments"])
-def test_the_newest_record_of_a_group_is_told_whatever_orders_the_group(group: str) -> None:
+def test_the_newest_record_of_a_group_is_reported_for_every_kind_of_order(group: str) -> None:
     row = {"order_version": 1, f"{group}__offset": stored_offset(2, 17), f"{group}__partition": 3}
 
     assert status_of(row).groups[group].arrival == Arrival(generation=2, partition=3, offset=17)
@@ -149,7 +149,7 @@ def test_a_record_that_an_earlier_version_has_written_has_no_arrival() -> None:
     assert (sales.state, sales.arrival) == ("present", None)
 
 
-def test_status_of_a_table_from_before_arrival_reads_what_is_there() -> None:
+def test_the_status_of_a_table_without_arrival_columns_reads_its_columns() -> None:
     document = TableDocument(database="shop", name="orders", table=orders())
     schema = schema_of(document.table)
     fields = tuple(f for f in schema.fields if f.name not in ("sales__offset", "sales__partition"))

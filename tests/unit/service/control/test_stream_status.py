@@ -1,4 +1,4 @@
-"""A stream's status where reports and the table disagree or are silent."""
+"""A stream's status where reports and the table differ or are missing."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_without_a_report_and_a_position_nothing_is_known() -> None:
     assert (status.lag_records, status.last_commit, status.reported_at) == (None, None, None)
 
 
-def test_an_end_that_kafka_told_a_while_ago_tells_no_lag() -> None:
+def test_an_old_end_offset_gives_no_lag() -> None:
     progress = StreamProgress(
         state=StreamState.RUNNING,
         offsets={0: 5},
@@ -82,7 +82,7 @@ def test_before_the_first_commit_the_runners_word_counts() -> None:
 
 
 @pytest.mark.parametrize("state", [s for s in StreamState if s is not StreamState.RUNNING])
-def test_what_nobody_watches_has_no_lag_instead_of_an_old_one(state: StreamState) -> None:
+def test_a_stream_that_does_not_run_has_no_lag(state: StreamState) -> None:
     progress = StreamProgress(state=state, offsets={0: 9}, end_offsets={0: 9}, lag_seconds=0.0)
 
     status = status_of(progress)
@@ -90,7 +90,7 @@ def test_what_nobody_watches_has_no_lag_instead_of_an_old_one(state: StreamState
     assert (status.end_offsets, status.lag_records, status.lag_seconds) == (None, None, None)
 
 
-def test_offsets_past_the_end_that_was_seen_earlier_are_no_lag() -> None:
+def test_offsets_past_an_earlier_end_are_no_lag() -> None:
     status = status_of(
         StreamProgress(state=StreamState.RUNNING, offsets={0: 9}, end_offsets={0: 5})
     )

@@ -1,4 +1,4 @@
-"""An app behind one middleware, asked without a socket."""
+"""An app behind one ASGI layer, called without a socket."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping

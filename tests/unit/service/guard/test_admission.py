@@ -1,4 +1,4 @@
-"""A class of requests waits for itself, never another for it."""
+"""A class of requests waits only for requests of its own class."""
 
 import asyncio
 
@@ -28,7 +28,7 @@ class Stuck:
         await send({"type": "http.response.body", "body": b""})
 
 
-def test_a_class_that_is_full_says_so_and_others_go_on() -> None:
+def test_a_full_class_is_refused_and_others_continue() -> None:
     async def check() -> None:
         app = Stuck()
         transport = httpx.ASGITransport(RequestContext(Admission(app, LIMITS)))
@@ -53,7 +53,7 @@ def test_a_class_that_is_full_says_so_and_others_go_on() -> None:
     asyncio.run(check())
 
 
-def test_who_waits_too_long_is_told_and_keeps_no_place() -> None:
+def test_a_request_that_waits_too_long_is_refused_and_keeps_no_slot() -> None:
     hasty = ClassLimits(running=1, waiting=1, wait_seconds=0.0)
 
     async def check() -> None:

@@ -1,4 +1,4 @@
-"""Bodies within bounds reach the app whole; others are told why they do not."""
+"""Bodies within bounds reach the app whole; others are refused with the reason."""
 
 import asyncio
 import json
@@ -49,7 +49,9 @@ def test_a_body_in_parts_arrives_whole() -> None:
         ("/v1/tables", b"[" + b"1," * 21 + b"1]", "21 commas and colons"),
     ],
 )
-def test_what_is_too_large_is_told_with_its_bound(path: str, content: bytes, detail: str) -> None:
+def test_a_body_beyond_a_bound_is_refused_with_the_bound(
+    path: str, content: bytes, detail: str
+) -> None:
     answer = ask(guard(), "POST", path, content=content)
 
     assert (answer.status_code, answer.json()["code"]) == (413, "limit_exceeded")

@@ -1,4 +1,4 @@
-"""The shape of JSON as a parser would find it."""
+"""The shape of a JSON text equals the one that a parser finds."""
 
 import json
 import random

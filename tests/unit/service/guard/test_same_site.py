@@ -1,4 +1,4 @@
-"""What a page of another site has a browser send changes nothing."""
+"""Requests that a page of another site makes a browser send change nothing."""
 
 import pytest
 from starlette.types import ASGIApp

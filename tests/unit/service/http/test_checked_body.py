@@ -1,4 +1,4 @@
-"""Bodies become models away from the event loop, and what is told of wrong ones is bounded."""
+"""Bodies are parsed and validated outside the event loop, and the listed findings are bounded."""
 
 import importlib
 import json
@@ -48,7 +48,7 @@ def test_a_body_is_checked_in_the_thread_for_bodies(client: HttpClient) -> None:
     assert {name.split("_")[0] for name in THREADS} == {"bodies"}
 
 
-def test_a_missing_body_is_told(client: HttpClient) -> None:
+def test_a_missing_body_is_reported(client: HttpClient) -> None:
     answer = client.put(TABLE)
 
     assert (answer.status_code, answer.json()["errors"][0]["message"]) == (
@@ -61,7 +61,7 @@ def wrong_columns(count: int) -> bytes:
     return json.dumps(ORDERS | {"columns": [1] * count}).encode()
 
 
-def test_of_many_findings_the_first_are_told(client: HttpClient) -> None:
+def test_of_many_findings_the_first_are_listed(client: HttpClient) -> None:
     answer = client.put(TABLE, content=wrong_columns(FINDINGS_REPORTED + 500)).json()
 
     assert answer["code"] == "invalid_request"

@@ -1,4 +1,4 @@
-"""A server listens at every address of its host, or says in one line why it cannot."""
+"""A server listens at every address of its host, or reports in one line why it cannot."""
 
 import errno
 import socket
@@ -20,7 +20,7 @@ def taken() -> Iterator[int]:
         yield other.getsockname()[1]
 
 
-def test_who_connects_waits_until_it_is_served() -> None:
+def test_connections_wait_until_they_are_accepted() -> None:
     with ExitStack() as stack:
         (one,) = map(stack.enter_context, listening_sockets("127.0.0.1", 0))
         host, port = one.getsockname()
@@ -44,7 +44,7 @@ def test_all_addresses_of_a_name_have_one_port() -> None:
         ("no such host", "hint: name an address of this machine"),
     ],
 )
-def test_a_host_that_is_not_this_machine_is_told(host: str, said: str) -> None:
+def test_a_host_that_is_not_this_machine_is_refused(host: str, said: str) -> None:
     with pytest.raises(InvalidRequest, match=said):
         listening_sockets(host, 0)
 
@@ -70,7 +70,7 @@ def test_a_family_that_the_machine_lacks_is_left_out(monkeypatch: pytest.MonkeyP
         assert one.getsockname()[0] == "127.0.0.1"
 
 
-def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path, taken: int) -> None:
+def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path, taken: int) -> None:
     (tmp_path / "w").mkdir()
     arguments = ["service", "--warehouse", str(tmp_path / "w"), "--port", str(taken)]
 

@@ -1,4 +1,4 @@
-"""The allocator is set where nobody has set it from outside."""
+"""The allocator is set up unless the environment does it."""
 
 import platform
 

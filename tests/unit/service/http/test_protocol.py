@@ -1,4 +1,4 @@
-"""What uvicorn does with heads that do not come, are too large, or are none."""
+"""Heads that are late, too large or invalid, slow readers, and too many connections."""
 
 import asyncio
 import json
@@ -130,7 +130,7 @@ def test_a_head_that_does_not_end_is_a_timeout(loop: Timers) -> None:
     assert connection.client.is_closed
 
 
-def test_a_connection_that_says_nothing_is_closed(loop: Timers) -> None:
+def test_a_silent_connection_is_closed(loop: Timers) -> None:
     connection = Connection(loop)
 
     connection.loop.fire()
@@ -138,7 +138,7 @@ def test_a_connection_that_says_nothing_is_closed(loop: Timers) -> None:
     assert (connection.client.got, connection.client.is_closed) == (b"", True)
 
 
-def test_a_request_that_is_there_is_not_timed(loop: Timers) -> None:
+def test_a_complete_request_has_no_head_timer(loop: Timers) -> None:
     connection = Connection(loop)
 
     connection.send(REQUEST, REQUEST)
@@ -158,7 +158,7 @@ def test_a_body_that_is_dripped_after_the_answer_is_not_waited_for(loop: Timers)
 
 
 @pytest.mark.parametrize("size", [3_000, 8_000])
-def test_headers_that_are_too_large_are_told_and_the_rest_is_thrown_away(
+def test_headers_that_are_too_large_are_refused_and_the_rest_is_discarded(
     loop: Timers, size: int
 ) -> None:
     connection = Connection(loop)
@@ -230,7 +230,7 @@ def test_a_body_with_two_lengths_is_refused(loop: Timers) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"\x16\x03\x01\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"G\r\n\r\n"])
-def test_what_is_no_http_is_told(loop: Timers, sent: bytes) -> None:
+def test_what_is_no_http_is_refused(loop: Timers, sent: bytes) -> None:
     connection = Connection(loop)
 
     connection.send(sent)

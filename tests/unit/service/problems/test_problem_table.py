@@ -1,4 +1,4 @@
-"""The table from errors to HTTP."""
+"""The mapping of errors to HTTP."""
 
 import pytest
 

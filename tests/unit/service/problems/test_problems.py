@@ -1,4 +1,4 @@
-"""Every error is a problem, the framework's own ones too."""
+"""Every error is answered as a problem document, the framework's own ones too."""
 
 from typing import Any
 
@@ -86,7 +86,7 @@ def test_an_error_is_a_problem_of_the_closed_set(
     assert problem.type == f"/problems/{code}"
 
 
-def test_the_request_id_is_echoed_and_made_where_it_is_missing_or_unusable(
+def test_the_request_id_is_returned_and_created_if_missing_or_unusable(
     shop: HttpClient,
 ) -> None:
     given = shop.get("/nowhere", headers={"x-request-id": "abc-1"})
@@ -123,13 +123,13 @@ def test_a_method_that_is_missing_names_all_there_are(
         assert answer.json()["errors"][0]["hint"] == f"use {allowed}"
 
 
-def test_a_body_that_is_not_json_is_told_with_line_and_column(shop: HttpClient) -> None:
+def test_a_body_that_is_not_json_is_reported_with_line_and_column(shop: HttpClient) -> None:
     answer = shop.put(TABLE, content='{"columns": [],\n  "primary_key": [,]}')
 
     assert "at line 2, column 19" in answer.json()["detail"]
 
 
-def test_a_stream_that_is_not_stopped_says_what_to_do(shop: HttpClient) -> None:
+def test_the_problem_of_a_stream_that_is_not_stopped_has_a_hint(shop: HttpClient) -> None:
     shop.put(f"{TABLE}/streams/sales", json={"topic": "s"})
 
     answer = shop.delete(f"{TABLE}/streams/sales")
@@ -138,7 +138,7 @@ def test_a_stream_that_is_not_stopped_says_what_to_do(shop: HttpClient) -> None:
     assert "/stop" in answer.json()["errors"][0]["hint"]
 
 
-def test_of_many_errors_the_first_are_told_and_how_many_there_are(shop: HttpClient) -> None:
+def test_of_many_errors_the_first_are_listed_with_their_number(shop: HttpClient) -> None:
     columns = [{"name": f"c{number}", "type": "NONE"} for number in range(300)]
 
     answer = shop.put(TABLE, json=ORDERS | {"columns": columns}).json()
@@ -186,7 +186,7 @@ def test_a_warehouse_that_does_not_answer_is_not_ready_and_yet_alive() -> None:
     assert client.get("/health").status_code == 200
 
 
-def test_what_nobody_foresaw_is_an_answer_without_details(
+def test_an_unexpected_error_is_answered_without_details(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     # No hexadecimal digits: the answer names the request by some.

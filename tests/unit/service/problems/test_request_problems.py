@@ -1,4 +1,4 @@
-"""The framework's findings in the house's words."""
+"""Validation errors of the framework as problems of fields."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def errors(client: HttpClient, **changes: Any) -> list[dict[str, Any]]:
     ],
     ids=str,
 )
-def test_one_mistake_is_one_problem_at_its_place_with_a_hint(
+def test_one_mistake_is_one_problem_with_location_and_hint(
     client: HttpClient, changes: dict[str, Any], pointer: str, field: str, value: str | None
 ) -> None:
     (problem,) = errors(client, **changes)
@@ -52,14 +52,14 @@ def test_one_mistake_is_one_problem_at_its_place_with_a_hint(
     assert problem["hint"]
 
 
-def test_a_text_that_is_too_long_is_told_how_long_it_may_be(client: HttpClient) -> None:
+def test_the_problem_of_a_text_that_is_too_long_has_the_bound(client: HttpClient) -> None:
     (problem,) = errors(client, columns=[{"name": "id", "type": "ROW<" * 251}])
 
     assert problem["pointer"] == "/columns/0/type"
     assert problem["hint"] == "give at most 1000 characters"
 
 
-def test_an_unknown_field_is_told_the_known_ones(client: HttpClient) -> None:
+def test_the_problem_of_an_unknown_field_lists_the_known_ones(client: HttpClient) -> None:
     (top,) = errors(client, bucket=4)
     (nested,) = errors(client, sequence_groups=[{"name": "g", "columns": ["total"], "order": []}])
 
@@ -69,7 +69,7 @@ def test_an_unknown_field_is_told_the_known_ones(client: HttpClient) -> None:
     assert nested["hint"] == "known fields: `columns`, `deletes`, `name`, `ordering`"
 
 
-def test_all_mistakes_are_said_at_once(client: HttpClient) -> None:
+def test_all_mistakes_are_reported_at_once(client: HttpClient) -> None:
     found = errors(client, bucket=4, buckets="x", columns=[{"nme": "id", "type": "INT"}])
 
     assert [problem["pointer"] for problem in found] == [

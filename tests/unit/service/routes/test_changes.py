@@ -57,7 +57,7 @@ def pages(client: HttpClient, query: str) -> list[dict[str, Any]]:
 ALL = [(1, "+I", 1), (1, "+I", 2), (1, "+I", 3), (2, "-D", 1), (2, "-D", 3), (4, "-D", 2)]
 
 
-def test_a_range_is_told_oldest_first(client: HttpClient, table: Table) -> None:
+def test_changes_of_a_range_are_returned_oldest_first(client: HttpClient, table: Table) -> None:
     answer = client.get(f"{CHANGES}?after_snapshot_id=0")
 
     assert answer.status_code == 200
@@ -78,7 +78,7 @@ def test_pages_are_the_whole(client: HttpClient, table: Table, page_size: int) -
     assert table.consumers() == []
 
 
-def test_a_range_and_columns_can_be_asked_for(client: HttpClient, table: Table) -> None:
+def test_a_range_and_columns_can_be_requested(client: HttpClient, table: Table) -> None:
     page = client.get(
         f"{CHANGES}?after_snapshot_id=1&until_snapshot_id=3&columns=v,k&page_size=1"
     ).json()
@@ -129,7 +129,7 @@ def test_what_is_left_does_not_expire_between_two_pages(
     assert table.consumers() == []
 
 
-def test_pages_do_not_go_on_in_another_history(client: HttpClient, table: Table) -> None:
+def test_pages_do_not_continue_after_a_rollback(client: HttpClient, table: Table) -> None:
     first = client.get(f"{CHANGES}?after_snapshot_id=0&page_size=4").json()
     table.rollback(snapshot_id=1)
     for number in (7, 8, 9):
@@ -141,7 +141,7 @@ def test_pages_do_not_go_on_in_another_history(client: HttpClient, table: Table)
     assert "rolled back" in answer.json()["detail"]
 
 
-def test_a_reader_who_comes_back_too_late_is_told(
+def test_a_reader_that_returns_too_late_gets_an_error(
     client: HttpClient, table: Table, clock: ManualClock
 ) -> None:
     first = client.get(f"{CHANGES}?after_snapshot_id=0&page_size=4").json()
@@ -155,7 +155,9 @@ def test_a_reader_who_comes_back_too_late_is_told(
     assert table.consumers() == []
 
 
-def test_a_consumer_keeps_what_it_has_not_seen(client: HttpClient, table: Table) -> None:
+def test_a_consumer_keeps_the_snapshots_that_it_has_not_read(
+    client: HttpClient, table: Table
+) -> None:
     made = client.put(f"{CONSUMERS}/billing", json={"next_snapshot_id": 2})
     table.expire(retain_min=1, retain_max=1)
     page = client.get(f"{CHANGES}?consumer=billing").json()
@@ -229,7 +231,7 @@ def test_a_token_does_not_touch_a_consumer(client: HttpClient, table: Table) -> 
         ("after_snapshot_id=0&mode=both", "mode"),
     ],
 )
-def test_what_cannot_be_told_is_refused(
+def test_invalid_requests_for_changes_are_refused(
     client: HttpClient, table: Table, query: str, field: str
 ) -> None:
     answer = client.get(f"{CHANGES}?{query}")
@@ -247,7 +249,9 @@ def test_a_token_is_of_one_table(client: HttpClient, table: Table, catalog: Cata
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "page_token")
 
 
-def test_what_may_be_somebody_elses_is_asked_for_by_name(client: HttpClient, table: Table) -> None:
+def test_an_existing_consumer_is_changed_only_with_confirmation(
+    client: HttpClient, table: Table
+) -> None:
     client.put(f"{CONSUMERS}/billing", json={"next_snapshot_id": 2})
     lease = table.lease(1)
 
@@ -265,7 +269,7 @@ def test_what_may_be_somebody_elses_is_asked_for_by_name(client: HttpClient, tab
     assert sorted(file.id for file in table.consumers()) == ["billing", lease.id]
 
 
-def test_an_unreadable_consumer_is_listed_and_asked_to_be_set_again(
+def test_an_unreadable_consumer_is_listed_and_can_be_set_again(
     client: HttpClient, table: Table
 ) -> None:
     table.file_io.overwrite(table.paths.consumer("torn"), b"")

@@ -1,4 +1,4 @@
-"""Looks at a table over HTTP."""
+"""Views of a table's metadata over HTTP."""
 
 import pyarrow as pa
 import pytest
@@ -30,7 +30,7 @@ def db(client: HttpClient, catalog: Catalog, clock: ManualClock) -> HttpClient:
     return client
 
 
-def test_snapshots_are_told(db: HttpClient) -> None:
+def test_snapshots_are_listed(db: HttpClient) -> None:
     answer = db.get(f"{LOOK}/snapshots")
 
     assert answer.status_code == 200
@@ -51,7 +51,7 @@ def test_snapshots_are_told(db: HttpClient) -> None:
 
 
 @pytest.mark.parametrize("view", Inspection.VIEWS)
-def test_every_view_is_there(db: HttpClient, catalog: Catalog, view: str) -> None:
+def test_every_view_is_served(db: HttpClient, catalog: Catalog, view: str) -> None:
     body = db.get(f"{LOOK}/{view}").json()
     expected = catalog.table("db.t").inspect.view(view)
 
@@ -60,7 +60,7 @@ def test_every_view_is_there(db: HttpClient, catalog: Catalog, view: str) -> Non
     assert body["rows_total"] == expected.num_rows
 
 
-def test_a_long_view_comes_in_parts_and_of_the_snapshot_that_is_asked_for(db: HttpClient) -> None:
+def test_a_long_view_is_paged_and_of_the_requested_snapshot(db: HttpClient) -> None:
     whole = db.get(f"{LOOK}/files?snapshot_id=2").json()
     part = db.get(f"{LOOK}/files?snapshot_id=2&offset=1&limit=2").json()
 

@@ -1,4 +1,4 @@
-"""How far compaction is with a table is told over HTTP."""
+"""The status of a table's maintenance over HTTP."""
 
 import pyarrow as pa
 
@@ -8,7 +8,7 @@ from schemas import RunnerProgress, TableProgress
 from tests.unit.service.http_client import HttpClient
 
 
-def test_runs_are_counted_and_the_living_runner_tells_what_it_did(
+def test_runs_are_counted_and_the_living_runners_report_is_included(
     shop: HttpClient, catalog: Catalog, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
     table = catalog.table("shop.orders")

@@ -1,4 +1,4 @@
-"""Requests that no client of good will sends: refused whole, and never a failure of the service."""
+"""Requests that no regular client sends: refused whole, and never a failure of the service."""
 
 import json
 from typing import Any
@@ -133,7 +133,7 @@ def test_a_table_does_not_reach_out_of_its_directory(
 
 @pytest.mark.parametrize("name", ["a%00b", "a" * 5_000, "a.b", "a%2Fb", "%20", "é"])
 @pytest.mark.parametrize("tail", ["", "/rows?id=1", "/rows/status?id=1", "/streams", "/streams/x"])
-def test_a_table_that_nobody_can_have_is_not_found(shop: HttpClient, name: str, tail: str) -> None:
+def test_a_table_with_an_invalid_name_is_not_found(shop: HttpClient, name: str, tail: str) -> None:
     answer = shop.get(f"/v1/tables/shop/{name}{tail}")
 
     assert answer.status_code == 404
@@ -168,7 +168,7 @@ def test_a_type_that_nests_too_deep_is_refused(client: HttpClient, depth: int) -
     assert answer.status_code == (422 if depth > 1_000 else 201)
 
 
-def test_an_unknown_table_is_named_without_its_place_on_storage(client: HttpClient) -> None:
+def test_an_unknown_table_is_named_without_its_path_on_storage(client: HttpClient) -> None:
     answer = client.get(f"{TABLE}/rows?id=1")
 
     assert answer.json()["detail"] == "there is no table shop.orders"

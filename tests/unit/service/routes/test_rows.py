@@ -50,7 +50,9 @@ def test_a_row_is_answered_with_the_snapshot_it_was_read_from(
     }
 
 
-def test_a_missing_row_says_where_it_was_looked_for(shop: HttpClient, catalog: Catalog) -> None:
+def test_the_problem_of_a_missing_row_has_key_and_snapshot(
+    shop: HttpClient, catalog: Catalog
+) -> None:
     write_sale(catalog)
 
     answer = shop.get(f"{ROWS}?id=2&region=eu")
@@ -93,7 +95,7 @@ def test_escapes_that_are_no_text_are_refused(
     assert problem["message"] == "its escapes are not UTF-8"
 
 
-def test_the_status_of_a_row_says_which_stream_has_delivered(
+def test_the_status_of_a_row_has_the_state_of_each_stream(
     shop: HttpClient, catalog: Catalog, clock: ManualClock
 ) -> None:
     shop.put("/v1/tables/shop/orders/streams/sales", json={"topic": "orders"}).raise_for_status()
@@ -203,7 +205,7 @@ def test_a_key_of_any_type_finds_its_row(client: HttpClient, catalog: Catalog, n
     assert status.json()["exists"] is True
 
 
-def test_records_that_cannot_be_merged_are_told_with_table_key_and_column(
+def test_records_that_cannot_be_merged_are_reported_with_table_key_and_column(
     client: HttpClient, catalog: Catalog
 ) -> None:
     spec = {
@@ -273,7 +275,7 @@ def test_many_rows_come_at_once_in_the_order_of_their_keys(
     assert answer.json()["snapshot"]["id"] == 2
 
 
-def test_keys_that_are_none_are_named_with_their_place(shop: HttpClient) -> None:
+def test_invalid_keys_are_reported_with_their_location(shop: HttpClient) -> None:
     keys = [
         {"id": 1, "region": "eu"},
         {"id": 1.5, "region": 1.1},

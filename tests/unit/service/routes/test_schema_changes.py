@@ -62,7 +62,7 @@ def test_a_new_version_of_the_stream_can_follow_the_new_column(streams: HttpClie
     assert (answer.json()["version"], answer.json()["restart_generation"]) == (3, 0)
 
 
-def test_the_dry_run_says_what_the_change_would(streams: HttpClient) -> None:
+def test_the_dry_run_reports_the_problems_of_the_change(streams: HttpClient) -> None:
     drop = {"change": "drop_column", "column": "paid"}
 
     fine = streams.post(f"{CHANGES}/validate", json={"changes": [ADD]})
@@ -80,7 +80,7 @@ def test_the_dry_run_says_what_the_change_would(streams: HttpClient) -> None:
     assert streams.get(TABLE).json()["schema_id"] == 0
 
 
-def test_only_who_has_seen_the_newest_table_changes_it(streams: HttpClient) -> None:
+def test_a_schema_change_of_an_older_revision_is_refused(streams: HttpClient) -> None:
     etag = streams.get(TABLE).headers["etag"]
 
     assert change(streams, ADD, headers={"if-match": etag}).status_code == 200
@@ -88,7 +88,7 @@ def test_only_who_has_seen_the_newest_table_changes_it(streams: HttpClient) -> N
     assert change(streams, comment, headers={"if-match": etag}).status_code == 412
 
 
-def test_a_request_with_a_key_is_made_once(streams: HttpClient) -> None:
+def test_a_request_with_a_key_is_applied_once(streams: HttpClient) -> None:
     key = {"idempotency-key": "release 7"}
 
     first, again = change(streams, ADD, headers=key), change(streams, ADD, headers=key)
@@ -163,7 +163,7 @@ def test_rows_are_served_under_their_new_names(streams: HttpClient, catalog: Cat
         ),
     ],
 )
-def test_what_is_no_change_is_told_at_its_place(
+def test_an_invalid_change_is_reported_with_its_location(
     shop: HttpClient, sent: dict[str, Any], pointer: str, message: str, hint: str
 ) -> None:
     answer = change(shop, sent)
@@ -181,7 +181,7 @@ def test_a_table_that_is_not_registered_has_no_changes(shop: HttpClient) -> None
     assert (answer.status_code, answer.json()["code"]) == (404, "table_not_found")
 
 
-def test_the_history_tells_what_each_schema_changed(
+def test_the_history_lists_the_changes_of_each_schema(
     streams: HttpClient, clock: ManualClock
 ) -> None:
     clock.advance(ms=60_000)

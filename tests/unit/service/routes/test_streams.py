@@ -66,7 +66,7 @@ def test_what_was_read_can_be_put_again(sales: HttpClient) -> None:
     assert sales.put(SALES, json=sales.get(SALES).json()["spec"]).status_code == 200
 
 
-def test_an_etag_guards_against_changing_what_was_not_seen(sales: HttpClient) -> None:
+def test_an_etag_refuses_a_change_of_an_older_revision(sales: HttpClient) -> None:
     etag = sales.get(SALES).headers["etag"]
     change = {"topic": "orders", "trigger_ms": 100}
 
@@ -81,7 +81,7 @@ def test_a_change_of_another_stream_leaves_an_etag_as_it_is(sales: HttpClient) -
     assert sales.get(SALES).headers["etag"] == etag
 
 
-def test_a_refused_stream_is_told_everything(sales: HttpClient) -> None:
+def test_a_refused_stream_gets_all_problems(sales: HttpClient) -> None:
     answer = sales.put(
         f"{STREAMS}/sales2",
         json={"topic": "t", "sequence_group": "sales", "columns": [{"column": "nope"}]},
@@ -95,7 +95,7 @@ def test_a_refused_stream_is_told_everything(sales: HttpClient) -> None:
     }
 
 
-def test_validation_says_what_put_would_and_registers_nothing(shop: HttpClient) -> None:
+def test_validation_reports_the_problems_of_put_and_registers_nothing(shop: HttpClient) -> None:
     fine = shop.post(f"{SALES}/validate", json={"topic": "orders"})
     bad = shop.post(f"{STREAMS}/returns/validate", json={"topic": "orders"})
 
@@ -146,7 +146,7 @@ def test_a_failed_stream_is_really_tried_again(
     assert answer["message"].startswith("sales: ")
 
 
-def test_a_verb_with_nothing_to_do_says_so(
+def test_a_verb_without_an_effect_says_so(
     sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
     report(file_io, clock, StreamProgress(state=StreamState.RUNNING))
@@ -166,7 +166,7 @@ def test_a_stopped_stream_is_not_restarted(sales: HttpClient) -> None:
     assert "`start` makes it run" in answer.json()["detail"]
 
 
-def test_status_says_what_a_stream_waits_for_and_when_it_tries_again(
+def test_status_has_the_failure_of_a_stream_and_the_time_of_its_next_attempt(
     sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
     now_ms = clock.now_ms()
@@ -199,7 +199,7 @@ def test_status_says_what_a_stream_waits_for_and_when_it_tries_again(
     assert status["storage_reached_at"] == "2023-11-14T22:13:20.000Z"
 
 
-def test_a_lag_that_kafka_has_not_confirmed_lately_is_not_told(
+def test_a_lag_that_kafka_has_not_confirmed_recently_is_left_out(
     sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
     progress = StreamProgress(
@@ -258,7 +258,7 @@ def test_status_joins_the_runners_word_with_what_the_table_holds(
     assert status["last_commit"]["time"] == "2023-11-14T22:13:20.000Z"
 
 
-def test_a_runner_that_is_silent_for_long_is_gone_and_its_numbers_stay(
+def test_a_runner_without_recent_reports_counts_as_gone_and_its_numbers_stay(
     sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
     report(file_io, clock, StreamProgress(state=StreamState.RUNNING, offsets={0: 3}))
@@ -272,7 +272,7 @@ def test_a_runner_that_is_silent_for_long_is_gone_and_its_numbers_stay(
     assert "the runner runner-1 is of 2023-11-14T22:13:20.000Z" in status["trace"]
 
 
-def test_a_failed_stream_says_why(
+def test_the_status_of_a_failed_stream_has_the_reason(
     sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
     report(file_io, clock, StreamProgress(state=StreamState.FAILED, trace="topic is gone"))

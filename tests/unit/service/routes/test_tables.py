@@ -39,7 +39,7 @@ def test_columns_of_nested_types_are_declared_and_shown(client: HttpClient) -> N
     assert types["tags"] == "MULTISET<STRING>"
 
 
-def test_a_table_shows_the_columns_that_were_made_for_its_groups(shop: HttpClient) -> None:
+def test_a_table_shows_the_generated_columns_of_its_groups(shop: HttpClient) -> None:
     columns = shop.get(TABLE).json()["columns"]
 
     assert columns[0] == {"name": "id", "type": "BIGINT NOT NULL", "made_for": None}
@@ -52,7 +52,7 @@ def test_what_was_read_can_be_put_again(shop: HttpClient) -> None:
     assert shop.put(TABLE, json=spec).status_code == 200
 
 
-def test_another_declaration_is_told_what_differs(shop: HttpClient) -> None:
+def test_another_declaration_is_refused_with_the_differences(shop: HttpClient) -> None:
     answer = shop.put(TABLE, json=ORDERS | {"buckets": 8})
 
     assert answer.status_code == 409
@@ -69,7 +69,7 @@ def test_preconditions_are_kept(shop: HttpClient) -> None:
     assert shop.put(TABLE, json=ORDERS, headers={"if-none-match": "*"}).status_code == 412
 
 
-def test_validation_says_what_put_would_and_creates_nothing(client: HttpClient) -> None:
+def test_validation_reports_the_problems_of_put_and_creates_nothing(client: HttpClient) -> None:
     fine = client.post(f"{TABLE}/validate", json=ORDERS)
     bad = client.post(f"{TABLE}/validate", json=ORDERS | {"primary_key": ["nope"]})
 
@@ -108,7 +108,7 @@ def test_an_aggregation_table_is_created_as_it_was_declared(client: HttpClient) 
     assert client.put(TABLE, json=spec).status_code == 200
 
 
-def test_a_function_that_does_not_fit_is_a_problem_at_its_place(client: HttpClient) -> None:
+def test_an_unsuitable_function_is_a_problem_with_location(client: HttpClient) -> None:
     wrong = CLICKS | {"type": "STRING"}
     answer = client.put(TABLE, json=TOTALS | {"columns": [TOTALS["columns"][0], wrong]})
 
@@ -176,7 +176,7 @@ def test_a_retention_of_deletes_is_declared_and_is_the_tables(
     assert [error["field"] for error in never.json()["errors"]] == ["delete_retention"]
 
 
-def test_a_table_is_dropped_when_its_name_is_said_and_its_streams_are_stopped(
+def test_a_table_is_dropped_with_confirmation_and_stopped_streams(
     shop: HttpClient,
 ) -> None:
     shop.put(f"{TABLE}/streams/sales", json={"topic": "s"})
@@ -213,7 +213,7 @@ def test_a_table_that_was_dropped_with_its_files_kept_takes_streams_of_the_same_
     assert "`starting_offsets`" in refused.json()["errors"][0]["hint"]
 
 
-def test_what_differs_is_told_as_json(shop: HttpClient) -> None:
+def test_differences_are_reported_as_json(shop: HttpClient) -> None:
     answer = shop.put(TABLE, json=ORDERS | {"comment": None, "tracking": False})
 
     (problem,) = answer.json()["errors"]
