@@ -38,7 +38,7 @@ class Bed:
         return Catalog("/w", file_io=self.file_io, clock=clock).table("db.t")
 
     def commit_by_a_clock_that_is_ahead(self) -> None:
-        """Commit as a version did that compared no clocks."""
+        """Commit as an older version did, which compared no clocks."""
         commit(self.table)
         snapshot = self.table.latest_snapshot()
         assert snapshot is not None
@@ -47,7 +47,7 @@ class Bed:
 
 
 def commit(table: Table) -> None:
-    """Add a row to each of those that are there."""
+    """Add a row to each existing one."""
     count = table.scan().count()
     table.write_and_commit(pa.table({"id": [count], "v": [1]}))
 

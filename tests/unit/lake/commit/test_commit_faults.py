@@ -38,7 +38,7 @@ POLICY = RetryPolicy(lookups_max=2)
 
 
 class Died(BaseException):
-    """The process is gone: nothing may catch this."""
+    """The process has died; nothing may catch this."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ ACTS = {
 
 
 def given(file_io: FileIO, *, commits: int = 0) -> TablePaths:
-    """Create a table of two files, a claimed stream, and commits that make a merge due."""
+    """Create a table of two files, a claimed stream, and so many commits that a manifest merge is due."""
     paths = given_table(file_io, options={"manifest.merge-min-count": "3"})
     committer = new_committer(file_io, paths)
     first = appended(data_file("a"), new_index_files=(hash_index("index-a"),), index_base=())
@@ -183,7 +183,7 @@ def test_the_process_dies_at_any_step(name: str) -> None:
 
 
 def test_a_claim_survives_any_failure() -> None:
-    """A claim is repeated with a higher epoch; the offsets stay what they were."""
+    """A claim is repeated with a higher epoch; the offsets stay the same."""
     for is_done in (False, True):
         for number in range(12):
             inner = MemoryFileIO()

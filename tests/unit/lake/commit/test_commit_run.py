@@ -63,7 +63,7 @@ STEPS = [
 
 
 class Bed:
-    """A table with three commits, a committer that can be paused, and others."""
+    """A table with three commits, a committer that can be paused, and other committers."""
 
     def __init__(self) -> None:
         self.file_io = MemoryFileIO()
@@ -93,7 +93,7 @@ class Bed:
         seen: list[str] | None = None,
         **given: Any,
     ) -> TableCommitter:
-        """Return a committer in which `action` happens at a step, the first `times` times."""
+        """Return a committer that calls `action` at a step, the first `times` times."""
         left = times
 
         def on_step(name: str) -> None:
@@ -179,7 +179,7 @@ def test_a_snapshot_in_a_hole_is_taken_back(bed: Bed) -> None:
 
 
 def test_no_commit_stays_that_was_built_on_a_snapshot_in_a_hole(bed: Bed) -> None:
-    """A hint leads there that was read before the hole came to be, and looked after when it was filled."""
+    """The hint was read before the hole arose, and the snapshot after the hole was filled."""
     bed.others.commit([appended(data_file("dead"))], commit_user="dead")
     dead = bed.file_io.read_bytes(bed.paths.snapshot(4))
     bed.file_io.delete(bed.paths.snapshot(4))
@@ -276,7 +276,7 @@ def broken_off_rollback(bed: Bed, *, target: int) -> None:
 
 @pytest.mark.parametrize("count", [2, 5], ids=["gap of one", "gap of four"])
 def test_no_commit_stays_in_the_gap_of_a_rollback_that_broke_off(bed: Bed, count: int) -> None:
-    """Planned on its target, which is still there, it would lie behind what is the newest."""
+    """Planned on the target, which still exists, it would lie below the newest snapshot."""
 
     def commit_and_break_off() -> None:
         bed.commit_others(count)
@@ -296,7 +296,7 @@ def test_no_commit_stays_in_the_gap_of_a_rollback_that_broke_off(bed: Bed, count
 def test_a_snapshot_that_an_interrupted_rollback_leaves_is_not_taken_back(
     bed: Bed, is_empty: bool, is_marked_before: bool
 ) -> None:
-    """There is a gap above it, and yet the newest snapshot was built on it."""
+    """There is a gap above it, but the newest snapshot was built on it."""
 
     def commit_and_break_off() -> None:
         bed.commit_others(4)
@@ -347,7 +347,7 @@ def test_a_commit_that_is_repeated_when_its_snapshot_has_expired_is_not_made_aga
 
 @pytest.mark.parametrize("is_foreign", [False, True])
 def test_a_snapshot_in_a_hole_is_no_commit_that_was_made_before(bed: Bed, is_foreign: bool) -> None:
-    """Its writer died before it took it back, and offers the commit again."""
+    """Its writer died before it deleted the snapshot, and commits again."""
 
     def interrupt() -> None:
         raise KeyboardInterrupt
@@ -442,7 +442,7 @@ def test_positions_of_a_snapshot_in_a_hole_are_not_believed(bed: Bed, dies: bool
 
 
 def test_positions_that_expire_while_they_are_looked_for_are_looked_for_again(bed: Bed) -> None:
-    """Whoever walks down from another engine's snapshot comes too late, and the newest has them by now."""
+    """The walk down from another engine's snapshot comes too late, but the newest snapshot has them by now."""
     claimed = claim_by(bed.others, "s")
     commit_foreign(bed.file_io, bed.paths)
     slow = FaultyFileIO(bed.file_io)
@@ -462,7 +462,7 @@ def test_a_hint_that_was_written_late_leads_no_commit_into_the_gap_of_a_rollback
         bed.commit_others(5)
         broken_off_rollback(bed, target=4)
 
-    # Snapshot 4 is the target's, whose writer slept until its hint was to be written.
+    # Snapshot 4 is of the target's writer, which paused before it wrote its hint.
     bed.commit(bed.pausing_at("before write-hint", commit_and_break_off))
 
     bed.commit_others(1)
@@ -472,9 +472,9 @@ def test_a_hint_that_was_written_late_leads_no_commit_into_the_gap_of_a_rollback
 
 
 class SleptOverRollback:
-    """A commit that is planned on snapshot 5, and sleeps until the table is back at 3.
+    """A commit that is planned on snapshot 5, and pauses until the table is rolled back to 3.
 
-    The rollback has removed the newest snapshot and not written `LATEST` yet, where it dies.
+    The rollback dies after it has removed the newest snapshot and before it writes `LATEST`.
 
     Attributes:
         bed: The table, which is of five snapshots before.
@@ -522,7 +522,7 @@ class SleptOverRollback:
 
 
 def test_nothing_is_built_on_a_commit_that_slept_over_a_rollback(bed: Bed) -> None:
-    """It is the newest for a while, and would bring back what was removed."""
+    """It is the newest for a while, and would bring back the removed history."""
 
     def commit_on_it() -> None:
         assert bed.snapshots.list_ids() == [1, 2, 3, 6]
@@ -559,7 +559,7 @@ def test_a_commit_that_slept_over_a_rollback_and_died_goes_with_another_one(bed:
 
 
 def test_nothing_expires_below_a_commit_that_slept_over_a_rollback(bed: Bed) -> None:
-    """It goes, and then there would be nothing left of the table."""
+    """It will be removed, and then nothing would be left of the table."""
     bed.commit_others(3)
     path, target = bed.paths.snapshot(6), bed.paths.snapshot(3)
     slept = bed.file_io.read_bytes(path)
@@ -567,7 +567,7 @@ def test_nothing_expires_below_a_commit_that_slept_over_a_rollback(bed: Bed) -> 
     bed.snapshots.write_latest_hint(5)
 
     def wake_up(_: int, method: str, called_for: str) -> None:
-        # The rollback has seen that nothing is above its target any more.
+        # The rollback has found nothing above its target any more.
         if (method, called_for) == ("read_bytes", target) and not bed.snapshots.exists(5):
             bed.file_io.create_exclusive(path, slept)
 
@@ -722,7 +722,7 @@ def test_attempts_end_at_the_deadline(bed: Bed) -> None:
 
 
 class LosingAnswers:
-    """Storage that creates a snapshot, lets something happen, and says it failed."""
+    """Storage that creates a snapshot, calls a hook, and reports a failure."""
 
     def __init__(self, bed: Bed, then: Callable[[], None], *, times: int = 1) -> None:
         self.file_io = FaultyFileIO(bed.file_io)
@@ -775,7 +775,7 @@ def damage(bed: Bed, snapshot_id: int) -> None:
 
 
 def test_a_snapshot_above_a_damaged_one_keeps_its_manifests(bed: Bed) -> None:
-    """It is the newest, so it is published; what it was planned on does not matter any more."""
+    """It is the newest, so it is published; the snapshot that it was planned on no longer matters."""
     committer = bed.pausing_at("before verify-snapshot", lambda: damage(bed, 3))
 
     result = bed.commit(committer)
@@ -846,7 +846,7 @@ def test_a_lost_answer_without_a_trace_is_unknown(bed: Bed) -> None:
 
 
 def test_another_snapshot_under_a_lost_answer_is_a_lost_race(bed: Bed) -> None:
-    """The creation fails undone, and another one takes the id before we look."""
+    """The creation fails without effect, and another snapshot takes the id before it is read."""
     file_io = FaultyFileIO(bed.file_io)
     left = 1
 
@@ -901,7 +901,7 @@ def test_a_creation_that_is_never_answered_is_unknown_and_nothing_is_cleaned(bed
 
 
 def test_a_batch_after_an_unknown_outcome_is_looked_for(bed: Bed) -> None:
-    """Batches are not looked for in general: their users are fresh."""
+    """Batches are not searched for in general, because their users are unique."""
     file_io = FaultyFileIO(bed.file_io)
     committer = new_committer(file_io, bed.paths)
     messages = [appended(data_file("mine"))]
@@ -974,7 +974,7 @@ def test_two_claims_at_once_get_two_epochs(bed: Bed) -> None:
 
 
 def test_a_stream_finds_a_lost_answer_by_its_offsets(bed: Bed) -> None:
-    """Neither the snapshot nor its files are left, yet the offsets say it was committed."""
+    """Neither the snapshot nor its files are left, but the offsets show that it was committed."""
     claim(bed.file_io, bed.paths)
 
     def compact_and_expire() -> None:

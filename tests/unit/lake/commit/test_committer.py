@@ -718,7 +718,7 @@ def test_a_progress_document_that_may_be_older_than_the_last_commit_is_refused(
 def test_every_lost_stream_can_continue_where_its_progress_document_is_new_enough(
     file_io: MemoryFileIO, paths: TablePaths
 ) -> None:
-    """The first to be claimed makes the newest snapshot one that knows streams, but not the others."""
+    """The first claim makes the newest snapshot one with stream state, but without the other streams."""
     given_lost_positions(file_io, paths)
     for name in "st":
         noted = StreamPosition(stream=name, epoch=6, topic=TOPIC, topic_id=TOPIC_ID, offsets={0: 7})
@@ -744,7 +744,7 @@ def test_positions_are_carried_over_the_commits_of_another_engine(
 def test_a_stream_advances_the_hold_for_other_engines_once_a_minute(
     file_io: MemoryFileIO, paths: TablePaths
 ) -> None:
-    """Their expiry respects consumers, and knows nothing of positions."""
+    """Their expiry respects consumers and does not know positions."""
     clock = ManualClock()
     committer = new_committer(file_io, paths, clock=clock)
     committer.claim_stream("s", topic=TOPIC, topic_id=TOPIC_ID, initial_offsets={0: 0})
@@ -776,7 +776,7 @@ def test_the_table_is_believed_before_the_progress_document(
 def test_one_recovered_stream_does_not_make_other_streams_new(
     file_io: MemoryFileIO, paths: TablePaths
 ) -> None:
-    """The snapshot of the first claim knows one stream; the second may have been lost as well."""
+    """The snapshot of the first claim has one stream; the position of the second may have been lost."""
     given_lost_positions(file_io, paths)
     noted = StreamPosition(stream="s", epoch=6, topic=TOPIC, topic_id=TOPIC_ID)
     claim(file_io, paths, fallback=StreamFallback(position=noted, snapshot_id=2))

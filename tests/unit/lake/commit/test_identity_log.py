@@ -17,7 +17,7 @@ from tests.support.foreign_engine import commit_foreign
 
 
 class Chain:
-    """A chain of empty snapshots, and a log that counts what it reads."""
+    """A chain of empty snapshots, and a log that counts its reads."""
 
     def __init__(self) -> None:
         self.inner = MemoryFileIO()

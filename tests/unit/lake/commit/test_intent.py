@@ -213,7 +213,7 @@ def test_a_stream_of_unknown_position_does_not_start() -> None:
 def test_a_position_that_may_be_older_than_the_last_commit_is_not_continued(
     lost_below: int | None, noted_at: int | None
 ) -> None:
-    """What was committed after it would be taken in twice."""
+    """Records committed after it would be read twice."""
     claim = replace(CLAIM, fallback=StreamFallback(position=POSITION, snapshot_id=noted_at))
 
     with pytest.raises(InvalidRequest, match="may be older than the last commit"):

@@ -89,7 +89,7 @@ def test_a_taken_id_is_lost(bed: Bed) -> None:
 
 
 def test_a_refusal_of_our_own_file_is_success(bed: Bed) -> None:
-    """As a store answers that repeats a request whose first answer was lost."""
+    """A store gives this answer when it repeats a request whose first answer was lost."""
     bed.put(bed.mine)
 
     assert bed.publish() is PublishOutcome.PUBLISHED
@@ -186,7 +186,7 @@ def test_all_above_have_to_be_built_on_it(bed: Bed) -> None:
 
 
 def test_another_snapshot_in_place_of_the_previous_one_is_no_proof(bed: Bed) -> None:
-    """Two sleepers can fill two neighbouring holes."""
+    """Two paused writers can fill two neighbouring holes."""
     bed.put(replace(bed.previous, uuid="another sleeper's"))
     bed.put(replace(bed.previous, id=9))
 

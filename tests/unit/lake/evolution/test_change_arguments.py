@@ -39,7 +39,7 @@ def given_table() -> Table:
 
 
 def as_any(value: object) -> Any:
-    """Return the value as what a caller without a type checker gives."""
+    """Return the value untyped, as a caller without a type checker passes it."""
     return value
 
 

@@ -115,7 +115,7 @@ def changed(schema: TableSchema, *changes: SchemaChange, has_snapshots: bool = T
 def refused(
     schema: TableSchema, *changes: SchemaChange, has_snapshots: bool = True
 ) -> list[tuple[str, str]]:
-    """Return field and message of what is wrong."""
+    """Return field and message of each problem."""
     with pytest.raises(InvalidRequest) as error:
         changed(schema, *changes, has_snapshots=has_snapshots)
     return [(problem.field, problem.message) for problem in error.value.problems]
@@ -752,6 +752,6 @@ class TestOptions:
 
 def test_a_primary_key_is_dropped_only_from_an_empty_table() -> None:
     assert [field for field, _ in refused(given_schema(), DropPrimaryKey())] == ["changes[0]"]
-    # The change is taken, and what comes of it refused: the engine has no tables without a key.
+    # The change is made, and its result is refused: the engine has no tables without a key.
     found = refused(given_schema(), DropPrimaryKey(), has_snapshots=False)
     assert [field for field, _ in found] == ["primary_key"]

@@ -61,7 +61,7 @@ def test_columns_that_are_the_same_or_gone_are_no_difference() -> None:
 
 
 def test_applying_the_differences_gives_the_merged_columns() -> None:
-    """But for ids: an alteration numbers a column before what is nested in it."""
+    """Except for ids: an alteration numbers a column before its nested fields."""
     schema = given_schema()
     update = incoming(
         v="BIGINT",

@@ -35,14 +35,14 @@ def given_table(
 
 
 def reopened(file_io: FileIO) -> Table:
-    """Open the table as another process does, which names its files otherwise than all others."""
+    """Open the table as another process does, which uses other file names."""
     return Table.open(
         PATH, file_io=file_io, clock=ManualClock(), random=random.Random(next(_SEEDS))
     )
 
 
 def rows(*values: tuple[object, ...], p: str = "x") -> pa.Table:
-    """Return rows of (k, v, w); what is left out at the end is null."""
+    """Return rows of (k, v, w); values that are left out at the end are null."""
     full = [(*value, None, None)[:3] for value in values]
     return pa.table(
         {

@@ -27,7 +27,7 @@ def given_aging_table(
     file_io: FileIO | None = None,
     clock: ManualClock | None = None,
 ) -> tuple[Table, ManualClock]:
-    """Create a table like `given_table`, and the clock it lives by."""
+    """Create a table like `given_table`, and its clock."""
     clock = clock or ManualClock()
     catalog = Catalog(
         WAREHOUSE, file_io=file_io or MemoryFileIO(), clock=clock, random=random.Random(5)
@@ -77,7 +77,7 @@ def stored(table: Table) -> set[str]:
 
 
 def needed(table: Table) -> set[str]:
-    """Return the names that snapshots, tags, branches and kept changelogs give."""
+    """Return the names that snapshots, tags, branches and kept changelogs reference."""
     names: set[str] = set()
     manifests = ManifestStore(table.file_io, table.paths)
     for branch in ("", *list_branches(table.file_io, table.paths)):
@@ -138,9 +138,9 @@ def _of_appended(snapshot: Snapshot, manifests: ManifestStore) -> set[str]:
 
 
 def _merged(snapshot: Snapshot, manifests: ManifestStore) -> set[str]:
-    """Return the appended files that a compaction took out.
+    """Return the appended files that a compaction replaced.
 
-    They go with the changelog of the compaction, as Java does it, whenever they were appended.
+    They expire with the changelog of the compaction, as in Java, whenever they were appended.
     """
     return {
         name

@@ -26,12 +26,12 @@ History: TypeAlias = list[tuple[int, str, Rows, Rows]]
 
 
 def acting(file_io: FileIO) -> Table:
-    """Open the table as the process that is broken off does."""
+    """Open the table as the process with the fault does."""
     return _opened(file_io, 7)
 
 
 def later(file_io: FileIO) -> Table:
-    """Open the table as any other process does, which names its files otherwise."""
+    """Open the table as any other process does, which uses other file names."""
     return _opened(file_io, next(_SEEDS))
 
 
@@ -66,11 +66,11 @@ def _sorted(rows: pa.Table) -> Rows:
 
 @dataclass(kw_only=True)
 class Judge:
-    """Says whether the ends of a sweep are as they have to be.
+    """Checks the ends of a sweep.
 
     Attributes:
-        sweep: Of an operation that adds snapshots and takes nothing away.
-        go_on: Writes and compacts, and has to give the same rows whatever has happened before.
+        sweep: Of an operation that adds snapshots and removes none.
+        go_on: Writes and compacts; gives the same rows whatever happened before.
     """
 
     sweep: Sweep
@@ -80,12 +80,12 @@ class Judge:
 
     @cached_property
     def before(self) -> History:
-        """The history that the operation found."""
+        """The history before the operation."""
         return history(self.sweep.given)
 
     @cached_property
     def after(self) -> History:
-        """The history after the undisturbed operation."""
+        """The history after the operation without faults."""
         found = history(self.sweep.done)
         assert len(found) > len(self.before)
         assert found[: len(self.before)] == self.before
@@ -93,11 +93,11 @@ class Judge:
 
     @cached_property
     def goals(self) -> list[Rows]:
-        """What going on leads to, from before the operation or after it."""
+        """The results of `go_on` from before the operation and from after it."""
         return [self._continued(file_io) for file_io in (self.sweep.given, self.sweep.done)]
 
     def check_deaths(self) -> None:
-        """Check what is left when the process dies at any call."""
+        """Check the table when the process dies at any call."""
         found = {self._count_sound(end) for end in self.sweep.deaths()}
         # A death is not always before the commit, nor always after it.
         assert found >= {len(self.before), len(self.after)}
@@ -143,7 +143,7 @@ class Judge:
         assert rows_of(table) == self.after[count - 1][2], fault
         cleaned = copied(file_io)
         assert_orphans_found(cleaned, later(cleaned), fault)
-        # What was found to be left over has no say in the rest.
+        # Unreferenced files are found already and do not matter for the rest.
         outcome = self.sweep.outcome_of(cleaned)
         if outcome not in self._cleaned:
             self._cleaned.add(outcome)
@@ -162,7 +162,7 @@ def _left(file_io: MemoryFileIO) -> set[str]:
 
 
 def _assert_lookups_agree(table: Table, history: History, fault: str) -> None:
-    """Check that looking up every key that ever had a row gives what a scan gives."""
+    """Check that a lookup of every key that ever had a row gives the rows of a scan."""
     keys = table.schema.primary_keys
     indexes = [table.schema.field_names.index(key) for key in keys]
     known = {tuple(row[at] for at in indexes) for _, _, rows, _ in history for row in rows}

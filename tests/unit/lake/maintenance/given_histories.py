@@ -59,5 +59,5 @@ def assert_cleaned_exact(file_io: FileIO) -> None:
 
 
 def sweep(given: MemoryFileIO, act: Callable[[Table], object]) -> Sweep:
-    """Return what breaks off an action at each of its calls."""
+    """Return the sweep of faults over an action."""
     return Sweep(given=given, opened=late, act=act)

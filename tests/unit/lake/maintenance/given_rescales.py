@@ -28,7 +28,7 @@ def given_table(
 
 
 def reopened(file_io: FileIO, *, clock: Clock | None = None) -> Table:
-    """Open the table as another process does, which names its files otherwise than all others."""
+    """Open the table as another process does, which uses other file names."""
     return Table.open(
         PATH, file_io=file_io, clock=clock or ManualClock(), random=random.Random(next(_SEEDS))
     )
@@ -61,14 +61,14 @@ def totals(table: Table) -> set[int]:
 
 
 def newest(table: Table) -> Snapshot:
-    """Return the newest snapshot, which there has to be."""
+    """Return the newest snapshot, which must exist."""
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     return snapshot
 
 
 def named(table: Table) -> set[str]:
-    """Return the names of the live files, and of those that belong to them."""
+    """Return the names of the live files and of their extra files."""
     return {
         name
         for entry in table.live_files(newest(table))

@@ -132,7 +132,7 @@ def test_partitions_and_the_directory_of_data_files_are_looked_through() -> None
 def given_compacted(
     options: Mapping[str, str] | None = None, *, tag: int | None = None, branch: int | None = None
 ) -> Table:
-    """Return a table of which three commits have been compacted, and all before has expired."""
+    """Return a table with three compacted commits, of which all snapshots before have expired."""
     file_io = MemoryFileIO()
     given_table(options, file_io=file_io)
     table = late(file_io)
@@ -189,7 +189,7 @@ def test_a_kept_changelog_needs_its_files() -> None:
     ],
 )
 def test_an_old_file_that_is_committed_meanwhile_is_kept(directory: str, times: int) -> None:
-    """Buckets are listed once; tags, too, and twice more until nothing new needs files."""
+    """Buckets are listed once, tags until a listing has no new one."""
     inner = MemoryFileIO()
     given_history(inner)
     table = late(inner)
@@ -257,7 +257,7 @@ def tag_and_expire(table: Table) -> None:
     expire_all_but(table, 1)
 
 
-def test_a_snapshot_whose_expiry_was_broken_off_does_not_stop_it() -> None:
+def test_a_snapshot_whose_expiry_was_interrupted_does_not_stop_it() -> None:
     """As the format's own engine leaves it: manifests first, the snapshot last."""
     file_io = MemoryFileIO()
     table = given_history(file_io)

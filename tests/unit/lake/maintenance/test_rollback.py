@@ -51,7 +51,7 @@ def ids(file_io: MemoryFileIO, table: Table) -> list[int]:
 
 
 def assert_hint_sound(file_io: MemoryFileIO) -> None:
-    """Check that `LATEST` is absent or names a snapshot: other engines stumble over any else."""
+    """Check that `LATEST` is absent or names a snapshot: other engines fail with any other."""
     snapshots = SnapshotStore(file_io, late(file_io).paths)
     hint = snapshots.read_hint(late(file_io).paths.latest_hint)
     assert hint is None or snapshots.exists(hint)
@@ -477,11 +477,11 @@ def test_an_old_interrupted_rollback_stops_no_commit(gap: list[int]) -> None:
 
 
 def given_removed_history(*, new_commits: int) -> MemoryFileIO:
-    """Return a table at 1 and some commits more, and the tag of a snapshot 3 that was removed."""
+    """Return a table at 1 with some later commits, and the tag of a removed snapshot 3."""
     file_io = MemoryFileIO()
     table = given_history(file_io)
     table.create_tag("three", snapshot_id=3)
-    # As a rollback to 1 leaves the table that is broken off before it comes to the tags.
+    # As after a rollback to 1 that was interrupted before it deleted the tags.
     kept = file_io.read_bytes(table.paths.tag("three"))
     table.rollback(snapshot_id=1)
     file_io.create_exclusive(table.paths.tag("three"), kept)

@@ -25,7 +25,7 @@ def positions(table: Table) -> dict[str, int]:
 
 
 def broken_off(file_io: MemoryFileIO, *, to: int) -> None:
-    """Break a rollback off before the newest snapshot goes, storage being gone from then on."""
+    """Interrupt a rollback before the newest snapshot is deleted; storage fails from then on."""
     storage = FaultyFileIO(file_io)
     table = late(storage)
     newest = table.paths.snapshot(max(ids(file_io, table)))

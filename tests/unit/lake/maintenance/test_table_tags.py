@@ -35,7 +35,7 @@ def given_tagged(*numbers: int) -> MemoryFileIO:
 
 
 def given_branch(file_io: MemoryFileIO, tag: str) -> None:
-    """Make a branch of a tag as the format's own engine does: by copying."""
+    """Create a branch of a tag as the format's own engine does: by copying."""
     paths = late(file_io).paths
     branch = replace(paths, branch="b")
     snapshot = TagStore(file_io, paths).get(tag).snapshot
@@ -113,7 +113,7 @@ def test_deleting_a_tag_of_an_existing_snapshot_deletes_no_file() -> None:
 
 
 def tagged_by_another_engine(file_io: MemoryFileIO, name: str) -> None:
-    """Write a tag again without what the format's own engine does not know."""
+    """Write a tag again without the keys that the format's own engine does not have."""
     path = late(file_io).paths.tag(name)
     document = json.loads(file_io.read_bytes(path))
     del document["uuid"]
@@ -197,7 +197,7 @@ def test_a_tag_whose_files_are_unknown_is_deleted() -> None:
 
 
 def test_deleting_a_tag_of_removed_history_deletes_no_file_of_the_chain() -> None:
-    """As a rollback leaves it that dies between the snapshots and the tags above its target."""
+    """As after a rollback that died between deleting the snapshots and the tags above its target."""
     file_io = MemoryFileIO()
     table = given_history(file_io)
     table.create_tag("five", snapshot_id=5)
@@ -313,7 +313,7 @@ def test_a_check_that_fails_leaves_no_tag() -> None:
         made.append(table.create_tag("two", snapshot_id=2))
 
     for end in sweep(given, act).failures(is_done=False, is_lasting=False):
-        # What follows the making is letting the lease go, and may fail.
+        # After the creation only the lease is released, which may fail.
         assert tag_names(end.file_io) == ["two"] * len(made), end.fault
 
 
@@ -329,7 +329,7 @@ GOING = pytest.mark.parametrize("act", [delete, expire_tags])
 
 
 def given_going() -> MemoryFileIO:
-    """Return a table whose tag t2 stays, and t3 need not."""
+    """Return a table whose tag t2 stays, and whose tag t3 may expire."""
     file_io = MemoryFileIO()
     table = given_history(file_io)
     table.create_tag("t2", snapshot_id=2)

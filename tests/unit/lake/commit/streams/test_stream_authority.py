@@ -116,7 +116,7 @@ def test_a_known_state_of_a_removed_snapshot_is_not_used(
     assert found == StreamAuthority()
 
 
-def test_the_oldest_that_other_engines_have_left_speaks(
+def test_the_oldest_snapshot_that_other_engines_have_left_is_the_authority(
     file_io: MemoryFileIO, paths: TablePaths
 ) -> None:
     commit_foreign(file_io, paths, [ENTRY])
@@ -129,10 +129,10 @@ def test_the_oldest_that_other_engines_have_left_speaks(
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_one_that_nothing_was_built_on_does_not_speak(
+def test_a_snapshot_on_which_nothing_was_built_is_no_authority(
     file_io: MemoryFileIO, paths: TablePaths, number: int
 ) -> None:
-    """Others came, and expired what it was planned on, while its writer slept before it published it."""
+    """While its writer paused before publishing, others committed, and the snapshot it was planned on expired."""
     if number == 2:
         commit_foreign(file_io, paths)
     commit_foreign(file_io, paths, [ENTRY], properties=position_properties({"s": POSITION}))

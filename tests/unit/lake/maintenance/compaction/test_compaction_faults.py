@@ -36,8 +36,8 @@ class Case:
 
     Attributes:
         options: Of the table (p, k, v, w).
-        prepare: Makes the table worth it.
-        files: How many go in, how many come out, and how many of those are only moved.
+        prepare: Writes something to compact.
+        files: The numbers of files in, files out, and files that are only moved.
         makes: Prefixes of the files that it adds besides snapshots, manifests and their lists.
         full: Whether everything is compacted, or what is due.
         partition: Columns of the partition.
@@ -54,13 +54,13 @@ class Case:
 
 
 def kind_of(path: str) -> str:
-    """Return the directory of a file, and of files of buckets what their names begin with."""
+    """Return the directory of a file, or the prefix of the name of a file in a bucket."""
     directory, name = path.split("/")[-2:]
     return name.split("-")[0] if directory.startswith("bucket-") else directory
 
 
 def write_all(*batches: Sequence[Values], kinds: str | None = None) -> Act:
-    """Return what commits batches of (k, v, w) one after another, the last one with kinds."""
+    """Return a function that commits batches of (k, v, w) one after another, the last one with kinds."""
 
     def act(table: Table) -> None:
         for batch in batches[:-1]:
@@ -93,12 +93,12 @@ def pairs(*keys: int, v: int = 0) -> list[Values]:
 
 
 def texts(*keys: int) -> list[Values]:
-    """Return rows that no compression makes small."""
+    """Return rows that do not compress."""
     return [(k, k, random.Random(k).randbytes(45).hex()) for k in keys]
 
 
 SMALL_FILES = {"target-file-size": "1 kb", "compaction.small-file-ratio": "0.1"}
-# What is new is compacted apart from what is large.
+# New small files are compacted apart from large ones.
 APART = {"compaction.max-size-amplification-percent": "100000"}
 MARKS = {"deletion-vectors.enabled": "true", **APART}
 PARTIAL = {"merge-engine": "partial-update"}

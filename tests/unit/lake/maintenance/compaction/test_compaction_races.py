@@ -167,7 +167,7 @@ VECTORS = {"deletion-vectors.enabled": "true"}
 
 
 def long_text(key: int) -> str:
-    """Return what does not compress: a file of it is large beside one of a few rows."""
+    """Return text that does not compress, so that its file is large beside one of a few rows."""
     return sha256(b"%d" % key).hexdigest()
 
 
@@ -184,7 +184,7 @@ def given_marked_rows() -> MemoryFileIO:
 
 
 def test_an_old_file_of_a_lookup_that_expiry_removed_meanwhile_is_no_damage() -> None:
-    """Ours replaces level 0 alone, and looks for its keys in the file on level 5."""
+    """The compaction replaces level 0 alone, and looks up its keys in the file on level 5."""
     inner = MemoryFileIO()
     table = given_table(VECTORS, file_io=inner)
     write(table, *((k, k, long_text(k)) for k in range(300)))
@@ -213,7 +213,7 @@ def test_an_old_file_of_a_lookup_that_expiry_removed_meanwhile_is_no_damage() ->
 
 @pytest.mark.parametrize("at", ["open_output", "create_exclusive"])
 def test_a_bucket_with_rows_marked_meanwhile_is_dropped(at: str) -> None:
-    """Ours would put the vectors back to what they were, so it gives up; the next one adds to them."""
+    """The compaction would restore the old vectors, so it drops the bucket; the next one adds to the new ones."""
     inner = given_marked_rows()
     table = reopened(inner)
     write(table, (2, -2))
@@ -333,7 +333,7 @@ def replace_by_copy(table: Table, old: DataFileMeta, file_io: MemoryFileIO) -> N
 
 
 def renamed_vectors(table: Table, file_io: MemoryFileIO, old: str, new: str) -> VectorsChange:
-    """Return the change of bucket 0 after which the marks of a file are those of another one."""
+    """Return the change of bucket 0 that moves the marks of a file to another one."""
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     if snapshot.index_manifest is None:

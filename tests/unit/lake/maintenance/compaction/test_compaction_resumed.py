@@ -34,7 +34,7 @@ def given_buckets(options: dict[str, str]) -> MemoryFileIO:
 
 
 def compacted(table: Table) -> int:
-    """Return how many buckets have been."""
+    """Return the number of compacted buckets."""
     return len({(entry.partition, entry.bucket) for entry in live(table) if entry.file.level == 5})
 
 

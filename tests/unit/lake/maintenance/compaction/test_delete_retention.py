@@ -101,7 +101,7 @@ def test_a_young_tombstone_is_no_reason_to_compact_again() -> None:
 
 @pytest.mark.parametrize("is_written_since", [False, True])
 def test_an_old_tombstone_makes_a_compaction_due(is_written_since: bool) -> None:
-    """It goes where nothing else is to be done."""
+    """It is dropped where nothing else is due."""
     clock = ManualClock(start_ms=NOW_MS)
     table = given_table(clock)
     write(table, DELETE, 5, NOW_MS)
@@ -137,7 +137,7 @@ def test_a_record_that_lost_stays_lost_when_the_tombstone_goes(producer: str, fu
     assert versions(table) == [1]
 
 
-def test_a_tombstone_that_came_while_the_file_was_made_is_looked_at_once_more() -> None:
+def test_a_tombstone_that_came_while_the_file_was_written_is_checked_again() -> None:
     """Its time is later than the file's, so it is not old yet when the file is."""
     clock = ManualClock(start_ms=NOW_MS)
     table = given_table(clock)

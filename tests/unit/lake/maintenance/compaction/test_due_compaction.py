@@ -60,7 +60,7 @@ def test_as_many_runs_as_the_trigger_are_compacted() -> None:
 
 @pytest.fixture(params=["UTC", "America/Los_Angeles", "Asia/Shanghai"])
 def _zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let this machine be somewhere."""
+    """Set the time zone of this machine."""
     with monkeypatch.context() as patched:
         patched.setenv("TZ", request.param)
         time.tzset()
@@ -70,7 +70,7 @@ def _zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 @pytest.mark.usefixtures("_zone")
 def test_the_interval_of_full_compactions_is_the_same_in_every_zone() -> None:
-    """Files say in local wall time when they were made."""
+    """Creation times of files are local wall times."""
     clock = ManualClock()
     table = Catalog("/wh", file_io=MemoryFileIO(), clock=clock).create_table(
         "db.t",

@@ -349,12 +349,12 @@ def ingest(table: Table, *values: tuple[object, ...], start: int) -> str:
 
 
 def positions(table: Table) -> dict[str, StreamPosition]:
-    """Return what the newest snapshot itself says of the streams."""
+    """Return the stream positions that the newest snapshot itself carries."""
     return table.committer().stream_positions()
 
 
 def test_the_compaction_snapshot_itself_carries_the_streams() -> None:
-    """Nobody has to walk back past it."""
+    """No search has to walk down past it."""
     table = given_table()
     table.committer().claim_stream("s", topic=TOPIC, topic_id=TOPIC_ID, initial_offsets={0: 0})
     ingest(table, (1, 10), start=0)

@@ -140,7 +140,7 @@ def test_a_tag_keeps_its_files_when_its_changelog_goes(producer: str) -> None:
 
 
 def test_changelogs_above_a_snapshot_that_a_rollback_brought_back_leave_it_whole() -> None:
-    """As after a rollback to a tag that broke off before it removed the changelogs above."""
+    """As after a rollback to a tag that was interrupted before it removed the changelogs above."""
     table, _ = given_history(options("none"))
     expected = read(table, 5)
     table.create_tag("a", snapshot_id=5)
@@ -169,13 +169,13 @@ def test_without_the_options_kept_changelogs_expire_like_snapshots(producer: str
 
     result = plain.expire(retain_min=1, older_than_ms=1 << 60)
 
-    # By default ten changes stay; nothing is lost by having come this way.
+    # By default ten changes stay; nothing was lost on the way.
     assert (result.snapshots, result.changelogs) == ((8,), ())
     assert stored(plain) == needed(plain)
 
 
 def with_options(table: Table, changed: Mapping[str, str]) -> Table:
-    """Return the table as it is opened when its options are others."""
+    """Return the table opened with other options."""
     document = table.file_io.read_bytes(table.paths.schema(0)).decode()
     kept = {**changed, "bucket": "1"}
     schema = json.loads(document)

@@ -19,7 +19,7 @@ KEYS = 6
 
 
 class Bed:
-    """One table on disk and what is done with it; each doer opens the table for itself."""
+    """One table on disk and the actors on it, each of which opens the table for itself."""
 
     def __init__(self, warehouse: Path, seed: int) -> None:
         self.table = Catalog(str(warehouse)).create_table(
@@ -37,7 +37,7 @@ class Bed:
         return Table.open(self.table.path)
 
     def write(self) -> None:
-        """Write until enough is written: every snapshot has all keys."""
+        """Write until the last round: every snapshot has all keys."""
         try:
             table = self.reopened()
             for number in range(1, WRITES + 1):
@@ -66,7 +66,7 @@ class Bed:
         self.leased += 1
 
     def tag(self, table: Table, chance: random.Random) -> None:
-        """Tag a snapshot, and read it later: a tag that was made is whole."""
+        """Tag a snapshot, and read it later: every tag is complete."""
         name = f"t{chance.getrandbits(60)}"
         try:
             table.create_tag(name, snapshot_id=chance.choice(kept_ids(table)))

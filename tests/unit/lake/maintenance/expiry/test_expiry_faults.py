@@ -114,7 +114,7 @@ def assert_whole(inner: MemoryFileIO, expected: Files, *, largest: int) -> None:
 
 
 def found_orphans(inner: MemoryFileIO) -> set[str]:
-    """Return the names of what orphan cleaning finds when every file is old."""
+    """Return the names of the files that orphan cleaning finds when every file is old."""
     late = Table.open(PATH, file_io=inner, clock=ManualClock(start_ms=1 << 42))
     report = late.clean_orphans(min_age_ms=0)
     names = {file.path.rpartition("/")[2] for file in report.files}
@@ -154,7 +154,7 @@ def test_storage_fails_at_any_call(options: str, is_done: bool, is_lasting: bool
     faults = sweep(options)
     for end in faults.failures(is_done=is_done, is_lasting=is_lasting):
         assert_whole(end.file_io, expected, largest=largest)
-    # Hints are the only thing whose failure means nothing.
+    # Only failures of hints are ignored.
     assert faults.endings.keys() <= {None, StorageUnavailable}
     assert StorageUnavailable in faults.endings
 
@@ -169,11 +169,11 @@ def test_the_process_dies_at_any_call(options: str) -> None:
     assert faults.endings.keys() == {Died}
 
 
-# Somebody comes while a snapshot is being removed
+# Another process acts while a snapshot is being removed
 
 
 def at_call(call: int, action: Callable[[], object]) -> Callable[[int, str, str], None]:
-    """Return a hook that does something before a call."""
+    """Return a hook that calls a function before a storage call."""
 
     def hook(number: int, _: str, __: str) -> None:
         if number == call:

@@ -17,7 +17,7 @@ NO_BOUND = 1_000_000
 
 
 def retention(**given: int) -> Retention:
-    """Return one that keeps only the newest by default."""
+    """Return a retention that keeps only the newest by default."""
     values = {"count_min": 1, "count_max": NO_BOUND, "older_than_ms": NO_BOUND, "limit": NO_BOUND}
     return Retention(**{**values, **given})
 
@@ -184,9 +184,9 @@ def test_every_plan_keeps_its_bounds(
         is_too_many = latest - number + 1 > kept.count_max
         assert is_too_many or times[number + 1] < older_than_ms
     if first < latest - kept.count_max + 1:
-        # Something explicit stopped it where there are too many.
+        # A hold or limit stopped it below the excess.
         assert len(gone) == limit or any(hold <= max(first, earliest) for hold in holds)
-    # Going on from there in the same moment is the same as not having stopped.
+    # Continuing from there at the same time gives the same result as without the stop.
     if not holds:
         again = end(first, latest, kept, times=times)
         unlimited = Retention(

@@ -175,7 +175,7 @@ def test_writers_continue_beside_expiry() -> None:
     assert ("x", 5, 50, None) in read(table)
 
 
-# Who holds what
+# Holds
 
 
 def test_a_consumer_keeps_snapshots_that_it_has_not_read() -> None:
@@ -282,7 +282,7 @@ def test_a_branch_keeps_its_files() -> None:
 
 
 def given_branch(table: Table, *, snapshot_id: int) -> None:
-    """Branch off a snapshot, as other engines do it: a copy of the snapshot and of the schema."""
+    """Create a branch at a snapshot as other engines do: by a copy of the snapshot and of the schema."""
     branch = f"{table.path}/branch/branch-b"
     for name in (f"snapshot/snapshot-{snapshot_id}", "schema/schema-0"):
         data = table.file_io.read_bytes(f"{table.path}/{name}")
@@ -292,7 +292,7 @@ def given_branch(table: Table, *, snapshot_id: int) -> None:
 def test_positions_of_streams_do_not_expire_below_snapshots_of_other_engines() -> None:
     table, _ = given_history()
     store = SnapshotStore(table.file_io, table.paths)
-    # As if another engine had committed all after snapshot 3, which knows of a stream.
+    # As if another engine had committed all snapshots after 3, which has the state of a stream.
     position = StreamPosition(
         stream="s", epoch=1, topic="t", topic_id="", offsets={0: 5}, batch_id=0, commit_time_ms=1
     )
@@ -318,13 +318,13 @@ def set_properties(table: Table, number: int, properties: dict[str, str]) -> Non
     table.file_io.overwrite(table.paths.snapshot(number), serialize_snapshot(changed))
 
 
-# Others at work
+# Other processes at work
 
 
 def test_two_expiries_do_each_other_no_harm() -> None:
     table, _ = given_history()
     other = Table.open(table.path, file_io=table.file_io)
-    # The other one goes as far as 4 while this one is about to remove 1.
+    # The other expiry removes up to 4 while this one is about to remove 1.
     file_io = table.file_io
     assert isinstance(file_io, MemoryFileIO)
 

@@ -69,9 +69,9 @@ def assert_as_before_or_after(inner: MemoryFileIO, expected: list[tuple[object, 
     assert totals(fresh) in ({OLD}, {NEW})
 
 
-def assert_can_go_on(inner: MemoryFileIO, number: int) -> None:
+def assert_usable(inner: MemoryFileIO, number: int) -> None:
     """Check that a table can be rescaled on or back, written, compacted and cleaned."""
-    # Later than what storage says of any file.
+    # Later than the time of any file on storage.
     fresh = reopened(inner, clock=ManualClock(start_ms=1 << 42))
     assert_orphans_found(inner, fresh)
     wanted = NEW if number % 2 else OLD
@@ -97,11 +97,11 @@ def test_storage_fails_at_any_call(is_done: bool, is_lasting: bool) -> None:
         inner = end.file_io
         assert_as_before_or_after(inner, expected)
         if end.error is StorageUnavailable and not is_lasting:
-            # What failed for once is as before or after for writers, too, and leaves nothing.
+            # After a single failure writers see the table as before or as after, too, and no file is left.
             fresh = reopened(inner)
             assert {fresh.schema.table_options.bucket} == totals(fresh)
             assert stored(inner) == before or names(stored(inner) - before) <= named(fresh)
-        assert_can_go_on(inner, number)
+        assert_usable(inner, number)
     assert StorageUnavailable in faults.endings
     assert faults.endings.keys() <= {None, StorageUnavailable, CommitUnknown}
 
@@ -110,7 +110,7 @@ def test_the_process_dies_at_any_call() -> None:
     expected = read(reopened(given_storage()))
     for number, end in enumerate(sweep().deaths()):
         assert_as_before_or_after(end.file_io, expected)
-        assert_can_go_on(end.file_io, number)
+        assert_usable(end.file_io, number)
 
 
 def test_between_schema_and_commit_writers_are_turned_back_and_readers_are_not() -> None:

@@ -34,7 +34,7 @@ Act = Callable[[], object]
 
 
 def rescale_while(inner: MemoryFileIO, *, at: Callable[[str, str], bool], act: Act) -> Table:
-    """Rescale to 3 buckets; before its first call that `at` chooses, something else is done."""
+    """Rescale to 3 buckets; `act` runs before the first call that `at` chooses."""
     file_io = FaultyFileIO(inner)
     table = reopened(file_io)
     acted: list[str] = []
@@ -76,7 +76,7 @@ def given_storage(options: dict[str, str] | None = None) -> MemoryFileIO:
 
 
 def raw_commit(inner: MemoryFileIO, *values: tuple[int, int], p: str = "x") -> Act:
-    """Return the commit of rows that are written now, with the bucket count of now."""
+    """Return the commit of rows that are written now, with the current bucket count."""
     table = reopened(inner)
     writer = table.writer()
     writer.write(rows(*values, p=p))
@@ -113,7 +113,7 @@ def test_a_commit_planned_with_the_old_count_is_refused() -> None:
 
 @pytest.mark.parametrize("p", ["x", "y"], ids=["a partition of old", "a new partition"])
 def test_a_commit_that_slips_in_behind_the_schema_is_taken_along(p: str) -> None:
-    # It has looked at the schema before the count changed, and publishes afterwards.
+    # It has read the schema before the count changed, and publishes afterwards.
     inner = MemoryFileIO()
     write(given_table(inner, {"bucket": "2"}, partition=["p"]), *((k, k) for k in range(30)))
     slow_io = FaultyFileIO(inner)

@@ -48,7 +48,7 @@ def given_table(
 
 
 def rows(*values: tuple[object, ...]) -> pa.Table:
-    """Return rows of (p, k, v, g, w); what is left out at the end is null."""
+    """Return rows of (p, k, v, g, w); values that are left out at the end are null."""
     types = [pa.string(), pa.string(), pa.int32(), pa.int32(), pa.string()]
     full = [(*value, None, None, None)[:5] for value in values]
     return pa.table(
@@ -76,7 +76,7 @@ def totals(table: Table) -> set[int]:
 
 
 def records(table: Table) -> dict[tuple[object, object], list[tuple[object, ...]]]:
-    """Return by key all physical records but marked ones: level, number, kind and values."""
+    """Return by key all physical records that are not marked: level, number, kind and values."""
     snapshot = table.latest_snapshot()
     assert snapshot is not None
     indexes = vector_entries(
@@ -130,7 +130,7 @@ ENGINES: dict[str, dict[str, str]] = {
 
 
 def given_history(table: Table, seed: int) -> None:
-    """Write at random, with compactions in between; level 0 and others have files at the end."""
+    """Write at random, with compactions in between; in the end level 0 and higher levels have files."""
     draw = random.Random(seed)
     for number in range(6):
         some = [
@@ -152,7 +152,7 @@ def given_history(table: Table, seed: int) -> None:
             table.compact(full=number == 1)
 
 
-# Each engine goes some way with partitions, one goes the rest without; marks are moved in both.
+# Each engine runs with partitions for some rounds, and one without; marks are moved in both.
 WAYS = [
     *(
         (engine, counts, PARTITIONED)
@@ -190,7 +190,7 @@ def test_every_key_keeps_its_records(
 
 
 def looked_up(table: Table) -> list[dict[str, object]]:
-    """Return the rows that a lookup finds of all keys that there can be."""
+    """Return the rows that a lookup of all possible keys finds."""
     every = [(p, f"key {number}") for p in "xy" for number in range(41)]
     keys = pa.table({"p": [p for p, _ in every], "k": [k for _, k in every]})
     found: list[dict[str, object]] = table.lookup(keys).to_pylist()

@@ -35,7 +35,7 @@ SYSTEM = (SEQUENCE_NUMBER, VALUE_KIND)
 def given_sink(
     target: str = "128 mb", *, schema: TableSchema | None = None, file_io: FileIO | None = None
 ) -> DataFileSink:
-    """Return where the files of bucket 0 of a table go; (k BIGINT, v BIGINT) unless given."""
+    """Return the sink of bucket 0 of a table, (k BIGINT, v BIGINT) by default."""
     if schema is None:
         schema = given_schema(
             {"k": "BIGINT", "v": "BIGINT"}, key=["k"], options={"target-file-size": target}
@@ -156,7 +156,7 @@ def test_nothing_in_nothing_out() -> None:
 
 
 def test_rows_that_shrink_on_disk_fill_files_of_the_target_size() -> None:
-    """The first row group is cut as if nothing shrank; from each the next is cut better."""
+    """The first row group is cut as if nothing compressed; each one improves the estimate for the next."""
     rolling = RollingFiles(given_sink("200 kb"), level=5, file_source=FileSource.COMPACT)
     for start in range(0, 400_000, 10_000):
         rolling.add(given_rows(start, 10_000, compressible=True))
@@ -183,7 +183,7 @@ def test_no_run_ends_in_a_tiny_file() -> None:
 
 @pytest.mark.parametrize("length", [1, 700, 2_500])
 def test_metadata_do_not_depend_on_how_rows_come(length: int) -> None:
-    """Nor on how many row groups they make."""
+    """Nor on the number of row groups."""
     schema = given_schema(
         {"k": "BIGINT", "x": "DOUBLE", "s": "STRING", "t": "TIMESTAMP(9)", "e": "INT", "d": "DATE"},
         key=["k"],
@@ -296,7 +296,7 @@ def test_columns_stay_where_the_sink_leaves_none_out() -> None:
 
 @pytest.mark.parametrize("times", [False, True], ids=["plain", "INT96"])
 def test_a_run_that_breaks_off_leaves_no_half_file(*, times: bool, tmp_path: Path) -> None:
-    """Neither where rows are refused, nor where who brings them fails."""
+    """Neither when rows are refused, nor when their producer fails."""
     columns = {"k": "BIGINT", "v": "BIGINT NOT NULL"} | ({"t": "TIMESTAMP(9)"} if times else {})
     schema = given_schema(columns, key=["k"], options={"target-file-size": "20 kb"})
     root = str(tmp_path)

@@ -118,7 +118,9 @@ def test_values_of_a_removed_row_do_not_come_back() -> None:
         table.write_and_commit(row, kinds=pa.array([kind], pa.int8()))
     assert table.get({"k": 1}) is None
 
-    table.write_and_commit(pa.table({"k": [1], "a": ["x"]}))  # of no order: nothing of the group
+    table.write_and_commit(
+        pa.table({"k": [1], "a": ["x"]})
+    )  # without an ordering value: it takes no part in the group
 
     assert table.get({"k": 1}) == {"k": 1, "g": 2, "a": None, "b": None, "op": None}
 

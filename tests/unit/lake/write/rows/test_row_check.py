@@ -161,7 +161,7 @@ def test_a_repeated_column_is_refused() -> None:
     with pytest.raises(SchemaMismatch, match="k: the column is given more than once") as caught:
         conform(table, SCHEMA)
 
-    # Not that k is null as well.
+    # And not that k is null as well.
     assert [problem.field for problem in caught.value.problems] == ["k", "n"]
 
 
