@@ -9,13 +9,11 @@ Where back-pressure asks for another bound of a micro-batch, Spark's query is st
 continues from the same checkpoint within the same claim (`pace_controller`).
 
     stopped ── start() ──► running ── stop() ──► stopped
-                              ├── failure ─────► failed (`failure` says why)
+                              ├── failure ─────► failed (`failure` has the error)
                               └── step read ───► finished (`added_partitions` has the steps)
 """
 
-import logging
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
@@ -24,35 +22,19 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from formats.kafka_clusters import DEFAULT_CLUSTER
-from lake import (
-    Clock,
-    GroupClaim,
-    GroupOrder,
-    StreamFallback,
-    StreamPosition,
-    Table,
-    discards_former_position,
-)
-from pipelines.kafka.added_partitions import PartitionAssignment, is_step_complete, plan_assignment
+from lake import Clock, StreamFallback, StreamPosition, Table
+from pipelines.kafka.added_partitions import is_step_complete
 from pipelines.kafka.cluster import KafkaCluster
-from pipelines.kafka.source import (
-    check_topic,
-    check_topic_id,
-    initial_offsets,
-    read_topic,
-    start_offsets,
-)
-from pipelines.kafka.topic import Topic, TopicReader
+from pipelines.kafka.source import check_topic, read_topic
+from pipelines.kafka.topic import TopicReader
 from pipelines.settings import DeadLetterBudget
 from pipelines.sink.batch_sink import BatchSink
 from pipelines.sink.sink_progress import SinkProgress
 from pipelines.stream.current_plan import CurrentPlan, FixedDeclaration, PlanSource
 from pipelines.stream.pace_controller import PaceController
+from pipelines.stream.stream_claim import ClaimedStream, ClaimTerms, claim_stream
 from pipelines.stream.stream_evolver import StreamEvolver
 from pipelines.stream.stream_plan import StreamPlan
-
-_LOG = logging.getLogger(__name__)
 
 # Column names of the format are case-sensitive; so is JSON.
 SESSION_CONF = {
@@ -81,6 +63,23 @@ class IngestContext:
     budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
 
 
+@dataclass(slots=True, kw_only=True)
+class _StartedQuery:
+    """The parts of a query that exist from its start on.
+
+    Attributes:
+        claimed: The claim; Spark's queries come and go within it.
+        plan: The plan in effect.
+        sink: Takes the micro-batches of all of Spark's queries.
+        query: Spark's query now.
+    """
+
+    claimed: ClaimedStream
+    plan: CurrentPlan
+    sink: BatchSink
+    query: StreamingQuery
+
+
 class Ingest:
     """The query of one stream. Started and stopped once; a restart is a new one."""
 
@@ -105,11 +104,9 @@ class Ingest:
             plan: The stream.
             table: Its table, not shared with another query.
             cluster: Where the topic is.
-            fallback: The position from a progress document, for a table whose snapshots have all lost
-                it; used where it cannot be older than the last commit.
-            expected_epoch: Of the stream when it was last known to be registered, 0 for none: a stream
-                that was deleted since is not claimed. None: the epoch is not checked.
-            former_epoch: As the stream's entry in the registry has it.
+            fallback: As `ClaimTerms.fallback`.
+            expected_epoch: As `ClaimTerms.expected_epoch`.
+            former_epoch: As `ClaimTerms.former_epoch`.
             checkpoint: A directory that is neither created nor deleted. Its offsets take precedence over
                 the table's, and the exactly-once rule decides about its micro-batches. For tests and
                 repairs; None everywhere else.
@@ -120,65 +117,53 @@ class Ingest:
         self._plan = plan
         self._table = table
         self._cluster = cluster
-        self._fallback = fallback
-        self._expected_epoch = expected_epoch
-        self._former_epoch = former_epoch
+        self._terms = ClaimTerms(
+            fallback=fallback, expected_epoch=expected_epoch, former_epoch=former_epoch
+        )
         self._plans = plans or FixedDeclaration()
         self._evolver = evolver
         self._keeps_checkpoint = checkpoint is not None
         fresh = context.work_dir / "checkpoints" / f"{plan.table}.{plan.stream}-{uuid4().hex}"
         self._checkpoint = checkpoint or fresh
         self._topics = TopicReader(cluster)
-        self._start_offsets: dict[int, int] = {}
-        self._assigned = PartitionAssignment(partitions=())
+        self._pace = PaceController(plan, table=table, clock=context.clock)
         self._is_grown = False
         self._is_finished = False
-        self._pace = PaceController(plan, table=table, clock=context.clock)
-        self._current: CurrentPlan | None = None
-        self._sink: BatchSink | None = None
-        self._query: StreamingQuery | None = None
+        self._started: _StartedQuery | None = None
 
     def start(self) -> StreamPosition:
         """Claim the stream and start reading; return the position that was claimed.
 
         Raises:
             InvalidRequest: The topic is missing or has lost records, or a column cannot be read.
-            OffsetMismatch: The topic is not the one that the table's offsets are of.
-            StorageUnavailable: Kafka or the storage does not answer.
-            StreamFenced: The stream was claimed or deleted meanwhile.
-            LakeError: As `TableCommitter.claim_stream`.
+            LakeError: As `claim_stream`.
         """
-        assert self._query is None, "a query is started once"
-        topic = self._topics.require(self._plan.spec.topic)
-        check_topic_id(topic)
-        # Before the claim, which fences a query that runs elsewhere: what is missing is found without harm.
-        self._topics.ensure(self._plan.spec.dead_letter_topic, like=topic)
-        earliest, end = self._topics.earliest(topic), self._topics.end(topic)
-        position = self._claim(topic, earliest=earliest, end=end)
-        numbers = self._assigned.partitions
-        assert numbers, "a topic has partitions"
-        self._start_offsets = start_offsets(
-            position,
-            earliest={number: earliest[number] for number in numbers},
-            end={number: end[number] for number in numbers},
+        assert self._started is None, "a query is started once"
+        claimed = claim_stream(
+            self._plan,
+            committer=self._table.committer(),
+            topics=self._topics,
+            terms=self._terms,
+            now_ms=self._context.clock.now_ms(),
         )
-        self._current = CurrentPlan(
+        plan = CurrentPlan(
             self._plan, table=self._table, source=self._plans, clock=self._context.clock
         )
-        self._sink = BatchSink(
-            plan=self._current,
+        sink = BatchSink(
+            plan=plan,
             pace=self._pace,
             table=self._table,
             cluster=self._cluster,
-            position=position,
+            position=claimed.position,
             checkpoint=self._checkpoint,
             budget=self._context.budget,
             cores=self._context.cores,
             clock=self._context.clock,
             evolver=self._evolver,
         )
-        self._query = self._start_query(self._sink)
-        return position
+        query = self._start_query(sink, claimed)
+        self._started = _StartedQuery(claimed=claimed, plan=plan, sink=sink, query=query)
+        return claimed.position
 
     def refresh_plan(self) -> None:
         """Take up a changed declaration of the stream or of its table, between two micro-batches.
@@ -187,30 +172,34 @@ class Ingest:
             InvalidRequest: The stream does not fit its table any more.
             LakeError: Registry or table cannot be read; to be called again.
         """
-        if self._current is not None:
-            self._current.request_refresh()
+        if self._started is not None:
+            self._started.plan.request_refresh()
 
     def finish_step(self) -> None:
         """End the query if it has read what it was to read before the next step (`added_partitions`)."""
-        if self._sink is None or self._query is None or not self._query.isActive:
+        started = self._started
+        if started is None or not started.query.isActive:
             return
-        if self._is_step_complete(self._sink.progress.position):
+        position, assigned = started.sink.progress.position, started.claimed.assigned
+        now_ms = self._context.clock.now_ms()
+        if self._is_grown or is_step_complete(self._plan, assigned, position, now_ms=now_ms):
             self._pace.release()
-            self._query.stop()
+            started.query.stop()
             self._is_finished = True
 
     def apply_back_pressure(self) -> None:
         """Give micro-batches the bound that back-pressure asks for, when it matters; for one thread."""
-        if self._sink is None or self._query is None or not self._query.isActive:
+        started = self._started
+        if started is None or not started.query.isActive:
             return
-        records_max = self._pace.due_bound(self._sink.progress.batch_records)
+        records_max = self._pace.due_bound(started.sink.progress.batch_records)
         if records_max is None:
             return
         with self._pace.interrupted(records_max):
             # Returns when the micro-batch under way has ended; one that is dropped is repeated.
-            self._query.stop()
-            self._sink.clear_failure()
-        self._query = self._start_query(self._sink)
+            started.query.stop()
+            started.sink.clear_failure()
+        started.query = self._start_query(started.sink, started.claimed)
 
     @property
     def is_finished(self) -> bool:
@@ -220,20 +209,20 @@ class Ingest:
     @property
     def is_active(self) -> bool:
         """Whether Spark still runs the query."""
-        return self._query is not None and self._query.isActive
+        return self._started is not None and self._started.query.isActive
 
     @property
     def failure(self) -> BaseException | None:
         """What ended the query; None while it runs and after a stop."""
-        if self._sink is None or self._query is None:
+        if self._started is None:
             return None
         # The sink has the error as it was raised; Spark has its text, and later.
-        return self._sink.failure or self._query.exception()
+        return self._started.sink.failure or self._started.query.exception()
 
     @property
     def progress(self) -> SinkProgress | None:
         """What has been committed; None before the start."""
-        return None if self._sink is None else self._sink.progress
+        return None if self._started is None else self._started.sink.progress
 
     def end_offsets(self) -> dict[int, int]:
         """Return the topic's end by partition, and notice added partitions. For one thread.
@@ -243,9 +232,10 @@ class Ingest:
             InvalidRequest: The topic is gone.
             StorageUnavailable: Kafka does not answer.
         """
+        assert self._started is not None, "the query is started"
         topic = self._topics.require(self._plan.spec.topic)
-        check_topic(None if self.progress is None else self.progress.position, topic)
-        is_known = len(topic.partitions) <= self._assigned.partitions_seen
+        check_topic(self._started.sink.progress.position, topic)
+        is_known = len(topic.partitions) <= self._started.claimed.assigned.partitions_seen
         self._is_grown = self._plan.needs_keyed_partitions and not is_known
         return self._topics.end(topic)
 
@@ -256,95 +246,32 @@ class Ingest:
             LakeError: The error that ended the query.
             StreamingQueryException: The same, where it came from Spark.
         """
-        assert self._query is not None, "the query is started"
+        assert self._started is not None, "the query is started"
         try:
-            self._query.processAllAvailable()
+            self._started.query.processAllAvailable()
         except StreamingQueryException as error:
             raise self.failure or error from error
 
     def stop(self) -> None:
         """Stop the query. A commit that is under way is finished, other work is dropped."""
         try:
-            if self._sink is not None:
-                self._pace.release()
-            if self._query is not None:
-                self._query.stop()
+            self._pace.release()
+            if self._started is not None:
+                self._started.query.stop()
         finally:
-            if self._sink is not None:
-                self._sink.close()
+            if self._started is not None:
+                self._started.sink.close()
             self._topics.close()
             if not self._keeps_checkpoint:
                 shutil.rmtree(self._checkpoint, ignore_errors=True)
 
-    def _claim(
-        self, topic: Topic, *, earliest: Mapping[int, int], end: Mapping[int, int]
-    ) -> StreamPosition:
-        committer = self._table.committer()
-        group, kafka = self._plan.order_group, self._plan.spec.kafka
-        order = None if group is None else committer.group_orders().get(group)
-        known = committer.stream_positions().get(self._plan.stream)
-        if known is not None and known.topic:
-            known = self._continued(known, topic, order)
-        self._assigned = plan_assignment(
-            self._plan,
-            topic,
-            position=known,
-            order=order,
-            end=lambda: end,
-            now_ms=self._context.clock.now_ms(),
-        )
-        missing = set(self._assigned.partitions) - set(topic.partitions)
-        assert not missing, f"a topic never loses partitions: {missing}"
-        if self._assigned.growth is not None:
-            _LOG.info("partitions wait stream=%s %s", self._plan.key, self._assigned)
-        return committer.claim_stream(
-            self._plan.stream,
-            topic=topic.name,
-            topic_id=topic.topic_id,
-            initial_offsets=initial_offsets(self._plan, earliest=earliest, end=end),
-            added_offsets={number: earliest[number] for number in self._assigned.partitions},
-            fallback=self._fallback,
-            expected_epoch=self._expected_epoch,
-            former_epoch=self._former_epoch,
-            group=None
-            if group is None
-            else GroupClaim(
-                group=group,
-                cluster=kafka.cluster or kafka.bootstrap_servers or DEFAULT_CLUSTER,
-                partitions=len(self._assigned.partitions),
-                growth=self._assigned.growth,
-            ),
-        )
-
-    def _continued(
-        self, position: StreamPosition, topic: Topic, order: GroupOrder | None
-    ) -> StreamPosition | None:
-        """Return the position that the claim continues at; None: it starts as declared."""
-        if discards_former_position(
-            position,
-            order=order,
-            topic=topic.name,
-            topic_id=topic.topic_id,
-            former_epoch=self._former_epoch,
-        ):
-            _LOG.info("starts anew stream=%s former=%s", self._plan.key, position)
-            return None
-        check_topic(position, topic)
-        return position
-
-    def _is_step_complete(self, position: StreamPosition) -> bool:
-        now_ms = self._context.clock.now_ms()
-        return self._is_grown or is_step_complete(
-            self._plan, self._assigned, position, now_ms=now_ms
-        )
-
-    def _start_query(self, sink: BatchSink) -> StreamingQuery:
+    def _start_query(self, sink: BatchSink, claimed: ClaimedStream) -> StreamingQuery:
         session = self._context.session
         records = read_topic(
             session,
             plan=self._plan,
             cluster=self._cluster,
-            start=self._start_offsets,
+            start=claimed.start_offsets,
             records_max=self._pace.records_max,
             # Partitions that are added wait for a step of their own (`added_partitions`).
             is_fixed=self._plan.needs_keyed_partitions,

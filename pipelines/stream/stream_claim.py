@@ -1,0 +1,148 @@
+"""Claim of a stream: the epoch that fences earlier queries, and the offsets that the new query starts at.
+
+A claim commits an empty snapshot with the stream's next epoch. What it is made of, in this order:
+
+1. the topic is there and has an id, and the dead-letter topic exists: without harm to a query that runs;
+2. the stream's position in the table, unless the stream starts as declared (another topic, for example);
+3. the partitions that are read now (`added_partitions`);
+4. the commit of the claim, which checks epoch and position once more;
+5. the start offsets, which have to be in the topic.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from formats.kafka_clusters import DEFAULT_CLUSTER
+from lake import (
+    GroupClaim,
+    GroupOrder,
+    StreamFallback,
+    StreamPosition,
+    TableCommitter,
+    discards_former_position,
+)
+from pipelines.kafka.added_partitions import PartitionAssignment, plan_assignment
+from pipelines.kafka.source import check_topic, check_topic_id, initial_offsets, start_offsets
+from pipelines.kafka.topic import Topic, TopicReader
+from pipelines.stream.stream_plan import StreamPlan
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimTerms:
+    """What is known of a stream before its claim.
+
+    Attributes:
+        fallback: The position from a progress document, for a table whose snapshots have all lost it;
+            used where it cannot be older than the last commit.
+        expected_epoch: Of the stream when it was last known to be registered, 0 for none: a stream
+            that was deleted since is not claimed. None: the epoch is not checked.
+        former_epoch: As the stream's entry in the registry has it.
+    """
+
+    fallback: StreamFallback | None = None
+    expected_epoch: int | None = None
+    former_epoch: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimedStream:
+    """A stream that has been claimed.
+
+    Attributes:
+        position: As claimed.
+        assigned: The partitions that its query reads.
+        start_offsets: The next offset of each of them.
+    """
+
+    position: StreamPosition
+    assigned: PartitionAssignment
+    start_offsets: Mapping[int, int]
+
+
+def claim_stream(
+    plan: StreamPlan,
+    *,
+    committer: TableCommitter,
+    topics: TopicReader,
+    terms: ClaimTerms,
+    now_ms: int,
+) -> ClaimedStream:
+    """Claim a stream, and return where its query starts.
+
+    Args:
+        plan: The stream.
+        committer: Of its table.
+        topics: Of its cluster.
+        terms: What is known of the stream.
+        now_ms: Milliseconds since the epoch.
+
+    Raises:
+        InvalidRequest: The topic is missing or has lost records.
+        OffsetMismatch: The topic is not the one that the table's offsets are of.
+        StorageUnavailable: Kafka or the storage does not answer.
+        StreamFenced: The stream was claimed or deleted meanwhile.
+        LakeError: As `TableCommitter.claim_stream`.
+    """
+    topic = topics.require(plan.spec.topic)
+    check_topic_id(topic)
+    topics.ensure(plan.spec.dead_letter_topic, like=topic)
+    earliest, end = topics.earliest(topic), topics.end(topic)
+    group, kafka = plan.order_group, plan.spec.kafka
+    order = None if group is None else committer.group_orders().get(group)
+    known = committer.stream_positions().get(plan.stream)
+    if known is not None and known.topic:
+        known = _continued(known, plan, topic, order, terms)
+    assigned = plan_assignment(
+        plan, topic, position=known, order=order, end=lambda: end, now_ms=now_ms
+    )
+    assert set(assigned.partitions) <= set(topic.partitions), "a topic never loses partitions"
+    if assigned.growth is not None:
+        _LOG.info("partitions wait stream=%s %s", plan.key, assigned)
+    position = committer.claim_stream(
+        plan.stream,
+        topic=topic.name,
+        topic_id=topic.topic_id,
+        initial_offsets=initial_offsets(plan, earliest=earliest, end=end),
+        added_offsets={number: earliest[number] for number in assigned.partitions},
+        fallback=terms.fallback,
+        expected_epoch=terms.expected_epoch,
+        former_epoch=terms.former_epoch,
+        group=None
+        if group is None
+        else GroupClaim(
+            group=group,
+            cluster=kafka.cluster or kafka.bootstrap_servers or DEFAULT_CLUSTER,
+            partitions=len(assigned.partitions),
+            growth=assigned.growth,
+        ),
+    )
+    offsets = start_offsets(
+        position,
+        earliest={number: earliest[number] for number in assigned.partitions},
+        end={number: end[number] for number in assigned.partitions},
+    )
+    return ClaimedStream(position=position, assigned=assigned, start_offsets=offsets)
+
+
+def _continued(
+    position: StreamPosition,
+    plan: StreamPlan,
+    topic: Topic,
+    order: GroupOrder | None,
+    terms: ClaimTerms,
+) -> StreamPosition | None:
+    """Return the position that the claim continues at; None: it starts as declared."""
+    if discards_former_position(
+        position,
+        order=order,
+        topic=topic.name,
+        topic_id=topic.topic_id,
+        former_epoch=terms.former_epoch,
+    ):
+        _LOG.info("starts anew stream=%s former=%s", plan.key, position)
+        return None
+    check_topic(position, topic)
+    return position
