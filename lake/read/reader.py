@@ -78,7 +78,7 @@ def read_split(
     Raises:
         InvalidRequest: A column or condition that does not fit the table.
         SchemaMismatch: Records that the table's merge refuses.
-        CorruptData: A file is not what its metadata says.
+        CorruptData: A file does not match its metadata.
     """
     reader = _SplitReader(
         file_io=file_io,

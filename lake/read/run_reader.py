@@ -67,7 +67,7 @@ class RunReader:
             batch_bytes: Approximate upper bound of its bytes.
 
         Raises:
-            CorruptData: A file is absent or not what its metadata says.
+            CorruptData: A file is absent or does not match its metadata.
         """
         for file, marked in self._live_files(run, excludes):
             batches = self._reader(file).batches(

@@ -57,7 +57,7 @@ class SnapshotChanges:
 
         Raises:
             ChangesExpired: They have expired by now.
-            CorruptData: A file is absent, or not what its metadata says.
+            CorruptData: A file is absent or does not match its metadata.
         """
         changes = self.changes
         entries = list(self.entries)

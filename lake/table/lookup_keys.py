@@ -73,7 +73,7 @@ class LookupKeys:
         if outside and self._schema.table_options.bucket != DYNAMIC_BUCKET:
             message += (
                 f", because it is partitioned by columns outside of the key: {', '.join(outside)}\n"
-                "hint: `scan` gives the rows; conditions on these columns tell them apart"
+                "hint: `scan` gives the rows; conditions on these columns distinguish them"
             )
             return UnsupportedFeature(message)
         return CorruptData(message)

@@ -140,8 +140,8 @@ def _state_with(table: OpenedTable, at: ReadAt, names: Iterable[object]) -> Read
 def _with_names(table: OpenedTable, newest: TableSchema, names: Iterable[object]) -> TableSchema:
     """Return the newest schema seen; the newest of storage where that lacks a name.
 
-    Another process may have added the column, and the newest snapshot, which tells of new schemas,
-    may have been written before.
+    Another process may have added the column after the newest snapshot, whose schema id is what a read
+    normally learns new schemas from.
     """
     if all(name in newest.fields_by_name for name in names):
         return newest

@@ -104,7 +104,7 @@ class Scan(SnapshotRows):
             UnsupportedFeature: As `plan`.
             SchemaMismatch: Records that the table's merge refuses.
             LeaseLost: The snapshot expired before it was read.
-            CorruptData: A file is not what its metadata says.
+            CorruptData: A file does not match its metadata.
         """
         with table_error_context(self.identifier), self._held():
             for split in self._plan.splits:

@@ -102,7 +102,7 @@ class SnapshotLookup:
                 such column as one in `columns`.
             SchemaMismatch: Records that the table's merge refuses.
             LeaseLost: A file that has no copy is gone, because the snapshot has expired.
-            CorruptData: A file is absent or not what its metadata says.
+            CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
         with table_error_context(self.identifier):
@@ -126,7 +126,7 @@ class SnapshotLookup:
             self._keeper.raise_if_expired(self.snapshot, error)
             raise
         if len(parts) > 1:
-            # A key of a table whose keys do not tell the bucket is looked up in all of them.
+            # Where the bucket of a key is unknown, the key was looked up in all of them.
             parts = [part for part in parts if len(part.keys)] or parts[:1]
         if len(parts) == 1:
             # Of one bucket: in the order of the keys already.
@@ -163,7 +163,7 @@ class SnapshotLookup:
                 table, and a key has rows in several partitions.
             SchemaMismatch: Records that the table's merge refuses.
             LeaseLost: A file that has no copy is gone, because the snapshot has expired.
-            CorruptData: A file is absent or not what its metadata says; or a key has several rows.
+            CorruptData: A file is absent or does not match its metadata; or a key has several rows.
             StorageUnavailable: Storage or the local disk refuses.
         """
         with table_error_context(self.identifier):
@@ -194,7 +194,7 @@ class SnapshotLookup:
 
         Raises:
             LeaseLost: A file that has no copy is gone, because the snapshot has expired.
-            CorruptData: A file is absent or not what its metadata says.
+            CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
         names = self._checked_columns(columns)

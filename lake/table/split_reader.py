@@ -56,7 +56,7 @@ class SplitReader(SnapshotRows):
         Raises:
             SchemaMismatch: Records that the table's merge refuses.
             LeaseLost: The snapshot expired before it was read.
-            CorruptData: A file is not what its metadata says.
+            CorruptData: A file does not match its metadata.
         """
         with table_error_context(self.identifier), self._held():
             yield from self._read(split, self.columns)

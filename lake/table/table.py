@@ -199,7 +199,7 @@ class Table(ReadableTable):
         once retracts are gone (a row written again after its removal starts empty). Rows of
         first-row tables become visible by it. Commits of other processes are kept, and none of them
         fails because of the compaction; where another compaction was faster, the work on that bucket
-        is dropped, as the result says. Works on write-only tables too.
+        is dropped, as the result shows. Works on write-only tables too.
 
         Each bucket is replaced as a whole. Small ones share a snapshot: up to 100, as long as no
         more than `target-file-size` was rewritten for them. Buckets that were committed before an
@@ -251,7 +251,7 @@ class Table(ReadableTable):
 
         Args:
             full: Return all that a full compaction would change; else those that are due.
-            memory: Of a caller that asks repeatedly; updated for the buckets that are not returned,
+            memory: Of a caller that repeats this; updated for the buckets that are not returned,
                 and emptied of those that are gone.
 
         Returns:

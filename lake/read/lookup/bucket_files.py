@@ -135,7 +135,7 @@ class BucketFiles:
         """Return the copy of a file with some columns, made if need be; None if there is no room.
 
         Raises:
-            CorruptData: The file is absent or not what its metadata says.
+            CorruptData: The file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
         return self._cache.get_or_copy(
@@ -155,7 +155,7 @@ class BucketFiles:
             waits: Whether a large file is copied first.
 
         Raises:
-            CorruptData: The file is absent or not what its metadata says.
+            CorruptData: The file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
         if waits or self._is_small(number):
@@ -179,7 +179,7 @@ class BucketFiles:
             waits: Whether large files are copied first.
 
         Raises:
-            CorruptData: A file is absent or not what its metadata says.
+            CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
         schema = self._schema_of(names)

@@ -147,7 +147,7 @@ class BucketLookup:
             At most one entry per key.
 
         Raises:
-            CorruptData: A file is absent or not what its metadata says.
+            CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
         wanted = wanted_keys(keys, self._schema)
@@ -171,7 +171,7 @@ class BucketLookup:
             may be among them.
 
         Raises:
-            CorruptData: A file is absent or not what its metadata says.
+            CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
         return self._search(keys, wanted, vectors or {}, first_only=False)
@@ -183,8 +183,8 @@ class BucketLookup:
     def load_tasks(self, columns: Sequence[str]) -> list[Callable[[], object]]:
         """Return calls that copy columns of one file each, as far as there is room.
 
-        They may run in parallel. Each raises CorruptData where its file is absent or not what its
-        metadata says, and StorageUnavailable where storage or the local disk refuses.
+        They may run in parallel. Each raises CorruptData where its file is absent or does not
+        match its metadata, and StorageUnavailable where storage or the local disk refuses.
         """
         return [
             partial(self._files.get_or_copy, number, tuple(columns))
@@ -206,7 +206,7 @@ class BucketLookup:
             int32.
 
         Raises:
-            CorruptData: A file is absent or not what its metadata says.
+            CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
         names = (SEQUENCE_NUMBER, VALUE_KIND, *columns)
@@ -231,7 +231,7 @@ class BucketLookup:
             None instead of booleans that are all true.
 
         Raises:
-            CorruptData: A file is absent or not what its metadata says.
+            CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
         has_retracts = any(file.delete_row_count != 0 for file in found.files)
@@ -252,7 +252,7 @@ class BucketLookup:
         """Return for each record whether it is of its key.
 
         Raises:
-            CorruptData: A file is absent or not what its metadata says.
+            CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
         return self._are_of_keys(self._files.take(found, self._key_names), keys, found)

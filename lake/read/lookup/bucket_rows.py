@@ -80,7 +80,7 @@ class BucketRows:
 
         Raises:
             SchemaMismatch: Records that the table's merge refuses.
-            CorruptData: A file is absent or not what its metadata says.
+            CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
         found = self._lookup.find_all(keys, wanted, vectors=self._vectors)

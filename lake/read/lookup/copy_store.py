@@ -27,10 +27,10 @@ from lake.read.lookup.file_lookup import FileLookup
 from lake.read.lookup.lookup_settings import LookupSettings
 
 IDLE_SECONDS: Final = 3_600.0
-"""A copy that was not used for so long is removed."""
+"""A copy that was not used for this time is removed."""
 
 EVICTABLE_SECONDS: Final = 60.0
-"""A copy that was not used for so long may be evicted for another."""
+"""A copy that was not used for this time may be evicted for another."""
 
 IDLE_CHECKS_PER_TIMEOUT: Final = 4
 """A copy stays at most a quarter of its idle time longer than that."""
@@ -46,7 +46,7 @@ class TableBudget:
     Attributes:
         max_disk_bytes: Bound of copies on local disk.
         max_memory_bytes: Bound of copies in memory.
-        idle_seconds: A copy that was not used for so long is removed.
+        idle_seconds: A copy that was not used for this time is removed.
         disk_bytes: Bytes kept on disk.
         memory_bytes: Bytes kept in memory.
     """
@@ -58,7 +58,7 @@ class TableBudget:
     memory_bytes: int = 0
 
     def has_room(self, *, disk: int, memory: int) -> bool:
-        """Return whether the bounds leave so many bytes more."""
+        """Return whether the bounds leave this number of bytes."""
         return (not disk or self.disk_bytes + disk <= self.max_disk_bytes) and (
             not memory or self.memory_bytes + memory <= self.max_memory_bytes
         )
@@ -144,7 +144,7 @@ class CopyStore:
             table: Its path.
             max_disk_bytes: Bound of its copies on local disk.
             max_memory_bytes: Bound of its copies in memory.
-            idle_seconds: A copy that was not used for so long is removed.
+            idle_seconds: A copy that was not used for this time is removed.
         """
         with self._lock:
             budget = self._budgets.get(table)
@@ -161,13 +161,13 @@ class CopyStore:
         """Bound of copies on local disk, of all tables.
 
         Raises:
-            StorageUnavailable: The file system does not tell how much is free.
+            StorageUnavailable: The free space of the file system is unknown.
         """
         with self._lock:
             if self._total.max_disk_bytes == _UNKNOWN:
                 chosen = self._settings.max_disk_bytes
                 if chosen is None:
-                    # First the directory, which free space is asked for.
+                    # The directory has to exist before its free space is read.
                     _ = self._own_scratch()
                     chosen = free_bytes(self._settings.directory) // 2
                 self._total.max_disk_bytes = chosen
@@ -237,7 +237,7 @@ class CopyStore:
                 self._scratch = None
 
     def _make_room(self, budget: TableBudget, *, disk: int = 0, memory: int = 0) -> bool:
-        """Return whether the bounds leave so many bytes, after evicting what may be evicted.
+        """Return whether the bounds leave this number of bytes, after evictions where allowed.
 
         Requires: `disk` or `memory` is 0, and the store's lock is held.
         """

@@ -71,7 +71,7 @@ class FileRows(Protocol):
             columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`, in the order of the result.
 
         Raises:
-            CorruptData: The file is absent or not what its metadata says.
+            CorruptData: The file is absent or does not match its metadata.
         """
         ...
 
@@ -98,7 +98,7 @@ class FileLookup:
 
         Raises:
             NoRoom: There is no room for the copy.
-            CorruptData: The file is absent or not what its metadata says.
+            CorruptData: The file is absent or does not match its metadata.
             StorageUnavailable: Storage refuses.
         """
         self._rows = rows
@@ -190,7 +190,7 @@ class FileLookup:
 
         Raises:
             NoRoom: There is no room for all; some may have been loaded.
-            CorruptData: The file is absent or not what its metadata says.
+            CorruptData: The file is absent or does not match its metadata.
             StorageUnavailable: Storage refuses.
         """
         missing = [name for name in columns if name not in self._columns]

@@ -50,7 +50,7 @@ class LookupCache:
             table: Path of the table.
             max_disk_bytes: Bound of copies on local disk.
             max_memory_bytes: Bound of copies in memory.
-            idle_seconds: A copy that was not used for so long is removed.
+            idle_seconds: A copy that was not used for this time is removed.
         """
         self._store = store
         self._budget = store.budget(
@@ -84,7 +84,7 @@ class LookupCache:
 
     @property
     def idle_seconds(self) -> float:
-        """A copy that was not used for so long is removed."""
+        """A copy that was not used for this time is removed."""
         return self._budget.idle_seconds
 
     @property
@@ -117,7 +117,7 @@ class LookupCache:
 
         Raises:
             StorageUnavailable: Storage refuses.
-            CorruptData: The file is absent or not what its metadata says.
+            CorruptData: The file is absent or does not match its metadata.
         """
         entry = self._store.entry(name, self._budget)
         entry.last_used = self._store.now()

@@ -37,7 +37,7 @@ class PositionedRows(Protocol):
             row_filter: Chooses the row groups.
 
         Raises:
-            CorruptData: The file is absent or not what its metadata says.
+            CorruptData: The file is absent or does not match its metadata.
         """
         ...
 
@@ -49,7 +49,7 @@ class PositionedRows(Protocol):
             positions: Of the records; at least one.
 
         Raises:
-            CorruptData: The file is absent or not what its metadata says.
+            CorruptData: The file is absent or does not match its metadata.
         """
         ...
 
@@ -85,7 +85,7 @@ class RowGroupLookup:
             wanted: Numbers of those to search for; at least one.
 
         Raises:
-            CorruptData: The file is absent or not what its metadata says.
+            CorruptData: The file is absent or does not match its metadata.
             StorageUnavailable: Storage refuses.
         """
         hashes = keys.hashes[wanted]
@@ -113,7 +113,7 @@ class RowGroupLookup:
             columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`, without repeats.
 
         Raises:
-            CorruptData: The file is absent or not what its metadata says.
+            CorruptData: The file is absent or does not match its metadata.
             StorageUnavailable: Storage refuses.
         """
         rows, decoded, size = self._rows.rows_at(columns, positions)

@@ -187,13 +187,11 @@ class MaintenanceService:
             identifiers = self._identifiers()
         except (LakeError, OSError) as error:
             if self._discovery.fail(POLL, str(error)):
-                logger.warning(
-                    "maintenance waits: which tables to look after is unknown error=%s", error
-                )
+                logger.warning("maintenance waits: the list of tables is unknown error=%s", error)
             return None
         if self._discovery.active:
             self._discovery.succeed(POLL)
-            logger.info("maintenance goes on: which tables to look after is known again")
+            logger.info("maintenance continues: the list of tables is known again")
         return identifiers
 
     def _poll_table(self, identifier: str) -> list[DueBucket]:
