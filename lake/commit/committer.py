@@ -1,4 +1,8 @@
-"""Committer of a table: the one entry through which files and streams are committed."""
+"""Committer of a table: the one entry through which files and streams are committed.
+
+The attempts of a commit are in `lake.commit.commit_run`, the meaning of each kind of commit in
+`lake.commit.intent`. This module is long because every public method carries its contract.
+"""
 
 import random as random_module
 import time
