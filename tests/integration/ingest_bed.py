@@ -158,7 +158,7 @@ class IngestBed:
         return found
 
     def position(self, stream: str) -> StreamPosition:
-        """The stream's position as the newest snapshot tells it."""
+        """The stream's position in the newest snapshot."""
         return self.table().committer().stream_positions()[stream]
 
     def batch_accounts(self, stream: str) -> BatchAccount:

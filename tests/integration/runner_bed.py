@@ -117,7 +117,7 @@ class Registry:
 
 
 def has_read(records: int) -> Callable[[StreamProgress], bool]:
-    """Return whether so many records are committed."""
+    """Return whether a number of records are committed."""
     return lambda progress: progress.account.records >= records
 
 

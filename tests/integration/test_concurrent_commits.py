@@ -55,7 +55,7 @@ def test_every_acknowledged_commit_is_one_snapshot(tmp_path: Path, writers: int)
 
 
 def _commit_and_sleep(root: str, asleep: Any, awake: Any) -> int:
-    """Plan a commit, fall asleep right before publishing, and go on when woken."""
+    """Plan a commit, fall asleep right before publishing, and continue when woken."""
 
     def on_step(name: str) -> None:
         if name == "before create-snapshot" and not asleep.is_set():

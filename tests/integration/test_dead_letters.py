@@ -65,7 +65,7 @@ def test_refused_records_go_to_the_dead_letter_topic_and_the_stream_continues(
 def test_a_record_that_the_table_refuses_is_a_dead_letter_once_and_the_stream_continues(
     kafka: KafkaBroker, session: SparkSession, tmp_path: Path
 ) -> None:
-    """One says no kind of a row, one cannot be merged with an earlier one of its key."""
+    """One has no row kind, one cannot be merged with an earlier one of its key."""
     total = {"function": "sum", "on_overflow": "fail"}
     spec = TableSpec.model_validate(
         {
@@ -112,7 +112,7 @@ def test_a_record_that_the_table_refuses_is_a_dead_letter_once_and_the_stream_co
 
 def test_timestamps_that_are_no_milliseconds_stop_no_stream(bed: IngestBed) -> None:
     """In nanoseconds they overflow in Spark's source, before there is a row; in microseconds later."""
-    # What brokers before 4.0 take unless they are told otherwise.
+    # Brokers before 4.0 accept such timestamps by default.
     any_time = {"message.timestamp.after.max.ms": str(2**63 - 1)}
     topic = bed.topic("left", configs=any_time)
     plan = bed.plan("left", topic=topic)
@@ -138,10 +138,10 @@ def test_timestamps_that_are_no_milliseconds_stop_no_stream(bed: IngestBed) -> N
     assert [(letter.key, letter.value, letter.headers[0]) for letter in letters] == [
         (None, json.dumps(left(key, 1, f"a{key}")).encode(), ("trace", b"1")) for key in (1, 3)
     ]
-    told = [_headers(letter) for letter in letters]
-    assert [headers["__connect.errors.offset"] for headers in told] == ["1", "3"]
-    assert {headers["braid.reason"] for headers in told} == {"refused_row"}
-    assert "left__at" in told[0]["__connect.errors.exception.message"]
+    found = [_headers(letter) for letter in letters]
+    assert [headers["__connect.errors.offset"] for headers in found] == ["1", "3"]
+    assert {headers["braid.reason"] for headers in found} == {"refused_row"}
+    assert "left__at" in found[0]["__connect.errors.exception.message"]
     assert sorted(row["a"] for row in bed.rows("a")) == ["a0", "a2", "a4", "a5"]
     assert bed.position("left").account == BatchAccount(accepted=4, dead_lettered=2)
     # Such a record is not the newest one: the lag would be 0 for as long as the query runs.

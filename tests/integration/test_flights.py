@@ -103,7 +103,7 @@ def expected_records(flights: pa.Table) -> dict[str, int]:
 
 
 def wait_for_host(run: FlightsRun, streams: Sequence[FlightStream], runner: str) -> None:
-    """Return as soon as a runner says that it works on the streams."""
+    """Return as soon as a runner reports that it hosts the streams."""
     run.wait_until(
         lambda: {run.stream_statuses()[one.name]["worker_id"] for one in streams} == {runner},
         timeout_s=PATIENCE_S,

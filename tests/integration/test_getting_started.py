@@ -48,8 +48,8 @@ def test_the_guide_leads_from_a_broker_to_a_row(
     run_python(GUIDE, kind="reader")
 
     seen, verbs = answers[-2:]
-    for told in ('"total":"12.50"', '"carrier":"ACME"', '"sent_at":"2026-01-02T02:04:05.000"'):
-        assert told in seen
+    for text in ('"total":"12.50"', '"carrier":"ACME"', '"sent_at":"2026-01-02T02:04:05.000"'):
+        assert text in seen
     assert '"dead_lettered":1' in seen  # from the table; reasons come with the runner's next report
     assert re.findall(r'"message":"orders: [^"]+"', verbs)
 

@@ -152,7 +152,7 @@ def has_expired(registry: Registry) -> bool:
 
 
 def run_together(bed: IngestBed, caplog: pytest.LogCaptureFixture, *, snapshots: int) -> None:
-    """Run everything until there have been so many snapshots; then nothing is missing and nothing has grown.
+    """Run everything until there have been a number of snapshots; then nothing is missing and nothing has grown.
 
     They count from the first expiry, which waits for its interval: then all is under way.
     """
@@ -187,8 +187,8 @@ def run_together(bed: IngestBed, caplog: pytest.LogCaptureFixture, *, snapshots:
         upkeep = runner.tables[IDENTIFIER]
     newest = table.latest_snapshot()
     assert newest is not None
-    told = [message for message in caplog.messages if message.startswith("dropped ")]
-    print(f"{lost} lost by the test, {told}")
+    logged = [message for message in caplog.messages if message.startswith("dropped ")]
+    print(f"{lost} lost by the test, {logged}")
     print(f"{newest.id} snapshots, {sum(producer.sent.values())} records, {upkeep}")
     for what in ("most_runs", "live_files", "snapshots", "data_files", "factors"):
         seen = getattr(watch, what)
@@ -200,8 +200,8 @@ def run_together(bed: IngestBed, caplog: pytest.LogCaptureFixture, *, snapshots:
     assert (upkeep.failures, upkeep.error) == (0, None)
     assert upkeep.compactions > 0
     assert upkeep.expired > 0
-    # Lost races are counted, each of them told.
-    assert upkeep.dropped == len(told)
+    # Lost races are counted, and each of them is logged.
+    assert upkeep.dropped == len(logged)
     assert (
         max(
             progress.back_pressure.interval_ms

@@ -54,7 +54,7 @@ def test_a_table_survives_faults_of_its_store(s3_server: S3Server, warehouse: st
         found = reopened.get({"id": key, "day": f"d{key % 2}"})
         assert found == expected.get(key)
     assert reopened.scan(at=ReadAt(tag="half")).to_arrow().num_rows > 0
-    # What the faults left behind is of nobody's, and nothing else is.
+    # Only what the faults left behind is unreferenced.
     swept = table.clean_orphans(min_age_ms=0, delete=True)
     assert {file.path.rpartition("/")[2] for file in swept.files}.isdisjoint(data_files(reopened))
     assert ordered(reopened.scan().to_arrow()) == [expected[key] for key in sorted(expected)]
@@ -230,7 +230,7 @@ def test_a_scan_takes_one_request_per_small_file(s3_server: S3Server, warehouse:
     data = {name: count for name, count in asked.items() if name.endswith(".parquet")}
     assert len(data) == 8
     assert set(data.values()) == {1}
-    # The hint, the snapshot, and a look for a later one; the manifests are known to the writer.
+    # The hint, the snapshot, and a check for a later one; the manifests are known to the writer.
     assert asked["snapshot"] == 3
     assert sum(asked.values()) <= 8 + 3 + 2
 

@@ -99,7 +99,7 @@ def test_a_waiting_stream_reports_why_and_affects_no_other(bed: IngestBed) -> No
 def test_a_stream_outlives_an_outage_of_its_broker(
     bed: IngestBed, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Away for longer than Spark's query lasts: the stream says so, waits, and loses nothing."""
+    """Away for longer than Spark's query lasts: the stream reports it, waits, and loses nothing."""
     caplog.set_level(logging.CRITICAL, logger="kafka")  # as in a runner; its records hold sockets
     registry = Registry(bed)
     topic = bed.topic("left")

@@ -1,4 +1,4 @@
-"""Which aims of the compaction benchmark are missed is told, line by line and in the end."""
+"""The missed aims of the compaction benchmark are reported, line by line and in the end."""
 
 from pathlib import Path
 

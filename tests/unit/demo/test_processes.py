@@ -22,7 +22,7 @@ STUBBORN = [
     " print('up', flush=True); time.sleep(600)",
 ]
 
-# A parent with one child; it ends in the way its argument says.
+# A parent with one child; its argument chooses how it ends.
 PARENT = """\
 import os, signal, sys, time
 from pathlib import Path

@@ -60,7 +60,7 @@ def test_an_unreadable_document_stops_no_stream_of_its_table_or_another() -> Non
 
     def states() -> dict[str, StreamState]:
         runners = progress.read_all().runners
-        return {key: said.state for one in runners for key, said in one.streams.items()}
+        return {key: stream.state for one in runners for key, stream in one.streams.items()}
 
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(runner.run, stop)

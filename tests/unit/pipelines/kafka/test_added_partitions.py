@@ -95,7 +95,7 @@ def test_added_partitions_wait_step_by_step() -> None:
     assert not is_step_complete(plan, noticed, position(10, 19), now_ms=2_999)
     assert is_step_complete(plan, noticed, position(10, 19), now_ms=3_000)
 
-    # A restart goes on with the wait.
+    # A restart continues the wait.
     assert assigned(plan, 10, 19, growth=GROWTH, now_ms=2_999) == noticed
 
     settled = assigned(plan, 10, 19, growth=GROWTH, now_ms=3_000)

@@ -12,7 +12,7 @@ from pipelines.kafka.reachability import check_reachable
 def test_a_cluster_is_reached_when_one_of_its_addresses_takes_connections() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        with socket.socket() as taken:  # bound and not listening: nobody else gets the port
+        with socket.socket() as taken:  # bound and not listening: no other process gets the port
             taken.bind(("127.0.0.1", 0))
             closed = taken.getsockname()[1]
 

@@ -9,7 +9,7 @@ RULE = PaceRule(trigger_ms=1_000, records_max=100, relaxed_runs=5, runs_max=8)
 
 
 def paces(*runs: int, rule: PaceRule = RULE, batch_ms: int = 300) -> list[Pace]:
-    """Return the paces after batches that left so many runs each."""
+    """Return the paces after batches that left these numbers of runs."""
     pace, found = rule.first(), []
     for count in runs:
         pace = rule.next(pace, runs=count, batch_ms=batch_ms)

@@ -30,7 +30,7 @@ SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})
 
 @dataclass
 class CountedSource:
-    """Follows the schema, counts, and fails where a test says so."""
+    """Follows the schema, counts its calls, and fails where a test wants it."""
 
     reads: int = 0
     error: Exception | None = None

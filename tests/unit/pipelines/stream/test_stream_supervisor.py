@@ -36,7 +36,7 @@ TTL_MS = 9_000
 
 @dataclass
 class StubQuery:
-    """A query that does what a test says."""
+    """A query that a test controls."""
 
     progress: SinkProgress | None
     end: dict[int, int] = field(default_factory=dict)
@@ -45,13 +45,13 @@ class StubQuery:
     is_active: bool = True
     is_finished: bool = False
     is_stopped: bool = False
-    followed: int = 0
-    follow_error: Exception | None = None
+    refreshed: int = 0
+    refresh_error: Exception | None = None
 
     def refresh_plan(self) -> None:
-        if self.follow_error is not None:
-            raise self.follow_error
-        self.followed += 1
+        if self.refresh_error is not None:
+            raise self.refresh_error
+        self.refreshed += 1
 
     def finish_step(self) -> None:
         pass
@@ -312,13 +312,13 @@ def wanted_with(*, version: int, **spec: object) -> RegisteredStream:
 def test_the_running_query_takes_up_another_version(bench: Bench) -> None:
     bench.step()
     bench.step()
-    assert bench.starter.started[0].followed == 0
+    assert bench.starter.started[0].refreshed == 0
     bench.supervisor.set_registered(wanted_with(version=2, max_message_bytes=7))
     bench.step()
     bench.step()
 
     (query,) = bench.starter.started
-    assert (query.followed, query.is_stopped) == (1, False)
+    assert (query.refreshed, query.is_stopped) == (1, False)
 
 
 def test_the_running_query_takes_up_another_schema(bench: Bench) -> None:
@@ -327,7 +327,7 @@ def test_the_running_query_takes_up_another_schema(bench: Bench) -> None:
     bench.supervisor.set_registered(RegisteredStream(document=document, entry=ENTRY))
     bench.step()
 
-    assert [query.followed for query in bench.starter.started] == [1]
+    assert [query.refreshed for query in bench.starter.started] == [1]
 
 
 def test_a_field_that_is_not_live_takes_a_new_query(bench: Bench) -> None:
@@ -340,7 +340,7 @@ def test_a_field_that_is_not_live_takes_a_new_query(bench: Bench) -> None:
 
 def test_a_stream_that_fits_no_more_fails_until_it_is_declared_otherwise(bench: Bench) -> None:
     bench.step()
-    bench.starter.started[0].follow_error = InvalidRequest("no such column")
+    bench.starter.started[0].refresh_error = InvalidRequest("no such column")
     bench.supervisor.set_registered(wanted_with(version=2))
 
     assert bench.step() is StreamState.FAILED
@@ -354,13 +354,13 @@ def test_a_stream_that_fits_no_more_fails_until_it_is_declared_otherwise(bench: 
 def test_a_plan_that_cannot_be_read_now_is_refreshed_later(bench: Bench) -> None:
     bench.step()
     query = bench.starter.started[0]
-    query.follow_error = StorageUnavailable("away")
+    query.refresh_error = StorageUnavailable("away")
     bench.supervisor.set_registered(wanted_with(version=2))
     assert bench.step() is StreamState.RETRYING
-    query.follow_error = None
+    query.refresh_error = None
     assert bench.step() is StreamState.RUNNING
 
-    assert (query.followed, query.is_stopped) == (1, False)
+    assert (query.refreshed, query.is_stopped) == (1, False)
 
 
 def test_status_has_the_plan_version_of_the_query(bench: Bench) -> None:
@@ -388,7 +388,7 @@ def test_a_failed_query_waits_and_starts_again(bench: Bench) -> None:
 
 
 def test_a_failure_that_is_not_permanent_is_retried_without_end(bench: Bench) -> None:
-    """An hour without a broker: an attempt a minute, then the stream goes on."""
+    """An hour without a broker: an attempt a minute, then the stream continues."""
     bench.starter.error = StorageUnavailable("kafka is away")
     since_ms = bench.clock.now_ms()
     for _ in range(60):
