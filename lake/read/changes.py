@@ -163,6 +163,7 @@ def read_changes(
 
 
 def _list_of_changes(snapshot: Snapshot, mode: ChangesMode) -> str | None:
+    assert mode is not ChangesMode.AUTO, "the producer has decided the mode"
     if mode is ChangesMode.CHANGELOG:
         return snapshot.changelog_manifest_list
     # A compaction changes no row, and the format's own readers skip an overwrite as well.

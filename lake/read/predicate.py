@@ -68,6 +68,10 @@ class BoundCondition:
     op: Operator
     values: pa.Array
 
+    def __post_init__(self) -> None:
+        """Check what `bind_conditions` ensures."""
+        assert self.values.null_count == 0, "nulls are left out"
+
     @property
     def never_holds(self) -> bool:
         """Whether no row can fulfil it, because it compares with an empty list or with null."""
@@ -108,6 +112,7 @@ def matching_rows(
     mask: pa.Array | pa.ChunkedArray | None = None
     for condition in where:
         column = columns[condition.column]
+        # A comparison with null is null in Arrow; SQL's WHERE keeps only what is true.
         matches = pc.fill_null(_matches(column, condition), False)
         mask = matches if mask is None else pc.and_(mask, matches)
     return mask
@@ -169,6 +174,7 @@ def _matches(
         return pa.repeat(pa.scalar(value=False), len(column))
     values = condition.values
     if pa.types.is_floating(values.type):
+        # As integers in Java's total order, because Arrow compares NaN and the zeros as IEEE 754 does.
         column, values = total_order_column(column), total_order_column(values)
     if operator is Operator.IN:
         return pc.is_in(column, value_set=values)

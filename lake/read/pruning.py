@@ -63,6 +63,7 @@ def may_match(
         if condition.never_holds:
             kept[:] = False
         elif condition.column in bounds:
+            assert len(bounds[condition.column].null_counts) == count, "an entry for each file"
             kept &= ~_cannot_match(bounds[condition.column], condition)
     return kept
 
@@ -82,6 +83,7 @@ def file_bounds(
         fields: The columns covered, in order.
         only: Names of the columns to decode; None means all.
     """
+    assert len(statistics) == len(row_counts), "one entry per file"
     minima = decode_rows([stats.min_values for stats in statistics], fields, only=only)
     maxima = decode_rows([stats.max_values for stats in statistics], fields, only=only)
     rows = np.array(row_counts, dtype=np.int64)
@@ -135,6 +137,7 @@ def wanted_bucket_hashes(
         values.append(fewest)
     if np.prod([len(candidates) for candidates in values], dtype=np.int64) > _KEY_COMBINATIONS_MAX:
         return None
+    # All combinations of the columns' values, as rows of the bucket key.
     picks = list(product(*(range(len(candidates)) for candidates in values)))
     arrays = [
         candidates.take(pa.array([pick[index] for pick in picks], pa.int64()))
@@ -154,6 +157,7 @@ def hash_in_bucket(hashes: npt.NDArray[np.int32], bucket: int, total_buckets: in
 def _cannot_match(
     bounds: Bounds | ColumnBounds, condition: BoundCondition
 ) -> npt.NDArray[np.bool_]:
+    # Counts of -1 (unknown) equal neither 0 nor the number of rows, so they drop nothing.
     if condition.op is Operator.IS_NULL:
         return np.equal(bounds.null_counts, 0)
     only_nulls: npt.NDArray[np.bool_] = np.equal(bounds.null_counts, bounds.row_counts)
@@ -190,6 +194,7 @@ def _outside(bounds: Bounds | ColumnBounds, condition: BoundCondition) -> npt.ND
 
 def _no_value_inside(bounds: Bounds | ColumnBounds, values: pa.Array) -> npt.NDArray[np.bool_]:
     outside = np.ones(len(bounds.row_counts), dtype=bool)
+    # Ends early once each file may have one of the values.
     for value in values:
         outside &= _true(pc.greater(bounds.minima, value)) | _true(pc.less(bounds.maxima, value))
         if not outside.any():

@@ -103,6 +103,7 @@ def read_split(
                     yield batch
             continue
         for table in reader.merged_rows(section, columns, conditions):
+            # All conditions again: below the merge only those on the key were applied.
             mask = matching_rows(table, conditions)
             matching = table if mask is None else table.filter(mask)
             yield from _non_empty(matching.select(list(columns)), batch_rows)
@@ -148,6 +149,7 @@ class _SplitReader:
         self, section: Section, columns: Sequence[str], conditions: Sequence[BoundCondition]
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a section of one run that fulfil the conditions: it takes no merge."""
+        assert is_single_run(section), "several runs are merged"
         return self._runs.rows(
             section.runs[0],
             columns,
@@ -163,6 +165,7 @@ class _SplitReader:
     ) -> Iterator[pa.Table]:
         """Yield the rows of a section after merging, without retracts, before filtering."""
         wanted = tuple(dict.fromkeys([*columns, *(item.column for item in conditions)]))
+        # Bounded by the number of runs, so that a merge of many takes no more memory than one of few.
         batch_rows = min(self._batch_rows, rows_per_run(len(section.runs)))
         batch_bytes = bytes_per_run(len(section.runs))
         # By all conditions a merged section is dropped as a whole or not at all: the record of a key

@@ -73,6 +73,10 @@ class Split:
     sections: tuple[Section, ...]
     vectors: IndexManifestEntry | None = None
 
+    def __post_init__(self) -> None:
+        """Check that there is something to read."""
+        assert self.sections, "a split without sections is left out of a plan"
+
     @property
     def files(self) -> tuple[DataFileMeta, ...]:
         """The files of all sections."""
@@ -140,6 +144,7 @@ def plan_scan(
     chosen = _prune_buckets(chosen, conditions, schema)
     chosen = _prune_keys(chosen, conditions, schema)
     chosen = _prune_by_index(chosen, conditions, schema, older_schemas)
+    # Value statistics last: they are decoded for the files that are left.
     files = [entry.file for entry in chosen]
     by_values = _ValuePruning(
         schema,
@@ -246,6 +251,7 @@ def _splits(
         members = groups[partition, bucket]
         files = [entry.file for entry in members]
         sections = plan_sections(files, schema.key_fields)
+        # Raw: each file becomes a section of its own, although their key ranges may overlap.
         if _is_raw(files, schema):
             sections = [_single_file(file) for section in sections for file in _files(section.runs)]
         kept = tuple(section for section in sections if not by_values.excludes(section))
@@ -307,6 +313,7 @@ class _ValuePruning:
         if not self.excluded and not self.by_index.is_effective:
             return False
         if not (is_single_run(section) or rows_are_records(self.schema)):
+            # A row is combined from records of several files: none of them proves anything about it.
             return False
         return not any(self._may_match(file) for file in _files(section.runs))
 

@@ -35,11 +35,14 @@ def cut_splits(
     """
     assert target_bytes > 0, target_bytes
     assert open_file_bytes >= 0, open_file_bytes
-    return tuple(
+    cut = tuple(
         replace(split, sections=tuple(_without_bounds(section) for section in sections))
         for split in splits
         for sections in _groups(split.sections, target_bytes, open_file_bytes)
     )
+    sections_before = sum(len(split.sections) for split in splits)
+    assert sum(len(split.sections) for split in cut) == sections_before, "each section once"
+    return cut
 
 
 def split_bytes(split: Split) -> int:
@@ -57,6 +60,7 @@ def _groups(
         weight = sum(
             max(file.file_size, open_file_bytes) for run in section.runs for file in run.files
         )
+        # A section that is larger than the target forms a group alone.
         if group and size + weight > target_bytes:
             yield group
             group, size = [], 0

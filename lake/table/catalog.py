@@ -124,8 +124,10 @@ class Catalog:
             validate_schema(schema)
             check_supported(schema)
             check_writable(schema)
+        assert schema.id == 0, "a table begins with schema 0"
         store = SchemaStore(self._file_io, TablePaths(path))
         if store.latest_id() is None:
+            # Snapshots without a schema are left by an interrupted drop: a new table would show them.
             if self._has_remains(TablePaths(path)):
                 message = (
                     f"table {identifier} cannot be created: at {path} lie snapshots of a table "
@@ -133,6 +135,7 @@ class Catalog:
                 )
                 raise TableExists(message)
             self._file_io.probe_exclusive_create(self._warehouse)
+            # Created exclusively: of two processes that create the table one wins.
             if store.create(schema):
                 return self.table(identifier)
         if if_not_exists:
@@ -188,6 +191,7 @@ class Catalog:
         if not self._is_table(path) and not self._has_remains(paths):
             message = f"no table {identifier} at {path}"
             raise TableNotFound(message)
+        # Durably before any other file, and schema 0 last: while there is a schema, no file is missing.
         for status in reversed(self._file_io.list(paths.schema_dir)):
             self._file_io.delete(status.path)
         self._file_io.sync_directory(paths.schema_dir)

@@ -59,6 +59,7 @@ class SnapshotChanges:
             ChangesExpired: They have expired by now.
             CorruptData: A file is absent or does not match its metadata.
         """
+        assert skip_rows >= 0, skip_rows
         changes = self.changes
         entries = list(self.entries)
         while entries and entries[0].file.row_count <= skip_rows:
@@ -128,6 +129,11 @@ class Changes:
     keeper: LeaseKeeper
     counters: ReadCounters = field(default_factory=ReadCounters)
 
+    def __post_init__(self) -> None:
+        """Check what `Table.changes` ensures."""
+        assert 0 <= self.after_snapshot_id <= self.until_snapshot_id, "a range, perhaps empty"
+        assert self.mode is not ChangesMode.AUTO, "the producer has decided the mode"
+
     @cached_property
     def arrow_schema(self) -> pa.Schema:
         """The schema of the rows."""
@@ -143,6 +149,7 @@ class Changes:
         begin, end = self.after_snapshot_id + 1, self.until_snapshot_id + 1
         with table_error_context(self.paths.identifier):
             if begin == end:
+                # An empty range: its first snapshot need not exist yet.
                 return
             with self.held(self.snapshot(begin)):
                 for snapshot_id in range(begin, end):

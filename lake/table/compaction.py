@@ -55,6 +55,7 @@ def buckets_to_compact(
     due = {(work.partition, work.bucket): None for work in compaction.plan(live)}
     present = {(entry.partition, entry.bucket) for entry in live.entries}
     found = {bucket: memory.states.get(bucket) for bucket in due}
+    assert found.keys() <= present, "only buckets with files are compacted"
     memory.states = {
         bucket: state
         for bucket, state in {**trial.states, **found}.items()

@@ -96,8 +96,10 @@ def exact_key_values(
     """
     present = [value for value in values if value is not None]
     exact = exact_array(present, data_type, arrow_type)
+    assert len(exact) == len(present), "value by value"
     if len(present) == len(values):
         return exact
+    # The index of each value among those present; nulls take no value.
     is_valid = np.array([value is not None for value in values])
     return exact.take(pa.array(np.cumsum(is_valid) - 1, mask=~is_valid))
 
@@ -111,6 +113,7 @@ def _is_taken(kind: pa.DataType, data_type: DataType) -> bool:
 
 
 def _check_unrounded(given: pa.Array, held: pa.Array) -> None:
+    # A cast to 32 bits and back changes a number that was rounded; NaN is unequal to itself.
     is_same = pc.or_(pc.equal(held.cast(given.type), given), pc.is_nan(given))
     if pc.all(is_same).as_py() is False:
         message = "expected numbers that 32 bits hold exactly"

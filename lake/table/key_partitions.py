@@ -20,6 +20,7 @@ class KeyPartitions:
         # Of a partition column outside of the key the value is unknown: any may have the key.
         self._columns = [name for name in schema.partition_keys if name in schema.primary_keys]
         values = decode_rows(partitions, schema.partition_fields) if self._columns else None
+        assert values is None or values.num_rows == len(partitions), "a row per partition"
         self._values = None if values is None else values.select(self._columns)
 
     def of(self, keys: dict[str, pa.Array], complete: Rows) -> Iterator[tuple[bytes, Rows]]:

@@ -246,6 +246,7 @@ class OpenedTable:
         if snapshot is None:
             return self.store.schema
         if is_newest:
+            # A snapshot of a newer schema proves that there is one; without it storage is not asked.
             if snapshot.schema_id > self.store.schema.id:
                 self.refresh()
             return self.store.schema
@@ -263,6 +264,7 @@ class OpenedTable:
         Raises:
             CorruptData: A schema cannot be read.
         """
+        # Schemas that differ in options or comments alone need no mapping of columns.
         ids = {entry.file.schema_id for entry in entries} - {schema.id}
         others = {number: self.store.schemas.get(number) for number in sorted(ids)}
         return {

@@ -42,6 +42,7 @@ def find_state(table: OpenedTable, at: ReadAt) -> ReadableState:
         UnsupportedFeature: Its schema needs what this version does not have.
     """
     snapshot = find_snapshot(table, at)
+    assert snapshot is not None or at.is_newest, "an absent state is refused"
     schema = table.schema_of(snapshot, is_newest=at.is_newest)
     return ReadableState(snapshot=snapshot, schema=schema)
 
@@ -69,6 +70,7 @@ def find_snapshot(table: OpenedTable, at: ReadAt) -> Snapshot | None:
     if at.tag is not None:
         return table.store.tags.get(at.tag).snapshot
     if at.snapshot_id is not None:
+        # Confirmed: a table that was created anew may have a snapshot of the same id.
         return table.confirmed(table.store.snapshots.find(at.snapshot_id)) or _refuse_id(
             table, at.snapshot_id
         )

@@ -86,6 +86,8 @@ def _is_under_way(table: OpenedTable) -> bool:
     table.refresh()
     buckets = table.store.schema.table_options.bucket
     entries = table.newest_live()[1].entries
+    # The schema with the new count comes first, and the last commit replaces the last files routed for
+    # the old one: between them there are files of another count.
     return buckets > 0 and any(entry.total_buckets != buckets for entry in entries)
 
 
@@ -93,6 +95,7 @@ def _routing(store: TableStore, buckets: int) -> TableSchema:
     """Return the schema with the bucket count: the newest one, or its successor."""
     if store.schema.table_options.bucket == buckets:
         return store.schema
+    assert buckets > 0, "`check_rescalable` has refused other counts"
     following = replace(
         store.schema,
         id=store.schema.id + 1,
@@ -157,6 +160,8 @@ def wait_while_rescaled(
         CommitConflict: It takes longer, or was interrupted.
     """
     waited, pause_ms = 0, _WAIT_MS_FIRST
+    # Pauses double from 10 ms to a second: a rescale needs writers out of the way only at its end,
+    # for a moment, and a writer should notice that soon.
     while is_under_way():
         if waited >= wait_ms:
             message = (

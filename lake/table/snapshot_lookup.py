@@ -59,6 +59,7 @@ class SnapshotLookup:
                 self._members[entry.partition, entry.bucket].append(entry)
         self._buckets: dict[BucketId, BucketRows] = {}
         self._lock = threading.Lock()
+        # All files of a bucket were routed for one count: a rescale replaces a partition at once.
         total_buckets = {
             bucket_id: members[0].total_buckets for bucket_id, members in self._members.items()
         }
@@ -230,6 +231,7 @@ class SnapshotLookup:
         return bucket
 
     def _new_bucket(self, bucket_id: BucketId) -> BucketRows:
+        assert bucket_id in self._members, "keys are routed to buckets with files"
         partition, number = bucket_id
         vectors = self._vector_entries.get(bucket_id)
         return BucketRows(

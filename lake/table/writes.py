@@ -54,6 +54,7 @@ def try_rows(
 ) -> None:
     """Raise what a writer would raise for rows (see `Table.try_rows`)."""
     check_rows(rows, kinds)
+    # Sequence numbers and buckets of other writers do not matter for files that are discarded.
     store = table.store
     writer = TableWriter(
         MemoryFileIO(),
@@ -79,6 +80,7 @@ def write_and_commit(
     check_text(commit_user=commit_user)
     check_rows(rows, kinds)
     user = commit_user or str(table.store.new_uuid())
+    # One user for all attempts: they are of one batch.
     write = BatchWrite(
         new_writer=partial(new_writer, table, machine=machine),
         commit=lambda result: table.committer().commit(

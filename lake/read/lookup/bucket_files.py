@@ -98,6 +98,7 @@ class BucketFiles:
         self._schema = schema
         self._older_schemas = older_schemas
         self._numbers = {file.file_name: number for number, file in enumerate(self._files)}
+        assert len(self._numbers) == len(self._files), "names of files are unique"
         self._paths = [live_file_path(paths, schema, *bucket_id, file) for file in self._files]
         self.filters = KeyFilters(
             self._files,
@@ -158,6 +159,7 @@ class BucketFiles:
             CorruptData: The file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
+        assert len(wanted), "files without a wanted key are not searched"
         if waits or self._is_small(number):
             copy = self.get_or_copy(number, ())
             if copy is not None:
@@ -187,6 +189,7 @@ class BucketFiles:
             return schema.empty_table()
         copies = [self._copy(file, names, waits=waits) for file in found.files]
         if len(copies) == 1:
+            # The order of one file's positions is that of the result.
             return self._rows_of(found.files[0], copies[0], found.positions, names)
 
         places, order = found.by_file()
@@ -199,6 +202,7 @@ class BucketFiles:
                 for file, copy, (rows, _) in zip(found.files, copies, places, strict=True)
             ]
             return pa.concat_tables(parts).take(arrow_order)
+        # All files have copies: columns are gathered one by one, without tables in between.
         arrays = [
             gather(columns, places, order=arrow_order) for columns in zip(*whole, strict=True)
         ]

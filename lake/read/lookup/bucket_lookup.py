@@ -113,10 +113,12 @@ class BucketLookup:
         )
         # Each file of level 0 is a run, and these are the newest: they have the first numbers.
         self._new_files = sum(file.level == 0 for file in self._files.all)
+        # A joint index of one file would only repeat that file's own.
         self._may_join = self._new_files > 1 and (
             sum(file.row_count for file in self._files.all[: self._new_files]) <= JOINT_ROWS_MAX
         )
         self._joint: JointIndex | None = None
+        assert len(self._files) == len(files), "each file is in one run"
         self._key_names = schema.trimmed_primary_keys
         ends = np.cumsum([len(run.files) for run in self._runs]).tolist()
         self._run_numbers = [
@@ -211,6 +213,7 @@ class BucketLookup:
         """
         names = (SEQUENCE_NUMBER, VALUE_KIND, *columns)
         rows = self._files.take(found, names, waits=waits)
+        assert rows.num_rows == len(found), "one row per entry"
         levels = np.array([file.level for file in found.files], dtype=np.int32)
         return rows.append_column(LEVEL_FIELD, pa.array(levels[found.file_numbers]))
 
@@ -234,6 +237,7 @@ class BucketLookup:
             CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
+        # An unknown count (None) may hide retracts, so only a count of 0 saves reading the kinds.
         has_retracts = any(file.delete_row_count != 0 for file in found.files)
         names = [*columns, *((VALUE_KIND,) if has_retracts else ())]
         if not found.is_verified:
@@ -292,6 +296,7 @@ class BucketLookup:
                     hits.append((found, number, positions))
                     found_here.append(found)
             if first_only and found_here:
+                # Files of a run do not overlap, so no key was found twice in it.
                 wanted = np.setdiff1d(wanted, np.concatenate(found_here), assume_unique=True)
         return merge_hits(self._files.all, hits, is_verified=is_verified)
 
@@ -353,8 +358,10 @@ class BucketLookup:
             here, positions = self._files.find_uncopied(
                 number, keys, wanted, is_verified=is_verified, waits=waits
             )
+        assert len(here) == len(positions), "a position for each key"
         vector = vectors.get(self._files[number].file_name) if len(here) else None
         if vector:
+            # Its key stays wanted: an older run may have a record that is not marked.
             live = ~are_marked(positions, vector)
             here, positions = here[live], positions[live]
         return wanted[here], positions

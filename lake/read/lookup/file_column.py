@@ -51,9 +51,11 @@ def gather(
         order: The inverse: for each place the number of its row among all rows of `places`, in their
             order.
     """
+    assert len(columns) == len(places), "a column of each file"
     plain = [column.values for column in columns]
     if all(values is not None for values in plain):
         return _scatter(columns[0].array.type, plain, places, count=len(order))
+    # Values of variable width cannot be scattered: taken file by file, concatenated, then reordered.
     taken = [
         combined_array(column.array.take(row_array(rows)))
         for column, (rows, _) in zip(columns, places, strict=True)
@@ -70,10 +72,11 @@ def _scatter(
 ) -> pa.Array:
     out: npt.NDArray[Any] | None = None
     for values, (rows, here) in zip(parts, places, strict=True):
-        assert values is not None
+        assert values is not None, "checked by the caller"
         if out is None:
             out = np.empty(count, dtype=values.dtype)
         out[here] = values[rows]
+    assert out is not None, "there is at least one file"
     return pa.Array.from_buffers(kind, count, [None, pa.py_buffer(out)])
 
 

@@ -195,6 +195,7 @@ class FileLookup:
         """
         missing = [name for name in columns if name not in self._columns]
         step = self._columns_per_pass()
+        # A pass decodes the file once for several columns; their bytes bound the memory that it takes.
         for first in range(0, len(missing), step):
             self._load(missing[first : first + step], with_records=False, hashed=False)
 
@@ -207,6 +208,7 @@ class FileLookup:
         return view
 
     def _columns_per_pass(self) -> int:
+        # Estimated from the file's size, or from its rows where it is compressed very well.
         unpacked = self._rows.file_size * _UNPACKED // max(1, len(self._schema))
         per_column = max(unpacked, self._rows.row_count * _VALUE_BYTES)
         return max(1, PASS_BYTES // max(1, per_column))

@@ -28,8 +28,10 @@ class KeyRanges:
             key_fields: The trimmed primary key.
         """
         rows = [*(file.min_key for file in files), *(file.max_key for file in files)]
+        assert files, "a run has files"
         self._bounds: pa.Table = decode_rows(rows, key_fields)
         self._count = len(files)
+        assert self._bounds.num_rows == 2 * self._count, "lowest keys, then highest keys"
         self._numbers = self._as_numbers()
         self._order = None if self._numbers is None else self._numbers[: self._count].argsort()
 

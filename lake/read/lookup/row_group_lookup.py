@@ -88,6 +88,7 @@ class RowGroupLookup:
             CorruptData: The file is absent or does not match its metadata.
             StorageUnavailable: Storage refuses.
         """
+        assert len(wanted), "files without a wanted key are not read"
         hashes = keys.hashes[wanted]
         numbers: list[Rows] = []
         positions: list[Rows] = []
@@ -130,6 +131,7 @@ class RowGroupLookup:
         likely = np.isin(row_hashes, hashes).nonzero()[0]
         if not len(likely):
             return likely, likely
+        # A matching hash may be of another key: keys of the likely rows are compared.
         alike = KeyColumns(
             [pa.chunked_array([column.take(row_array(likely))]) for column in columns]
         )
@@ -150,6 +152,8 @@ class RowGroupLookup:
         def keep(bounds: Mapping[str, ColumnBounds], count: int) -> npt.NDArray[np.bool_]:
             if few is None:
                 return np.ones(count, dtype=np.bool_)
+            # A row group may have a key if each column's bounds allow that key's value; it is read if
+            # it may have any of the keys.
             may_have = np.ones((len(wanted), count), dtype=np.bool_)
             for name, column in few.items():
                 if name in bounds:

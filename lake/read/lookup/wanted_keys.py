@@ -30,6 +30,10 @@ class WantedKeys:
 
     columns: tuple[pa.Array, ...]
 
+    def __post_init__(self) -> None:
+        """Check that the columns are a key."""
+        assert self.columns, "a key has columns"
+
     def __len__(self) -> int:
         return len(self.columns[0])
 
@@ -92,6 +96,7 @@ class KeyColumns:
         """Return for each pair of a wanted key and a row whether the row has the key."""
         same: npt.NDArray[np.bool_] | None = None
         for index, column in enumerate(self._columns):
+            # Numbers are compared as integers, without Arrow's dispatch: most keys are numbers.
             numbers, of_keys = self._numbers[index], keys.numbers[index]
             if numbers is not None and of_keys is not None:
                 alike = canonical(numbers[rows]) == of_keys[wanted]

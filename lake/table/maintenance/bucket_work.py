@@ -35,6 +35,10 @@ class BucketOutcome:
     state: PickState | None = None
     error: LakeError | OSError | None = None
 
+    def __post_init__(self) -> None:
+        """Check that it is one of the two outcomes."""
+        assert self.result is None or self.error is None, "compacted or failed"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketWork:
@@ -80,6 +84,7 @@ class BucketWork:
                 full=self.full, buckets=frozenset([self.bucket_id]), memory=memory
             )
         except (LakeError, OSError) as error:
+            # As a value: an exception would lose its attributes between processes.
             return BucketOutcome(bucket_id=self.bucket_id, error=error)
         return BucketOutcome(
             bucket_id=self.bucket_id, result=result, state=memory.states.get(self.bucket_id)

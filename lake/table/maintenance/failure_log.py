@@ -78,6 +78,7 @@ class FailureLog:
         before = self.active.pop(subject, None)
         count = 1 if before is None else before.count + 1
         pause_ms = min(RETRY_MS_MAX, RETRY_MS_MIN << min(count - 1, _DOUBLINGS_MAX))
+        assert RETRY_MS_MIN <= pause_ms <= RETRY_MS_MAX, pause_ms
         retry_ms = self._clock.now_ms() + pause_ms
         self.active[subject] = ActiveFailure(error=error, count=count, retry_ms=retry_ms)
         self.count += 1
