@@ -8,9 +8,9 @@ from lake.format.commit_message import CommitMessage
 from lake.format.data_file import DataFileMeta
 from lake.format.indexes.index_manifest import (
     DELETION_VECTORS_INDEX,
+    IndexKey,
     IndexManifestEntry,
-    IndexPlace,
-    index_place,
+    index_key,
 )
 from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import CommitKind
@@ -31,7 +31,7 @@ class CommitChanges:
     delta: tuple[ManifestEntry, ...] = ()
     changelog: tuple[ManifestEntry, ...] = ()
     indexes: tuple[IndexManifestEntry, ...] = ()
-    removed_indexes: tuple[IndexPlace, ...] = ()
+    removed_indexes: tuple[IndexKey, ...] = ()
     moved: frozenset[str] = frozenset()
 
     @property
@@ -94,7 +94,7 @@ def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitCha
         text = "this version makes no commits of kind ANALYZE"
         raise InvalidRequest(text)
     indexes = tuple(entry for message in messages for entry in _new_indexes(message))
-    if len({index_place(entry) for entry in indexes}) < len(indexes):
+    if len({index_key(entry) for entry in indexes}) < len(indexes):
         text = (
             "two writers indexed the keys of one bucket, and neither knows those of the other\n"
             "hint: write a table of dynamic buckets with one writer, and commit its messages"

@@ -1,1 +1,1 @@
-"""The bytes of the table format and the frozen values they stand for; pure, no I/O."""
+"""The table format: its bytes, and immutable values for them; pure, no I/O."""

@@ -24,8 +24,8 @@ def unpack_bits(bitmap: pa.Buffer, offset: int, length: int) -> npt.NDArray[np.b
     """Return one boolean per bit, from the lowest bit of each byte on.
 
     Args:
-        bitmap: Of Arrow: values of booleans, or validity.
-        offset: Bits that come before the first one returned.
+        bitmap: Arrow's values of booleans, or validity.
+        offset: Number of bits before the first one returned.
         length: Of the result.
     """
     first_byte, first_bit = divmod(offset, 8)

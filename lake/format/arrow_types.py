@@ -54,7 +54,7 @@ _TIMESTAMP_PRECISION = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
 def to_arrow_type(data_type: DataType) -> pa.DataType:
-    """Return the one Arrow type that columns of this type have in memory."""
+    """Return the Arrow type of columns of this type in memory."""
     fixed = _FIXED.get(data_type.root)
     if fixed is not None:
         return fixed
@@ -98,10 +98,10 @@ def arrow_schema(fields: Sequence[DataField]) -> pa.Schema:
 def to_arrow_form(
     array: pa.Array | pa.ChunkedArray, data_type: DataType
 ) -> pa.Array | pa.ChunkedArray:
-    """Return the column in the Arrow form of its type; nested columns as they are.
+    """Return the column in the Arrow form of its type; nested columns are returned unchanged.
 
     Raises:
-        SchemaMismatch: It has another type, whose values do not all fit.
+        SchemaMismatch: It has another type, and not all of its values fit.
     """
     expected = to_arrow_type(data_type)
     if array.type == expected or data_type.is_nested:
@@ -117,15 +117,15 @@ def to_arrow_form(
 
 
 def elements(array: pa.Array) -> pa.Array:
-    """Return the elements of a list column's values, or the entries (a struct) of a map column's.
+    """Return the elements of a list column, or the entries (a struct) of a map column.
 
-    Unlike the child of the array it leaves out what lies under null, before and behind a slice.
+    Unlike the array's child it excludes elements under null, and those before and after a slice.
     """
     return as_list(array).flatten()
 
 
 def as_list(array: pa.Array) -> pa.Array:
-    """Return a list column as it is, or a map column as lists of its entries (structs)."""
+    """Return a list column unchanged, or a map column as lists of its entries (structs)."""
     if not pa.types.is_map(array.type):
         return array
     return pa.Array.from_buffers(
@@ -143,7 +143,7 @@ def from_arrow_type(arrow_type: pa.DataType, nullable: bool = True) -> DataType:
     Fields of a struct get no id.
 
     Raises:
-        UnsupportedFeature: No type of the format holds it (unsigned, duration, union…).
+        UnsupportedFeature: No type of the format holds every value (unsigned, duration, union…).
     """
     types = pa.types
     root = _PLAIN_ROOTS.get(arrow_type)

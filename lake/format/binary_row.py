@@ -1,16 +1,15 @@
-"""Binary rows: a few values as bytes, the form of keys, partitions and bounds in manifests.
+"""Binary rows: the serialised form of keys, partitions and bounds in manifests.
 
-Serialised, as everywhere in this room: the arity as 4 bytes big-endian, then the row, whose
-layout `row_words` draws. All numbers in the row are little-endian, offsets count from its first
-byte, and its size is a multiple of 8.
+A serialised row is its arity as 4 bytes big-endian, then the row in the layout of `row_words`. All numbers in
+the row are little-endian, offsets count from its first byte, and its size is a multiple of 8.
 
 ```
 INT 42           00000001 0000000000000000 2a00000000000000
 STRING abcdefgh  00000001 0000000000000000 0800000010000000 6162636465666768
 ```
 
-Values in Python are what `to_pylist` of the column's Arrow form gives, except that timestamps
-of precision 7 and more are whole nanoseconds since 1970, as `datetime` holds no nanoseconds.
+Python values are those that `to_pylist` of the column's Arrow form returns, except that timestamps of
+precision 7 and more are whole nanoseconds since 1970, because `datetime` has no nanoseconds.
 
 Source: table-format 8.
 """
@@ -57,7 +56,7 @@ EMPTY_ROW: Final = bytes(ARITY_BYTES + WORD_BYTES)
 _BLOCK_ROWS = 65_536
 _EPOCH_DATE = date(1970, 1, 1)
 EPOCH = datetime.combine(_EPOCH_DATE, time.min)
-"""Where date-times without a zone are counted from."""
+"""Origin of date-times without a zone."""
 _NUMBER_FORMATS: Final = {
     TypeRoot.BOOLEAN: "<?",
     TypeRoot.TINYINT: "<b",
@@ -110,10 +109,10 @@ def encode_rows(
 
 
 def decode_row(data: bytes, types: Sequence[DataType | DataField]) -> tuple[object, ...]:
-    """Return the values of one serialised row; null is None.
+    """Return the values of one serialised row; None for null.
 
     Raises:
-        CorruptData: The arity is not that of `types`, or the bytes end too early.
+        CorruptData: The arity is not that of `types`, or the bytes end early.
         UnsupportedFeature: A nested field is not null.
     """
     row = memoryview(data)[ARITY_BYTES:]
@@ -141,7 +140,7 @@ def _one_value(value: object, data_type: DataType) -> pa.Array:
 
 
 def _join_words(rows: RowWords) -> tuple[bytes, list[int]]:
-    """Return the rows one after the other, and where each ends in bytes."""
+    """Return the concatenated rows, and the end of each in bytes."""
     counts = rows.word_counts()
     if isinstance(counts, int):
         counts = np.full(rows.row_count, counts, dtype=np.int64)
@@ -153,21 +152,29 @@ def _join_words(rows: RowWords) -> tuple[bytes, list[int]]:
             words[starts + position] = slot.low
         if slot.high is not None:
             words[starts + position] |= slot.high.astype(np.uint64) << np.uint64(32)
-    _place_variable_words(words, rows, starts + len(rows.fixed))
+    _write_variable_words(words, rows, starts + len(rows.fixed))
     return words.tobytes(), (ends * WORD_BYTES).tolist()
 
 
-def _place_variable_words(words: UInt64Array, rows: RowWords, places: Int64Array) -> None:
+def _write_variable_words(words: UInt64Array, rows: RowWords, begins: Int64Array) -> None:
+    """Write the variable parts of all rows.
+
+    Args:
+        words: Of all rows, concatenated; written to.
+        rows: The rows.
+        begins: Of the first variable part of each row.
+    """
     for part in rows.variable:
         counts = part.word_counts
         if isinstance(counts, int):
             for position in range(counts):
-                words[places + position] = part.words(position, slice(None))
+                words[begins + position] = part.words(position, slice(None))
         else:
+            # One entry per word: its row, and its position within the part.
             owners = np.repeat(np.arange(rows.row_count), counts)
             positions = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-            words[places[owners] + positions] = part.words(positions, owners)
-        places = places + counts
+            words[begins[owners] + positions] = part.words(positions, owners)
+        begins = begins + counts
 
 
 def _check_arity(data: bytes, expected: int) -> None:
@@ -212,6 +219,7 @@ def _read_value(row: memoryview, slot: int, data_type: DataType, is_null: bool) 
 
 
 def _read_bytes(row: memoryview, slot: int) -> memoryview:
+    # The last byte of a slot with a short value: its length, and the mark 0x80.
     mark = row[slot + 7]
     if mark & 0x80:
         return row[slot : slot + (mark & 0x7F)]
@@ -225,7 +233,7 @@ def _read_decimal(row: memoryview, slot: int, data_type: DataType) -> Decimal:
         unscaled = int.from_bytes(_read_variable_part(row, slot), "big", signed=True)
     assert data_type.scale is not None, data_type
     sign, digits = int(unscaled < 0), tuple(map(int, str(abs(unscaled))))
-    # Built from digits: arithmetic would round to the precision of the decimal context.
+    # From digits, because arithmetic would round to the precision of the decimal context.
     return Decimal((sign, digits, -data_type.scale))
 
 

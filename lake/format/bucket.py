@@ -1,7 +1,7 @@
-"""The bucket function: which bucket a row belongs to.
+"""The bucket function: from a row's bucket key to its bucket.
 
 Murmur3 (32 bit, seed 42) over the words of the binary row of the bucket key, header included;
-the bucket is the absolute value of the truncated remainder. Readers look for a row in its bucket
+the bucket is the absolute value of the truncated remainder. Readers search a row in its bucket
 only, so a wrong bucket is a lost row.
 
 Source: table-format 11. Murmur3: Appleby 2011, https://github.com/aappleby/smhasher.
@@ -37,7 +37,7 @@ _SEED = 42
 _MASK = 0xFFFFFFFF
 # Temporaries of this many 4-byte words stay in a core's second-level cache.
 _BLOCK_ROWS = 16_384
-# Below this many rows the loop in Python over one row's words is the cheaper one.
+# With fewer rows a loop in Python over the words of each row is cheaper than numpy per word position.
 _VECTOR_ROWS_MIN = 16
 
 
@@ -86,14 +86,14 @@ def key_hashes(table: pa.Table | pa.RecordBatch, schema: TableSchema) -> Int32Ar
 
 def buckets_of(hashes: Int32Array, bucket_count: int) -> Int32Array:
     """Return the bucket of each hash."""
-    # The magnitude of the least int32 needs a wider type.
+    # Wider, because the magnitude of the least int32 is not an int32.
     return (np.abs(hashes.astype(np.int64)) % bucket_count).astype(np.int32)
 
 
 def bucket_hashes(
     arrays: Sequence[pa.Array | pa.ChunkedArray], types: Sequence[DataType | DataField]
 ) -> Int32Array:
-    """Return the hash of every row that the key columns make, in row order.
+    """Return the hash of every row that the key columns form, in row order.
 
     Args:
         arrays: One per key column, in hash order, of one length; nulls are allowed.
@@ -111,7 +111,8 @@ def bucket_hashes(
 
 
 def _hash_rows(rows: RowWords) -> Int32Array:
-    # Headers without nulls are the same in every row, so they are mixed once, as a number.
+    # Headers without nulls are the same in every row: the state is one number until the first word that
+    # differs between rows.
     state: UInt32Array | int = _SEED
     for slot in rows.fixed:
         state = _mix(_mix(state, slot.low), slot.high)
@@ -123,7 +124,11 @@ def _hash_rows(rows: RowWords) -> Int32Array:
 
 
 def _mix(state: UInt32Array | int, word: UInt32Array | None) -> UInt32Array | int:
-    """Return the state after one more word; a fresh array unless state and word are constant."""
+    """Return the state after one more word.
+
+    A number if state and word are constant; else a new array, or the state's own, changed in place, if
+    the word is constant.
+    """
     if word is None:
         if isinstance(state, int):
             return _mix_number(state, 0)
@@ -160,7 +165,7 @@ def _mix_variable(hashes: UInt32Array, part: VariablePart) -> None:
         for position in range(counts):
             _mix_rows(hashes, slice(None), part.words(position, slice(None)))
         return
-    # Longest first: the rows that have a word at a position are then the first few.
+    # Longest first, so that the rows with a word at a position are always the first ones.
     rows = np.flatnonzero(counts)
     rows = rows[np.argsort(-counts[rows], kind="stable")]
     ascending = counts[rows][::-1]
@@ -178,7 +183,7 @@ def _mix_rows(hashes: UInt32Array, rows: Int64Array | slice, words: UInt64Array)
 
 
 def _mix_tails(hashes: UInt32Array, part: VariablePart, rows: Int64Array, position: int) -> None:
-    """Mix the rest of a few long rows, each read at once and mixed word by word."""
+    """Mix the remaining words of a few long rows, row by row."""
     assert not isinstance(part.word_counts, int), "rows of one length are mixed together"
     for row in rows:
         positions = np.arange(position, part.word_counts[row])

@@ -1,7 +1,7 @@
-"""What a writer tells the committer: the files it made for one bucket.
+"""Commit messages: the files that a writer made for one bucket, for the committer.
 
-Messages cross from Spark's executors to the driver as bytes; writers and committers need not
-know each other.
+Messages travel as bytes from Spark's executors to the driver, so writers and committers can run in
+different processes.
 """
 
 import zlib
@@ -29,12 +29,12 @@ _FASTEST: Final = 1
 class VectorsChange:
     """The deletion vectors of one bucket after a compaction.
 
-    The commit is only right while the bucket's vectors are those that the compaction saw.
+    The commit is valid only while the bucket's vectors are those that the compaction read.
 
     Attributes:
-        base: Name of the index file with the vectors that the compaction saw; None for no vectors.
-        new: The index file that takes its place, `base`'s own entry where nothing changed; None
-            when no row is marked any more.
+        base: Name of the index file with the vectors that the compaction read; None for no vectors.
+        new: The index file that replaces it, `base`'s own entry if nothing changed; None if no row
+            is marked any more.
     """
 
     base: str | None
@@ -54,10 +54,10 @@ class CommitMessage:
         compact_before: Files that a compaction replaces.
         compact_after: Files that replace them.
         changelog_files: Changelog of the new files, or of the compaction.
-        new_index_files: Whole indexes of the bucket, each in the place of the one of its type.
+        new_index_files: Whole indexes of the bucket; each replaces the one of its type.
         index_base: Names of the hash index files of the whole partition by which the rows were
-            routed, sorted; None where no index routes rows. The commit is only right while they
-            are still the partition's.
+            routed, sorted; None if no index routes rows. The commit is valid only while they are
+            still the partition's.
         vectors: Of every compaction in a table with deletion vectors, None elsewhere.
     """
 
@@ -77,7 +77,7 @@ class CommitMessage:
 def serialize_messages(messages: Sequence[CommitMessage]) -> bytes:
     """Return the messages as bytes, for another process of this version.
 
-    A file takes a few hundred bytes: the record of a manifest, compressed.
+    A file takes a few hundred bytes: its manifest record, compressed.
     """
     out = [encode_long(len(messages))]
     for message in messages:
@@ -99,13 +99,13 @@ def serialize_messages(messages: Sequence[CommitMessage]) -> bytes:
 
 
 def parse_messages(data: bytes) -> tuple[CommitMessage, ...]:
-    """Return the messages that `serialize_messages` has written.
+    """Return the messages in bytes of `serialize_messages`.
 
     Raises:
-        CorruptData: The bytes are something else.
+        CorruptData: The bytes are not commit messages of this version.
     """
     if not data.startswith(_MAGIC):
-        text = f"{len(data)} bytes are no commit messages of this version"
+        text = f"{len(data)} bytes are not commit messages of this version"
         raise CorruptData(text)
     try:
         decoder = AvroDecoder(zlib.decompress(data[len(_MAGIC) :]))
@@ -114,13 +114,13 @@ def parse_messages(data: bytes) -> tuple[CommitMessage, ...]:
         text = f"{len(data)} bytes of commit messages cannot be read: {error}"
         raise CorruptData(text) from error
     if not decoder.is_at_end:
-        text = f"{len(data)} bytes of commit messages hold more than the messages"
+        text = f"{len(data)} bytes of commit messages continue after the last message"
         raise CorruptData(text)
     return messages
 
 
 def _encode_index(out: list[bytes], message: CommitMessage) -> None:
-    # Few messages have any, and an index manifest is a format of its own already.
+    # As an index manifest, which has a codec already; few messages have indexes.
     indexes = message.new_index_files
     encode_bytes(out, encode_index_manifest(indexes, "null") if indexes else b"")
     base = message.index_base

@@ -1,7 +1,7 @@
-"""A consumer file: from which snapshot on somebody still reads, as JSON.
+"""Consumer files: the oldest snapshot that a reader still needs, as JSON.
 
 `{"nextSnapshot": n}` keeps snapshot n and all later ones from expiring, in every engine of the
-format. A lease of ours adds until when it holds and who took it; other engines ignore both keys.
+format. A lease of this engine adds its deadline and its holder; other engines ignore both keys.
 
 Source: table-format 20.
 """
@@ -13,13 +13,13 @@ from lake.format.json_document import JsonDocument, dump_json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consumer:
-    """How far a consumer has come.
+    """The progress of a consumer.
 
     Attributes:
         next_snapshot: The oldest snapshot that it still needs.
-        deadline_ms: Milliseconds since 1970 UTC after which it counts for nothing; None for a
-            consumer that is no lease.
-        holder: Free text for people: who took the lease.
+        deadline_ms: Milliseconds since 1970 UTC after which it holds nothing; None for a consumer
+            that is not a lease.
+        holder: Description of the lease's holder, for people.
     """
 
     next_snapshot: int
@@ -28,10 +28,10 @@ class Consumer:
 
 
 def parse_consumer(data: bytes) -> Consumer:
-    """Return what the bytes of a consumer file say.
+    """Return the consumer in the bytes of a consumer file.
 
     Raises:
-        CorruptData: No JSON object, or none with a whole number under `nextSnapshot`.
+        CorruptData: Not a JSON object, or one without a whole number under `nextSnapshot`.
 
     Example:
         >>> parse_consumer(b'{"nextSnapshot": 5, "later": true}').next_snapshot

@@ -1,4 +1,4 @@
-"""Whatever fails while the bytes of a file are decoded is told as corrupt data, with its path."""
+"""Decoding errors of any kind, reported as corrupt data with the file's path."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from lake.errors import CorruptData, LakeError
 
 @contextmanager
 def corrupt_at(path: str) -> Iterator[None]:
-    """Name the file in every error of its decoder; no I/O belongs inside.
+    """Add the file's path to errors of its decoder; the block must not do I/O.
 
     Raises:
         CorruptData: The bytes are not what the format says.
@@ -21,6 +21,6 @@ def corrupt_at(path: str) -> Iterator[None]:
     except LakeError:
         raise
     except Exception as error:
-        # Bytes that are arbitrary fail in arbitrary ways, in libraries too.
+        # Arbitrary bytes fail in arbitrary ways, in libraries too, so every exception counts.
         message = f"{path}: the file cannot be decoded: {error!r}"
         raise CorruptData(message) from error

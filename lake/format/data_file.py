@@ -1,4 +1,4 @@
-"""What a manifest knows about one data file.
+"""Metadata of a data file in manifests.
 
 Source: table-format 5.2 and 7.
 """
@@ -10,7 +10,7 @@ from lake.format.statistics import SimpleStats
 
 
 class FileSource(IntEnum):
-    """Which act wrote a file; kept when the file is only moved to another level."""
+    """The operation that wrote a file; kept when the file is only moved to another level."""
 
     APPEND = 0
     COMPACT = 1
@@ -18,7 +18,7 @@ class FileSource(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFileMeta:
-    """One data file, as the manifests describe it.
+    """The metadata of one data file.
 
     Attributes:
         file_name: Name only, inside the bucket's directory.
@@ -32,7 +32,7 @@ class DataFileMeta:
         max_sequence_number: Over the rows of the file.
         schema_id: The schema that names the file's columns.
         level: 0 for a fresh file, 1 and up for compacted ones.
-        extra_files: Names of files that live and die with this one.
+        extra_files: Names of files that are deleted together with this one.
         creation_time_ms: Milliseconds; local wall time in files of Java. None when unknown.
         delete_row_count: Rows of kind -U or -D; None in files of very old writers.
         embedded_file_index: Bytes of a small file index.

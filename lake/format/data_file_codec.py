@@ -1,7 +1,7 @@
-"""The `_FILE` record of a manifest as bytes, and back.
+"""Codec of the `_FILE` record of a manifest.
 
-Fields come in the order of `avro_schemas.DATA_FILE_FIELDS`. Files of older releases stop after
-16, 18 or 20 of them; what is missing is None.
+Fields are in the order of `lake.format.avro.schemas.DATA_FILE_FIELDS`. Files of older releases have the first
+16, 18 or 20 of them; the others are None.
 
 Source: table-format 5.2 and 21.
 """
@@ -26,7 +26,7 @@ from lake.format.avro.binary import (
 from lake.format.data_file import DataFileMeta, FileSource
 from lake.format.statistics import SimpleStats
 
-# Every release writes at least these fields.
+# Every release writes at least this many fields.
 FIELD_COUNT_MIN: Final = 16
 _SOURCES: Final = {source.value: source for source in FileSource}
 
@@ -69,13 +69,14 @@ def encode_stats(out: list[bytes], stats: SimpleStats) -> None:
 
 
 def decode_data_file(decoder: AvroDecoder, field_count: int) -> DataFileMeta:
-    """Return the next file, of a record with the first `field_count` fields (16 to 21).
+    """Return the next file, from a record with the first `field_count` fields (16 to 21).
 
     Raises:
         IndexError: The bytes end early.
     """
+    assert FIELD_COUNT_MIN <= field_count <= 21, field_count
     long, byte_string = decoder.long, decoder.byte_string
-    # Arguments are evaluated in the order in which they are written: that of the record.
+    # Python evaluates arguments in the order in which they are written, which is that of the record.
     return DataFileMeta(
         file_name=decoder.string(),
         file_size=long(),
@@ -112,7 +113,7 @@ def _decode_stats(decoder: AvroDecoder) -> SimpleStats:
 
 
 def data_file_of(record: Mapping[str, Any]) -> DataFileMeta:
-    """Return the file of a record of the schema that we write."""
+    """Return the file of a record under the schema that this engine writes."""
     return DataFileMeta(
         file_name=record["_FILE_NAME"],
         file_size=record["_FILE_SIZE"],
@@ -157,10 +158,10 @@ def stats_record(stats: SimpleStats) -> dict[str, object]:
 
 
 def parse_source(number: int | None) -> FileSource | None:
-    """Return the source of that number.
+    """Return the source with a number.
 
     Raises:
-        CorruptData: There is none.
+        CorruptData: There is no such source.
     """
     if number is None:
         return None

@@ -11,12 +11,12 @@ from typing import Final
 LENGTH_MAX: Final = 2_147_483_647
 DECIMAL_PRECISION_MAX: Final = 38
 TIMESTAMP_PRECISION_MAX: Final = 9
-# The id of a field that no schema has numbered yet.
+# Id of a field that no schema has numbered yet.
 UNASSIGNED: Final = -1
 
 
 class TypeRoot(StrEnum):
-    """The kinds of type; the value is the word in a schema file."""
+    """The kinds of types; the value is the word in a schema file."""
 
     CHAR = "CHAR"
     VARCHAR = "VARCHAR"
@@ -125,11 +125,11 @@ class DataField:
     """One column of a table, or one field of a ROW.
 
     Attributes:
-        id: Unique in the table for ever, nested fields included; `UNASSIGNED` before that.
+        id: Unique in the table for ever, nested fields included; `UNASSIGNED` before it is numbered.
         name: As written by the user; case matters.
-        type: Its type, which carries the nullability.
+        type: Of the values, nullability included.
         description: Free text.
-        default_value: Text of the value that readers of the format put for a missing column.
+        default_value: Text of the value that readers of the format use for a missing column.
     """
 
     id: int = UNASSIGNED
@@ -142,7 +142,7 @@ class DataField:
 def assign_field_ids(fields: Sequence[DataField], *, first_id: int = 0) -> tuple[DataField, ...]:
     """Return the fields numbered from `first_id`, each before the fields nested in it.
 
-    This is the order in which Paimon numbers the columns of a new table.
+    Paimon numbers the columns of a new table in this order.
     """
     counter = iter(range(first_id, LENGTH_MAX))
     return tuple(_renumber_field(field, counter) for field in fields)

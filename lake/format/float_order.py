@@ -1,6 +1,6 @@
-"""The order of FLOAT and DOUBLE values: Java's, in which every two of them compare.
+"""The order of FLOAT and DOUBLE values: Java's total order.
 
--0.0 is below 0.0; NaN, whatever its sign and payload, equals itself and is above everything.
+-0.0 is below 0.0; NaN, whatever its sign and payload, equals itself and is above every other value.
 
 Source: table-format 13.1.
 """
@@ -19,7 +19,8 @@ def total_order(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return signed integers of the floats' width that compare as the floats do."""
     bits = values.view(f"i{values.dtype.itemsize}")
     most = np.iinfo(bits.dtype).max
-    # Sign and magnitude become two's complement, which integers compare by.
+    # IEEE floats are sign and magnitude; inverting the magnitude of negative ones gives integers that
+    # compare as the floats do.
     numbers: npt.NDArray[Any] = np.where(bits < 0, bits ^ most, bits)
     numbers[np.isnan(values)] = most
     return numbers
@@ -34,7 +35,7 @@ def with_one_nan(column: ColumnT) -> ColumnT:
 
 
 def total_order_column(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return `total_order` of a column's values, null where they are."""
+    """Return `total_order` of a column's values; null for null."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     nulls = np.asarray(array.is_null())
     return pa.array(total_order(np.asarray(array.fill_null(0.0))), mask=nulls)

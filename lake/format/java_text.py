@@ -1,4 +1,4 @@
-"""Numbers as Java spells them, which paths and casts of the format rest on."""
+"""Floating-point numbers as Java's `toString` spells them, on which paths and casts depend."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def java_float_text(value: float | np.float32) -> str:
-    """Return what Java's `toString` gives: plain from 0.001 to 10 million, else `1.0E10`."""
+    """Return the text of Java's `toString`: plain from 0.001 to 10 million, else like `1.0E10`."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("-Infinity" if value < 0 else "Infinity")
     if value == 0 or 1e-3 <= abs(float(value)) < 1e7:

@@ -1,4 +1,4 @@
-"""A JSON object of the format, read key by key with the kind of each value checked."""
+"""Reader of JSON objects of the format, which checks the kind of each value."""
 
 from collections.abc import Mapping, Sequence
 from typing import NoReturn, Self
@@ -9,7 +9,7 @@ from lake.errors import CorruptData
 
 
 class JsonDocument:
-    """One JSON object; every accessor raises `CorruptData` naming the key and what was found."""
+    """One JSON object; every accessor raises `CorruptData` with the key and the value found."""
 
     def __init__(self, document: Mapping[str, object], *, what: str) -> None:
         self._document = document
@@ -20,12 +20,12 @@ class JsonDocument:
         """Return the object in `data`; `what` names the kind of file in errors.
 
         Raises:
-            CorruptData: The bytes are no JSON, or JSON of another kind.
+            CorruptData: The bytes are not JSON, or not a JSON object.
         """
         try:
             document = orjson.loads(data)
         except orjson.JSONDecodeError as error:
-            text = f"{what} file is no JSON: {error}"
+            text = f"{what} file is not JSON: {error}"
             raise CorruptData(text) from error
         if not isinstance(document, dict):
             text = f"{what} file holds a JSON {type(document).__name__}, expected an object"
@@ -82,7 +82,7 @@ class JsonDocument:
         return {name: _as_text(item) for name, item in value.items() if item is not None}
 
     def value(self, key: str) -> object:
-        """Return whatever stands under a key, None when it is absent."""
+        """Return the value of a key, of any kind; None if it is absent."""
         return self._document.get(key)
 
     def _refuse(self, key: str, expected: str) -> NoReturn:
@@ -98,7 +98,7 @@ def dump_json(document: Mapping[str, object]) -> bytes:
 
 
 def _as_text(value: object) -> str:
-    # A boolean is spelt as the format's options are, not as Python would.
+    # Booleans as options spell them, unlike Python's `str`.
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

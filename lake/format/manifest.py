@@ -1,7 +1,7 @@
-"""A manifest: data files added to and deleted from a table, as an Avro file.
+"""Manifests: data files added to and deleted from a table, as Avro files.
 
-The state of a table is the set of added files whose identity is not deleted as well, in whatever
-order the entries are read.
+The state of a table is the set of added files whose identity is not deleted as well, whatever the order of the
+entries.
 
 Source: table-format 5.2 and 6.
 """
@@ -36,7 +36,7 @@ FileIdentity = tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | 
 
 
 class FileKind(IntEnum):
-    """Whether an entry brings a file into the table or takes it out."""
+    """Whether an entry adds a file to the table or removes it."""
 
     ADD = 0
     DELETE = 1
@@ -68,7 +68,7 @@ class ManifestEntry:
 
     @property
     def identity(self) -> FileIdentity:
-        """Return what makes an ADD and a DELETE meet; the level is part of it."""
+        """Return the key by which an ADD and a DELETE cancel; it includes the level."""
         file = self.file
         return (
             self.partition,
@@ -85,7 +85,7 @@ def encode_manifest(entries: Sequence[ManifestEntry], compression: str = "zstand
     """Return the bytes of a manifest file with the entries in the given order.
 
     Args:
-        entries: Any number, also none.
+        entries: Any number, including none.
         compression: `zstandard`, `deflate` or `null`.
 
     Raises:
@@ -98,11 +98,13 @@ def decode_manifest(data: bytes) -> list[ManifestEntry]:
     """Return the entries of a manifest file, in file order.
 
     Raises:
-        CorruptData: No Avro file, or one without the fields of a manifest.
-        UnsupportedFeature: A file lies outside the table, or belongs to a table with row
+        CorruptData: Not an Avro file, or one without the fields of a manifest.
+        UnsupportedFeature: A file is outside the table, or belongs to a table with row
             tracking or data evolution.
     """
     schema, blocks = read_blocks(data, what=_WHAT)
+    # The layout that this engine and Java write has a codec of its own, because decoding unions takes most of
+    # the time of the general one.
     field_count = _data_file_field_count(schema)
     if field_count is None:
         entries = _ENTRIES.decode(schema, blocks)
@@ -128,7 +130,7 @@ def _encode_entry(entry: ManifestEntry) -> bytes:
 
 @lru_cache(maxsize=SCHEMAS_KEPT)
 def _data_file_field_count(schema: WrittenSchema) -> int | None:
-    """Return how many of our `_FILE` fields the file has, None when its layout is another."""
+    """Return how many of our `_FILE` fields the file has, or None if its layout differs."""
     top, last = layout(schema.record)[1:-1], layout(schema.record)[-1]
     (_, *our_top, (our_name, our_file)) = layout(MANIFEST)
     if schema.null is not None or top != tuple(our_top) or last[0] != our_name:

@@ -1,4 +1,4 @@
-"""A manifest list: the manifests of a snapshot, as an Avro file.
+"""Manifest lists: the manifests of a snapshot, as an Avro file.
 
 Source: table-format 5.1.
 """
@@ -21,13 +21,13 @@ _VERSION: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestFileMeta:
-    """One manifest, as a manifest list describes it.
+    """The description of one manifest in a manifest list.
 
     Attributes:
         file_name: Name only, inside `manifest/`.
         file_size: Bytes.
-        num_added_files: Entries of kind ADD; readers skip looking for them when 0.
-        num_deleted_files: Entries of kind DELETE; likewise.
+        num_added_files: Number of entries of kind ADD.
+        num_deleted_files: Number of entries of kind DELETE.
         partition_stats: Over the partition columns of all entries.
         schema_id: Highest schema id of the entries.
         min_bucket: Bounds over the entries; None when unknown.
@@ -54,8 +54,8 @@ def describe_manifest(
     entries: Sequence[ManifestEntry],
     partition_fields: Sequence[DataField],
 ) -> ManifestFileMeta:
-    """Return the line of a manifest list for a manifest that holds `entries` (at least one)."""
-    assert entries, "a manifest without entries is not worth a file"
+    """Return the description of a manifest that has `entries`, at least one."""
+    assert entries, "a manifest without entries is not written"
     added = sum(entry.kind is FileKind.ADD for entry in entries)
     buckets = [entry.bucket for entry in entries]
     levels = [entry.file.level for entry in entries]
@@ -76,7 +76,7 @@ def describe_manifest(
 def encode_manifest_list(
     manifests: Sequence[ManifestFileMeta], compression: str = "zstandard"
 ) -> bytes:
-    """Return the bytes of a manifest list; no manifests are a legal list.
+    """Return the bytes of a manifest list, which may be empty.
 
     Args:
         manifests: Oldest first in a base list.
@@ -93,7 +93,7 @@ def decode_manifest_list(data: bytes) -> list[ManifestFileMeta]:
     """Return the manifests of a list, in file order (oldest first in a base list).
 
     Raises:
-        CorruptData: No Avro file, or one without the fields of a manifest list.
+        CorruptData: Not an Avro file, or one without the fields of a manifest list.
         UnsupportedFeature: An entry of another version.
     """
     return _ENTRIES.read(data)
@@ -104,7 +104,7 @@ def _partition_stats(entries: Sequence[ManifestEntry], fields: Sequence[DataFiel
     stats = collect_statistics(decode_rows(partitions, fields), fields, truncate=None)
     if not fields:
         return stats
-    # A partition counts once per entry that lies in it, as other writers count.
+    # Nulls are counted per entry and not per distinct partition, as other writers do.
     entry_counts = Counter(entry.partition for entry in entries)
     rows = [decode_row(partition, fields) for partition in partitions]
     weights = [entry_counts[partition] for partition in partitions]

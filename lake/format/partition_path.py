@@ -1,7 +1,7 @@
-"""Directories of partitions and buckets, derived from the partition's row.
+"""Directory names of partitions and buckets, derived from the partition's row.
 
-Readers build the path from the row in the manifest, so the text has to be the very text that the
-format's other writers make: that of Java's `toString`, escaped.
+Readers derive the path from the row in the manifest, so the text has to be exactly that of the format's other
+writers: Java's `toString`, escaped.
 
 Source: table-format 10.
 """
@@ -28,7 +28,7 @@ def partition_directory(partition: bytes, schema: TableSchema) -> str:
 
     Args:
         partition: Serialised binary row of the partition columns.
-        schema: Says the columns and how their values are spelt.
+        schema: Has the columns and the options of their spelling.
 
     Raises:
         CorruptData: The row has another arity.
@@ -45,10 +45,10 @@ def partition_directory(partition: bytes, schema: TableSchema) -> str:
 
 
 def partition_label(partition: bytes, schema: TableSchema) -> str:
-    """Return a text that tells a partition from every other, for people; mostly its directory.
+    """Return a unique text for a partition, for people; mostly its directory.
 
-    Null, blank texts and the text that stands for them share a directory. The label of null is
-    the directory, that of a text has the text behind it: `p=__DEFAULT_PARTITION__ (p=' ')`.
+    Null, blank texts and the text that replaces them share a directory. The label of null is the
+    directory; that of such a text is followed by the text: `p=__DEFAULT_PARTITION__ (p=' ')`.
 
     Raises:
         CorruptData: The row has another arity.
@@ -77,12 +77,12 @@ def bucket_directory(partition: bytes, bucket: int, schema: TableSchema) -> str:
 
 
 def escape(text: str) -> str:
-    """Return the text with what a path cannot hold as `%XX`."""
+    """Return the text with characters that a path cannot have as `%XX`."""
     return _ESCAPED.sub(lambda match: f"%{ord(match.group()):02X}", text)
 
 
 def _is_blank(text: str) -> bool:
-    # What Java calls whitespace: neither the no-break spaces nor next-line.
+    # Java's whitespace, which excludes the no-break spaces and next-line.
     return all(char.isspace() and char not in "\x85\xa0\u2007\u202f" for char in text)
 
 
@@ -119,7 +119,7 @@ def _nanoseconds(value: datetime) -> int:
 
 
 def _timestamp_text(field: DataField, nanoseconds: int, *, is_legacy: bool) -> str:
-    """Return the date-time; one with local time zone in UTC."""
+    """Return the date-time, in UTC if it has local time zone."""
     seconds, fraction = divmod(nanoseconds, 1_000_000_000)
     moment = EPOCH + timedelta(seconds=seconds)
     digits = f"{fraction:09}"
@@ -127,7 +127,7 @@ def _timestamp_text(field: DataField, nanoseconds: int, *, is_legacy: bool) -> s
         precision = field.type.precision or 0
         kept = digits[:precision] + digits[precision:].rstrip("0")
         return f"{moment:%Y-%m-%d %H:%M:%S}" + (f".{kept}" if kept else "")
-    # Groups of three digits as far as needed; seconds only when there is something to say.
+    # As Java's LocalDateTime: fractions in groups of three digits, seconds only if they are not zero.
     while digits.endswith("000"):
         digits = digits[:-3]
     if digits:
@@ -142,6 +142,6 @@ def _time_text(field: DataField, value: time, *, is_legacy: bool) -> str:
     precision = field.type.precision or 0
     if precision == 0:
         return f"{value:%H:%M:%S}"
-    # Unlike a timestamp: no trailing zeros, but one digit at least.
+    # Unlike for timestamps: no trailing zeros, but at least one digit.
     digits = f"{value.microsecond // 1_000:03}".rstrip("0") or "0"
     return f"{value:%H:%M:%S}.{digits[:precision]}"

@@ -1,7 +1,7 @@
-"""A schema file: the columns, keys and options of a table, as JSON.
+"""Schema files: the columns, keys and options of a table, as JSON.
 
-Schemas are numbered 0, 1, 2…; the highest is the current one, and data files name the one whose
-column names they use. Columns are told apart by id, which is never used twice.
+Schemas are numbered 0, 1, 2…; the highest is the current one, and each data file refers to the one whose
+column names it uses. Columns are identified by id, which is never reused.
 
 Source: table-format 2.
 """
@@ -21,7 +21,7 @@ from lake.format.type_codec import field_to_json, parse_field
 from lake.options import POSTPONE_BUCKET, BucketFunction, TableOptions
 
 SCHEMA_VERSION: Final = 3
-# Defaults that older versions of the file had; a value in the file wins.
+# Defaults of older versions of the file; a value in the file takes precedence.
 _DEFAULTS_BY_VERSION: Final[Mapping[int, Mapping[str, str]]] = {
     1: {"bucket": "1", "file.format": "orc"},
     2: {"file.format": "orc"},
@@ -40,7 +40,7 @@ class TableSchema:
         primary_keys: Column names, partition columns included.
         options: Text by key, as written.
         comment: Of the table.
-        time_millis: When the schema was made, milliseconds since 1970 UTC; 0 when unknown.
+        time_millis: When the schema was created, milliseconds since 1970 UTC; 0 when unknown.
         version: Of the file's format.
     """
 
@@ -61,7 +61,7 @@ class TableSchema:
 
     @cached_property
     def bucket_keys(self) -> tuple[str, ...]:
-        """Return the columns that decide the bucket, in hash order."""
+        """Return the columns whose hash determines the bucket, in hash order."""
         return self.table_options.bucket_key or self.trimmed_primary_keys
 
     @cached_property
@@ -86,7 +86,7 @@ class TableSchema:
 
     @cached_property
     def table_options(self) -> TableOptions:
-        """Return the options, typed; with the defaults of the schema file's version.
+        """Return the typed options, with the defaults of the schema file's version.
 
         Raises:
             InvalidRequest: A value cannot be read.
@@ -97,7 +97,7 @@ class TableSchema:
         """Return the column of that name.
 
         Raises:
-            InvalidRequest: There is none; the message lists those there are.
+            InvalidRequest: There is none; the message lists the columns.
         """
         found = self.fields_by_name.get(name)
         if found is None:
@@ -118,10 +118,10 @@ class TableSchema:
 
 
 def parse_schema(data: bytes) -> TableSchema:
-    """Return the schema that the bytes of a schema file describe.
+    """Return the schema in the bytes of a schema file.
 
     Raises:
-        CorruptData: No JSON object; a required key is missing or of the wrong kind; a key column
+        CorruptData: Not a JSON object; a required key is missing or of the wrong kind; a key column
             does not exist.
         UnsupportedFeature: A newer version of the file, or a column type that this version does
             not have.
@@ -167,17 +167,17 @@ def serialize_schema(schema: TableSchema) -> bytes:
 
 
 def check_supported(schema: TableSchema) -> None:
-    """Check that this version can work with the table at all.
+    """Check that this version supports the table.
 
     Raises:
-        UnsupportedFeature: It cannot; `problems` names each option, its value and a way out.
+        UnsupportedFeature: It does not; `problems` has each option, its value and a way out.
         InvalidRequest: An option cannot be read.
     """
     if not schema.primary_keys:
         problem = Problem(
             field="primaryKeys",
             value=None,
-            message="tables without a primary key are not in this version",
+            message="this version does not support tables without a primary key",
             hint="read append tables with another engine of the format",
         )
         text = f"schema {schema.id} has no primary key"
@@ -209,8 +209,8 @@ _HINTS: Final = {
     "bucket-function.type": "leave it out, or set `default`",
     "row-tracking.enabled": "leave it out; a primary key needs no row ids",
     "data-evolution.enabled": "leave it out",
-    "data-file.external-paths": "leave it out; data files live in the table's directory",
-    "bucket": "set a bucket count from 1, or -1 for buckets made as they are needed",
+    "data-file.external-paths": "leave it out; data files are in the table's directory",
+    "bucket": "set a bucket count from 1, or -1 for buckets that are added as they fill",
 }
 
 

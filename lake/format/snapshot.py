@@ -1,6 +1,6 @@
-"""A snapshot file: one committed state of a table, as JSON.
+"""Snapshot files: one committed state of a table, as JSON.
 
-There is no other record of a table's state: it is the snapshot with the highest id. Keys of the
+The state of a table is the snapshot with the highest id; there is no other record of it. Keys of the
 file are the attributes in camelCase; optional ones are left out when None, unknown ones ignored.
 
 Source: table-format 3.
@@ -15,13 +15,13 @@ from lake.errors import UnsupportedFeature
 from lake.format.json_document import JsonDocument, dump_json
 
 SNAPSHOT_VERSION: Final = 3
-# The commit identifier of a commit that is not one of a numbered series.
+# Commit identifier of commits without a number.
 BATCH_COMMIT_IDENTIFIER: Final = 9_223_372_036_854_775_807
 MAX_SEQUENCE_NUMBER_PROPERTY: Final = "sequence.generation.max-sequence-number"
 
 
 class CommitKind(StrEnum):
-    """What a commit did; readers of the format refuse any other word."""
+    """The kind of a commit; readers of the format refuse any other word."""
 
     APPEND = "APPEND"
     COMPACT = "COMPACT"
@@ -35,7 +35,7 @@ class Snapshot:
 
     Attributes:
         version: Of the file's format.
-        uuid: Random id of this snapshot; tells whose commit won.
+        uuid: Random id of this snapshot, by which a writer recognises its own.
         id: 1, 2, 3…, also in the file's name.
         schema_id: Newest schema at the time of the commit.
         base_manifest_list: Everything before this commit.
@@ -48,16 +48,16 @@ class Snapshot:
         commit_user: Who committed.
         writer_version: Free text.
         commit_identifier: Rising per user, or `BATCH_COMMIT_IDENTIFIER`.
-        commit_kind: What the commit did.
-        time_millis: Milliseconds since 1970 UTC; never falls from one snapshot to the next.
+        commit_kind: Kind of the commit.
+        time_millis: Milliseconds since 1970 UTC; never decreases from one snapshot to the next.
         total_record_count: Physical rows in live data files.
         delta_record_count: Rows of added files less rows of deleted ones.
         changelog_record_count: Only with changelog files.
-        watermark: Milliseconds; never falls.
+        watermark: Milliseconds; never decreases.
         statistics: Name of a statistics file.
         properties: Free text by key; ours begin with `braid.`.
         next_row_id: Carried forward; used by tables with row tracking only.
-        operation: Of a closed set that readers check; None when unknown.
+        operation: One of a closed set that readers check; None when unknown.
     """
 
     version: int = SNAPSHOT_VERSION
@@ -86,10 +86,10 @@ class Snapshot:
     operation: str | None = None
 
     def is_same(self, other: "Snapshot | None") -> bool:
-        """Return whether the other is this snapshot, whoever wrote its file again.
+        """Return whether the other is the same snapshot, perhaps rewritten by another engine.
 
-        Other engines leave out what they do not know when they copy a snapshot into a tag, `uuid`
-        for one; the name of its delta list is unique.
+        Other engines drop keys that they do not know when they copy a snapshot into a tag, such as
+        `uuid`; the name of its delta list is unique.
         """
         return (
             other is not None
@@ -99,10 +99,10 @@ class Snapshot:
 
 
 def parse_snapshot(data: bytes) -> Snapshot:
-    """Return the snapshot that the bytes of a snapshot file describe.
+    """Return the snapshot in the bytes of a snapshot file.
 
     Raises:
-        CorruptData: No JSON object, or a key that every writer writes is missing or of the
+        CorruptData: Not a JSON object, or a key that every writer writes is missing or of the
             wrong kind.
         UnsupportedFeature: A newer version of the file, or an unknown commit kind.
     """
@@ -140,7 +140,7 @@ def parse_snapshot(data: bytes) -> Snapshot:
 
 
 def serialize_snapshot(snapshot: Snapshot) -> bytes:
-    """Return the bytes of the snapshot file; keys in the order in which Java writes them."""
+    """Return the bytes of the snapshot file; keys are in Java's order."""
     return dump_json(
         {
             "version": snapshot.version,

@@ -1,10 +1,10 @@
 """Column statistics of a data file: bounds and null counts.
 
 The bounds are two binary rows over the covered columns; a column without bounds is null in both.
-Statistics are only ever a reason to skip a file, so a bound may be wide and never narrow. Order
-is that of the readers: text by UTF-8 bytes, floats as Java orders them (-0.0 below 0.0, NaN
-above everything). Java's readers compare binary bounds as signed bytes, against the order of the
-files, so binary columns have none: a bound that one reader misreads loses rows.
+Readers skip files by them, so a bound may be too wide but never too narrow. The order is the
+readers': text by UTF-8 bytes, floats as Java orders them (-0.0 below 0.0, NaN above everything).
+Java's readers compare binary bounds as signed bytes, unlike the order of the files, so binary
+columns have none: a bound that one reader misinterprets loses rows.
 
 Source: table-format 9.
 """
@@ -33,7 +33,7 @@ _SURROGATE_FIRST = 0xD800
 _SURROGATE_LAST = 0xDFFF
 _MICROS_PRECISION_MAX = 6
 
-# Least and greatest, as scalars of Arrow or Python; None for no bound.
+# Least and greatest value, as scalars of Arrow or Python; None for no bound.
 Bounds = tuple[Any, Any]
 _NO_BOUNDS: Bounds = (None, None)
 
@@ -64,8 +64,8 @@ def collect_statistics(
     Args:
         table: Any number of rows; columns in the Arrow form of their type, or one that casts to it.
         fields: The columns to cover.
-        truncate: Longest text bound in characters; the upper bound is rounded up to stay one,
-            and where it cannot be the column has no bounds. None keeps bounds whole.
+        truncate: Longest text bound in characters. The upper bound is rounded up, so that it stays
+            one; if that is impossible, the column has no bounds. None keeps bounds whole.
 
     Returns:
         Statistics of arity `len(fields)`. Binary and nested types, and timestamps of precision
@@ -98,7 +98,11 @@ def has_bounds(data_type: DataType) -> bool:
 
 
 def find_bounds(column: pa.ChunkedArray, data_type: DataType) -> Bounds:
-    """Return the least and the greatest value that is not null; there is at least one."""
+    """Return the least and the greatest value that is not null.
+
+    Requires:
+        The column has a value that is not null.
+    """
     if data_type.root in (TypeRoot.FLOAT, TypeRoot.DOUBLE):
         return _float_bounds(column)
     bounds = pc.min_max(column)
@@ -112,7 +116,7 @@ def _float_bounds(column: pa.ChunkedArray) -> Bounds:
 
 
 def _truncated(bounds: Bounds, data_type: DataType, truncate: int | None) -> Bounds:
-    """Return text bounds of at most `truncate` characters, others as they are."""
+    """Return text bounds of at most `truncate` characters, other bounds unchanged."""
     if truncate is None or data_type.root not in TEXT_ROOTS:
         return bounds
     least, greatest = (bound.as_py() for bound in bounds)
@@ -121,16 +125,16 @@ def _truncated(bounds: Bounds, data_type: DataType, truncate: int | None) -> Bou
 
 
 def round_up_text(text: str, length: int) -> str | None:
-    """Return a text of at most `length` characters that is not below `text`, or None.
+    """Return a text of at most `length` characters that is not below `text`, or None if there is none.
 
-    The last character that has a successor is raised and what follows it dropped.
+    The last character within the length that has a successor is replaced by it, the rest dropped.
     """
     if len(text) <= length:
         return text
     for index in range(length - 1, -1, -1):
         successor = ord(text[index]) + 1
         if _SURROGATE_FIRST <= successor <= _SURROGATE_LAST:
-            successor = _SURROGATE_LAST + 1  # surrogates have no UTF-8 form
+            successor = _SURROGATE_LAST + 1  # surrogates cannot be encoded as UTF-8
         if successor <= _CODE_POINT_MAX:
             return text[:index] + chr(successor)
     return None

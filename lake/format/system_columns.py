@@ -1,4 +1,4 @@
-"""The columns that a data file carries beside the columns of its table.
+"""System columns: the columns of a data file beside those of its table.
 
 | column | Arrow type | field id | meaning |
 |---|---|---|---|
@@ -6,7 +6,7 @@
 | `_SEQUENCE_NUMBER` | int64, not null | 2147483646 | order of arrival within a bucket |
 | `_VALUE_KIND` | int8, not null | 2147483645 | `RowKind` |
 
-`_LEVEL`, int32 and not null, is in no file: readers add it to records that are merged by level.
+`_LEVEL`, int32 and not null, is not in files: readers add it to records that are merged by level.
 
 Source: table-format 12.1 and 12.2.
 """
@@ -29,7 +29,7 @@ KEY_FIELD_ID_START = 1_073_741_823
 SEQUENCE_NUMBER_FIELD_ID = 2_147_483_646
 VALUE_KIND_FIELD_ID = 2_147_483_645
 
-# Names that a user's column may not have (table-format 2).
+# Names that a user's column cannot have (table-format 2).
 RESERVED_NAMES = frozenset({SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_KIND, ROW_ID})
 
 SEQUENCE_NUMBER_FIELD = pa.field(SEQUENCE_NUMBER, pa.int64(), nullable=False)
@@ -38,7 +38,7 @@ LEVEL_FIELD = pa.field(LEVEL, pa.int32(), nullable=False)
 
 
 class RowKind(IntEnum):
-    """What a record does to its key; the value is the byte in `_VALUE_KIND`."""
+    """The effect of a record on its key; the value is the byte in `_VALUE_KIND`."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -52,7 +52,7 @@ class RowKind(IntEnum):
 
     @property
     def is_retract(self) -> bool:
-        """Return whether the record takes something away (`-U`, `-D`)."""
+        """Return whether the record retracts a row (`-U`, `-D`)."""
         return self in (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
     @classmethod
@@ -73,5 +73,5 @@ def is_retract(kinds: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
 
 
 def is_reserved(name: str) -> bool:
-    """Return whether a user's column may not be called `name`."""
+    """Return whether a user's column cannot have the name."""
     return name in RESERVED_NAMES or name.startswith(KEY_PREFIX)

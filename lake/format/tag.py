@@ -1,13 +1,13 @@
-"""A tag file: a snapshot under a name, with the time until which it is kept.
+"""Tag files: a snapshot under a name, with an optional time to live.
 
-The JSON of a snapshot and, only where a time to live is set, two keys more:
+The JSON of a snapshot and, only if a time to live is set, two further keys:
 
 ```
 tagCreateTime     [year, month, day, hour, minute[, second[, nanosecond]]], local time
 tagTimeRetained   seconds as a decimal number, 18000.000000000
 ```
 
-Both are read in the other spellings too that the format's own reader takes: ISO 8601 text.
+Both are also read as ISO 8601 text, which the format's own reader accepts.
 
 Source: table-format 20.
 """
@@ -35,12 +35,12 @@ _NANOS_PER_MS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tag:
-    """A named snapshot, whose files are kept as long as the tag is there.
+    """A named snapshot, whose files are kept as long as the tag exists.
 
     Attributes:
         name: Unique within the table (or branch).
-        snapshot: What is tagged, whole: it stays readable when the snapshot itself has expired.
-        created: Local time, without a zone, of whoever made the tag; None without a time to live.
+        snapshot: The whole tagged snapshot, so that it stays readable after its expiry.
+        created: Creation time in the creator's local time, without a zone; None without a time to live.
         retained_ms: How long the tag lives, milliseconds; None for ever.
     """
 
@@ -54,11 +54,11 @@ class Tag:
 
         Args:
             now_ms: Milliseconds since 1970 UTC.
-            zone: Of the clock on the wall where tags are made; None for the machine's.
+            zone: Local time zone of the creators of tags; None for the machine's.
         """
         if self.created is None or self.retained_ms is None:
             return False
-        # Compared as durations: the end of a tag that lives for ages is no date.
+        # Compared as durations, because the end of a very long time to live is not a valid date.
         age = local_time(now_ms, zone=zone) - self.created
         return age > timedelta(milliseconds=min(self.retained_ms, _LONGEST_MS))
 
@@ -67,7 +67,7 @@ _LONGEST_MS = timedelta.max // timedelta(milliseconds=1)
 
 
 def local_time(time_ms: int, *, zone: tzinfo | None = None) -> datetime:
-    """Return what the clock on the wall shows, without a zone.
+    """Return a time as local time, without a zone.
 
     Args:
         time_ms: Milliseconds since 1970 UTC.
@@ -79,10 +79,10 @@ def local_time(time_ms: int, *, zone: tzinfo | None = None) -> datetime:
 
 
 def parse_tag(data: bytes, *, name: str) -> Tag:
-    """Return the tag that the bytes of a tag file describe.
+    """Return the tag in the bytes of a tag file.
 
     Raises:
-        CorruptData: No JSON object, or a key is missing or of the wrong kind.
+        CorruptData: Not a JSON object, or a key is missing or of the wrong kind.
         UnsupportedFeature: A newer version of the file, or an unknown commit kind.
     """
     document = JsonDocument.parse(data, what="tag")
@@ -97,8 +97,7 @@ def parse_tag(data: bytes, *, name: str) -> Tag:
 def serialize_tag(tag: Tag) -> bytes:
     """Return the bytes of the tag file.
 
-    Without a time to live they are those of the snapshot file, which the oldest readers of tags
-    insist on.
+    Without a time to live they are those of the snapshot file, as the oldest readers of tags require.
     """
     data = serialize_snapshot(tag.snapshot)
     if tag.created is None or tag.retained_ms is None:

@@ -30,22 +30,22 @@ _SHOWN_MAX: Final = 200
 
 
 def parse_type(source: str | Mapping[str, object]) -> DataType:
-    """Return the type that a schema file, or a person, has written.
+    """Return the type that a schema file or a user has written.
 
     Accepts aliases (`INTEGER`, `NUMERIC`, `DOUBLE PRECISION`, `TIMESTAMP_LTZ(3)`), any case and
     spacing, and the SQL form of nested types (`ARRAY<INT>`, `MAP<STRING, INT>`,
     ``ROW<a INT, `b c` STRING NOT NULL>``; the names of fields keep their case).
-    ROW fields without an id, as all of the SQL form, get `UNASSIGNED`.
+    ROW fields without an id, such as all of the SQL form, get `UNASSIGNED`.
 
     Raises:
-        UnsupportedFeature: The type exists in the format and not in this version (VARIANT, BLOB,
+        UnsupportedFeature: The type exists in the format but not in this version (VARIANT, BLOB,
             VECTOR, GEOMETRY, GEOGRAPHY).
-        InvalidRequest: It is no type of the format, or a length or precision is out of range.
+        InvalidRequest: It is not a type of the format, or a length or precision is out of range.
     """
     try:
         parsed = _TypeText(source).parse() if isinstance(source, str) else _parse_object(source)
         is_too_deep = _depth(parsed) > DEPTH_MAX
-    except RecursionError:
+    except RecursionError:  # far beyond the limit
         _refuse(_shown(source), f"a type is nested at most {DEPTH_MAX} deep")
     if is_too_deep:
         _refuse(_shown(source), f"a type is nested at most {DEPTH_MAX} deep")
@@ -63,7 +63,7 @@ def _depth(data_type: DataType) -> int:
 
 
 def type_to_json(data_type: DataType) -> str | dict[str, object]:
-    """Return what a schema file holds for the type: text, or an object for nested types."""
+    """Return the JSON of the type in a schema file: a text, or an object for nested types."""
     if not data_type.is_nested:
         return str(data_type)
     word = data_type.root + ("" if data_type.nullable else " NOT NULL")
@@ -84,7 +84,7 @@ def type_to_json(data_type: DataType) -> str | dict[str, object]:
 
 
 def field_to_json(field: DataField) -> dict[str, object]:
-    """Return the object of a schema file for one field; unset keys are left out."""
+    """Return the JSON object of a field in a schema file; unset keys are left out."""
     document: dict[str, object] = {
         "id": field.id,
         "name": field.name,
@@ -98,7 +98,7 @@ def field_to_json(field: DataField) -> dict[str, object]:
 
 
 def parse_field(document: Mapping[str, object]) -> DataField:
-    """Return the field of one object of a schema file; a missing id is `UNASSIGNED`.
+    """Return the field of a JSON object of a schema file; a missing id is `UNASSIGNED`.
 
     Raises:
         InvalidRequest: A key is missing or of the wrong kind.
@@ -106,7 +106,7 @@ def parse_field(document: Mapping[str, object]) -> DataField:
     field_id = document.get("id", UNASSIGNED)
     name = document.get("name")
     if not isinstance(field_id, int):
-        _refuse(str(document), "the id of a field is no whole number")
+        _refuse(str(document), "the id of a field is not a whole number")
     if not isinstance(name, str):
         _refuse(str(document), "a field has no name")
     description = document.get("description")
@@ -168,11 +168,11 @@ _QUOTED = "`"
 
 
 class _TypeText:
-    """A recursive descent over the words of one type's text."""
+    """A recursive-descent parser of one type's text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        # A token each: the word in capitals, or `_QUOTED`; and as it is written.
+        # For each token: the word in upper case, or `_QUOTED`; and the word as it was written.
         self._tokens: list[str] = []
         self._written: list[str] = []
         self._tokenise(text)
@@ -304,7 +304,7 @@ class _TypeText:
     def _number(self) -> int:
         token = self._next()
         if not token.isdecimal():
-            self._refuse(f"`{token}` is no number")
+            self._refuse(f"`{token}` is not a number")
         return int(token)
 
     def _check(self, what: str, found: int, low: int, high: int) -> None:

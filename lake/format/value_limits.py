@@ -1,9 +1,9 @@
-"""Values that have a column's Arrow type and still are not the column's: too long, out of range.
+"""Limits of column types that Arrow types do not have: lengths, ranges, NOT NULL inside nested values.
 
-Only columns whose declaration sets a limit are looked at, whole columns at a time, and inside nested
-ones all values of a part at a time; text is checked to be UTF-8, because readers in other languages
-fail on anything else. Digits of a second that the declaration does not have and Arrow's unit has are
-kept, as the reference keeps them: a TIME(0) has milliseconds as a TIMESTAMP(0) has.
+Only columns whose declaration sets a limit are checked, whole columns at a time, and inside nested ones all
+values of a part at a time. Text is checked to be UTF-8, because readers in other languages fail on anything
+else. Digits of a second beyond the declared precision are kept if Arrow's unit has them, as the reference
+keeps them: a TIME(0) has milliseconds, and so does a TIMESTAMP(0).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -62,13 +62,13 @@ class LimitBreach:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """A column, or all values at one place inside of a nested one.
+    """A column, or all values of one path inside a nested column.
 
     Attributes:
         path: `column`, `column.element`, `column.value.field` ...
-        type: Declared there.
+        type: Declared type at the path.
         values: In the Arrow form of the type.
-        row_of: From a value's place to its row.
+        row_of: From the index of a value to its row.
     """
 
     path: str
@@ -76,25 +76,25 @@ class _Part:
     values: pa.Array | pa.ChunkedArray
     row_of: Callable[[int], int]
 
-    def breach(self, place: int, shown: object, message: str) -> LimitBreach:
-        """Return the breach of the value at a place."""
+    def breach(self, index: int, shown: object, message: str) -> LimitBreach:
+        """Return the breach of the value at an index."""
         column, _, inside = self.path.partition(".")
         value = str(shown)
         cut = value if len(value) <= _SHOWN_MAX else f"{value[:_SHOWN_MAX]}…"
         subject = self.path if inside else "the value"
         return LimitBreach(
-            column=column, row=self.row_of(place), value=cut, message=f"{subject} {message}"
+            column=column, row=self.row_of(index), value=cut, message=f"{subject} {message}"
         )
 
     def first(self, is_wrong: pa.Array | pa.ChunkedArray, limit: str) -> Iterator[LimitBreach]:
-        """Yield the problem of the first value that is wrong, if one is."""
-        place = pc.index(is_wrong, True).as_py()
-        if place >= 0:
-            shown = self.values[place]
+        """Yield the breach of the first wrong value, if there is one."""
+        index = pc.index(is_wrong, True).as_py()
+        if index >= 0:
+            shown = self.values[index]
             if pa.types.is_temporal(shown.type):  # Python's dates do not have every year
                 shown = shown.cast(pa.int32() if shown.type.bit_width == 32 else pa.int64())
             message = f"does not fit {self.type}, {limit}"
-            yield self.breach(place, shown.as_py(), message)
+            yield self.breach(index, shown.as_py(), message)
 
 
 def limit_problems(
@@ -160,18 +160,19 @@ def _text_breaches(part: _Part) -> Iterator[LimitBreach]:
 
 
 def _first_not_utf8(part: _Part) -> Iterator[LimitBreach]:
-    for place, value in enumerate(part.values.cast(pa.binary()).to_pylist()):
+    for index, value in enumerate(part.values.cast(pa.binary()).to_pylist()):
         try:
             (value or b"").decode()
         except UnicodeDecodeError:
-            yield part.breach(place, repr(value[:_SHOWN_MAX]), "is not UTF-8 text")
+            yield part.breach(index, repr(value[:_SHOWN_MAX]), "is not UTF-8 text")
             return
 
 
 def _name_breaches(part: _Part) -> Iterator[LimitBreach]:
     room = _NAME_BYTES_MAX - len(escape(part.path).encode()) - 1
     longest = pc.max(pc.binary_length(part.values)).as_py() or 0
-    if longest * 3 > room:  # an escaped byte takes three
+    # Only then: an escaped byte takes three, so shorter values fit however many bytes are escaped.
+    if longest * 3 > room:
         values = part.values.unique().drop_null().to_pylist()
         wide = [value for value in values if len(escape(value).encode()) > room]
         too_wide = pc.is_in(part.values, value_set=pa.array(wide, pa.string()))
@@ -180,7 +181,7 @@ def _name_breaches(part: _Part) -> Iterator[LimitBreach]:
 
 
 def _decimal_breaches(part: _Part) -> Iterator[LimitBreach]:
-    # Arrow's arithmetic and casts keep to the precision, but nothing else that fills buffers does;
+    # Arrow's own arithmetic and casts respect the precision, but other code that fills buffers may not;
     # in a file such a number would lose its upper digits.
     kind = part.values.type
     bound = Decimal((0, (9,) * kind.precision, -kind.scale))
@@ -203,7 +204,7 @@ def _range_breaches(
 
 
 def _has_limit(data_type: DataType) -> bool:
-    """Return whether a value of the type may break a limit that its Arrow form does not set."""
+    """Return whether the type has a limit that its Arrow form does not enforce."""
     match data_type.root:
         case TypeRoot.ROW:
             inner = [field.type for field in data_type.fields]
@@ -227,12 +228,12 @@ def _nested_breaches(part: _Part) -> Iterator[LimitBreach]:
     for inner in _parts(part, array):
         nulls = inner.values.is_null()
         if part.type.root is TypeRoot.ROW:
-            # A field of a ROW that is null itself is not missing.
+            # A field below a null ROW is not missing.
             nulls = pc.and_(nulls, array.is_valid())
         count = 0 if inner.type.nullable or not inner.values.null_count else pc.sum(nulls).as_py()
         if count:
-            place = pc.index(nulls, True).as_py()
-            yield inner.breach(place, "null", f"is NOT NULL ({count} nulls)")
+            index = pc.index(nulls, True).as_py()
+            yield inner.breach(index, "null", f"is NOT NULL ({count} nulls)")
         else:
             yield from _breaches(inner)
     if part.type.root in (TypeRoot.MAP, TypeRoot.MULTISET):
@@ -240,31 +241,31 @@ def _nested_breaches(part: _Part) -> Iterator[LimitBreach]:
 
 
 def _repeated_keys(part: _Part, array: pa.Array) -> Iterator[LimitBreach]:
-    """Yield the first key that a map has twice: readers keep one of its values, and lose the other.
+    """Yield the first key that a map has twice: readers would keep one of its values and lose the other.
 
-    Nested keys are left alone; Arrow does not tell them apart.
+    Nested keys are not checked, which Arrow cannot compare.
     """
     keys = elements(array).field(0)
     if pa.types.is_nested(keys.type) or not len(keys):
         return
     numbers = keys.dictionary_encode().indices.to_numpy().astype(np.int64)
     rows = np.repeat(np.arange(len(array)), _lengths(array))
-    places = rows * (numbers.max() + 1) + numbers
-    order = np.argsort(places, kind="stable")
-    again = order[1:][places[order[1:]] == places[order[:-1]]]
+    pairs = rows * (numbers.max() + 1) + numbers
+    order = np.argsort(pairs, kind="stable")
+    again = order[1:][pairs[order[1:]] == pairs[order[:-1]]]
     if len(again):
-        place = int(again.min())
-        row = int(rows[place])
-        yield part.breach(row, keys[place].as_py(), "has this key more than once")
+        index = int(again.min())
+        row = int(rows[index])
+        yield part.breach(row, keys[index].as_py(), "has this key more than once")
 
 
 def _lengths(array: pa.Array) -> npt.NDArray[np.int64]:
-    """Return the elements of each list or map, 0 where it is null."""
+    """Return the number of elements of each list or map, 0 for null."""
     return np.where(np.asarray(array.is_valid()), np.diff(np.asarray(array.offsets)), 0)
 
 
 def _parts(part: _Part, array: pa.Array) -> Iterator[_Part]:
-    """Yield what the values of a nested type are made of, one place after the other."""
+    """Yield the parts of a nested column: the fields, the elements, or keys and values."""
     declared = part.type
     if declared.root is TypeRoot.ROW:
         for field, values in zip(declared.fields, array.flatten(), strict=True):
@@ -272,9 +273,9 @@ def _parts(part: _Part, array: pa.Array) -> Iterator[_Part]:
             yield _Part(path=path, type=field.type, values=values, row_of=part.row_of)
         return
 
-    def row_of(place: int) -> int:
+    def row_of(index: int) -> int:
         ends = np.cumsum(_lengths(array))
-        return part.row_of(int(np.searchsorted(ends, place, side="right")))
+        return part.row_of(int(np.searchsorted(ends, index, side="right")))
 
     inside = elements(array)
     if declared.root is TypeRoot.ARRAY:

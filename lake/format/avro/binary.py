@@ -1,10 +1,10 @@
-"""Avro's binary form of the few types that manifests use.
+"""Avro's binary encoding of the few types that manifests use.
 
 Long and int are zigzag varints; bytes and strings a long and the bytes; arrays blocks of a long
 count and the items, ended by count 0; `["null", T]` is 00, or 02 and the value.
 
-Manifests hold thousands of small records, and a general codec spends most of its time finding
-the branch of each union. Functions here append to a list of pieces that the caller joins.
+Manifests have thousands of small records, and a general codec spends most of its time on the branches of
+unions; hence these functions. Those that encode append to a list of pieces, which the caller joins.
 
 Source: Apache Avro 1.11 specification, "Binary Encoding".
 """
@@ -26,11 +26,11 @@ def _varint(number: int) -> bytes:
     return bytes(out)
 
 
-# Lengths, counts, levels and buckets are mostly small.
+# Encoded in advance: lengths, counts, levels and buckets are mostly small.
 _SMALL: Final = tuple(_varint(number) for number in range(2048))
 _PRESENT_SMALL: Final = tuple(PRESENT + encoded for encoded in _SMALL)
 _SMALL_COUNT: Final = len(_SMALL)
-# Undoes the zigzag of a one-byte number that is not negative.
+# Translation table that decodes one-byte numbers that are not negative: zigzag doubles them.
 _HALVED: Final = bytes(byte >> 1 for byte in range(256))
 
 
@@ -96,7 +96,7 @@ def encode_null_counts(out: list[bytes], counts: Sequence[int | None]) -> None:
 
 
 class AvroDecoder:
-    """Reads values one after the other; IndexError when the bytes end early."""
+    """Reads values in sequence; raises IndexError if the bytes end early."""
 
     __slots__ = ("_data", "_position")
 
@@ -106,7 +106,7 @@ class AvroDecoder:
 
     @property
     def is_at_end(self) -> bool:
-        """Return whether exactly all bytes have been read."""
+        """Return whether all bytes have been read, and no more."""
         return self._position == len(self._data)
 
     def long(self) -> int:
@@ -130,6 +130,7 @@ class AvroDecoder:
 
     def byte_string(self) -> bytes:
         """Return bytes."""
+        # Most strings are shorter than 64 bytes, so that their length is one byte.
         start = self._position + 1
         length = self._data[start - 1]
         if length < 0x80 and not length & 1:
@@ -202,8 +203,8 @@ class AvroDecoder:
         while count := self.block_count():
             end = self._position + 2 * count
             chunk = self._data[self._position : end]
-            # Most counts are present and below 64 (and none is negative): then they are every
-            # second byte, and no loop runs.
+            # Mostly every count is present and below 64, and none is negative: then every second byte is
+            # a count, and the whole chunk is decoded without a loop.
             if chunk[0::2] == PRESENT * count and len(chunk) == 2 * count and chunk.isascii():
                 self._position = end
                 counts.extend(chunk[1::2].translate(_HALVED))
@@ -212,10 +213,10 @@ class AvroDecoder:
         return tuple(counts)
 
     def block_count(self) -> int:
-        """Return the items of the next block of an array or map; 0 at its end."""
+        """Return the number of items in the next block of an array or map; 0 at its end."""
         count = self.long()
         if count < 0:
-            # A negative count says that the size in bytes follows.
+            # After a negative count comes the size of the block in bytes.
             self.long()
             return -count
         return count

@@ -1,6 +1,6 @@
-"""How blocks of Avro files are compressed.
+"""Compression of Avro blocks.
 
-A block of `snappy` ends with the CRC-32 of what it unpacks to, big endian.
+A block of `snappy` ends with the CRC-32 of its uncompressed bytes, big endian.
 
 Source: Apache Avro 1.11 specification, "Required Codecs" and "Optional Codecs".
 """
@@ -20,19 +20,19 @@ AVRO_CODECS: Final = ("null", "deflate", "snappy", "bzip2", "xz", "zstandard")
 DECOMPRESSION_ERRORS: Final = (
     ValueError, IndexError, OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException,
 )  # fmt: skip
-"""What `decompress` raises for bytes that it cannot unpack."""
+"""Errors of `decompress` for bytes that it cannot decompress."""
 
 _RAW_DEFLATE: Final = -15
 _CRC_BYTES: Final = 4
 
 
 def compress(data: bytes, codec: str, *, level: int | None = None) -> bytes:
-    """Return a block, compressed.
+    """Return a compressed block.
 
     Args:
         data: Of the block.
         codec: One of `AVRO_CODECS`.
-        level: Of zstandard; None takes the library's.
+        level: Of zstandard; None means the library's default.
     """
     packed: bytes
     match codec:
@@ -54,15 +54,15 @@ def compress(data: bytes, codec: str, *, level: int | None = None) -> bytes:
 
 
 def decompress(data: bytes, codec: str) -> bytes:
-    """Return what a block unpacks to.
+    """Return the uncompressed bytes of a block.
 
     Raises:
         UnsupportedFeature: Another codec.
-        ValueError: A sum that is wrong; besides what `DECOMPRESSION_ERRORS` lists.
+        Exception: One of `DECOMPRESSION_ERRORS` for damaged bytes; ValueError for a wrong checksum.
     """
     match codec:
         case "zstandard":
-            # Java's frames do not say how large they unpack, so they are read as a stream.
+            # Java's frames do not declare their uncompressed size, so they are read as a stream.
             with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
                 unpacked: bytes = stream.read()
                 return unpacked
@@ -90,17 +90,18 @@ def _from_snappy(data: bytes) -> bytes:
         if byte < 0x80:
             break
     if size > _SNAPPY_FACTOR_MAX * len(packed):
-        text = f"a block of {len(packed)} bytes cannot unpack to {size}"
+        text = f"a block of {len(packed)} bytes cannot decompress to {size}"
         raise ValueError(text)
     unpacked: bytes = pa.decompress(packed, decompressed_size=size, codec="snappy", asbytes=True)
     if _crc(unpacked) != crc:
-        text = "a block has another sum than it says"
+        text = "a block has a wrong checksum"
         raise ValueError(text)
     return unpacked
 
 
 _SNAPPY_FACTOR_MAX: Final = 64
-"""Three bytes of snappy copy at most 64; a larger claim is damage, and would take memory."""
+"""A copy of snappy has 2 bytes at least and yields 64 at most. A larger declared size is damage, and would
+allocate memory."""
 
 
 def _crc(data: bytes) -> bytes:

@@ -1,9 +1,9 @@
-"""Columns as Avro's binary form of rows, whole columns at a time.
+"""Rows in Avro's binary encoding, encoded from columns without a loop over rows.
 
-Avro writes row by row, value by value. Here each column first becomes the bytes of all its values,
-one after the other, and how many bytes each value takes (`Piece`; a value may have several, as text
-has its length before it). Then the bytes of all pieces are dealt out to where they belong in the
-rows. Inside of lists and maps the elements are the rows.
+In Avro rows follow each other, and in each row its values. Here each column is first encoded as a whole: the
+concatenated bytes of its values, and the length of each value (`Piece`; a column may have several, as a text
+has its length before it). Then the bytes of all pieces are scattered to their positions in the rows. Inside of
+lists and maps the elements take the place of the rows.
 
 A union `["null", T]` is 00, or 02 and the value. Arrays and maps are one block of a count and the
 items, ended by a count of 0, as the reference writes them.
@@ -42,11 +42,11 @@ _INT32_ROOTS: Final = frozenset({TypeRoot.INT, TypeRoot.DATE, TypeRoot.TIME})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Some bytes of each value of a column.
+    """A part of the encoding of every value of a column.
 
     Attributes:
-        data: Of all values, one after the other.
-        lengths: How many of them each value has; an int where it is the same for all.
+        data: Of all values, concatenated.
+        lengths: Bytes of each value; one number if it is the same for all.
     """
 
     data: Bytes
@@ -55,11 +55,11 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedRows:
-    """Rows in Avro's form.
+    """Encoded rows.
 
     Attributes:
-        data: All rows, one after the other.
-        lengths: The bytes of each.
+        data: Of all rows, concatenated.
+        lengths: Bytes of each row.
     """
 
     data: Bytes
@@ -67,21 +67,21 @@ class EncodedRows:
 
 
 def encode_rows(columns: Sequence[pa.Array], fields: Sequence[DataField]) -> EncodedRows:
-    """Return rows as the schema `avro_schema(fields)` has them.
+    """Return rows encoded with the schema `avro_schema(fields)`.
 
     Args:
         columns: In the Arrow form of their types, all of one length of at least 1.
         fields: Their names, types and nullability.
 
     Raises:
-        ValueError: A null where none may be.
+        ValueError: A null in a NOT NULL column or field.
     """
     pieces = [
         piece
         for column, field in zip(columns, fields, strict=True)
         for piece in _encode(column, field.type)
     ]
-    return _dealt(pieces, len(columns[0]))
+    return _interleaved(pieces, len(columns[0]))
 
 
 def _encode(array: pa.Array, data_type: DataType) -> list[Piece]:
@@ -101,14 +101,15 @@ def _encode(array: pa.Array, data_type: DataType) -> list[Piece]:
 
 
 def _spread(piece: Piece, valid: npt.NDArray[np.bool_]) -> Piece:
-    """Return a piece of some values as one of all, of which the others have no bytes."""
+    """Return a piece of the valid values as one of all values; the others have no bytes."""
+    assert isinstance(piece.lengths, int) or len(piece.lengths) == np.count_nonzero(valid)
     lengths = np.zeros(len(valid), np.int64)
     lengths[valid] = piece.lengths
     return Piece(data=piece.data, lengths=lengths)
 
 
 def _encode_values(array: pa.Array, data_type: DataType) -> list[Piece]:
-    """Return the pieces of values of which none is null."""
+    """Return the pieces of values that are not null."""
     root = data_type.root
     encode_plain = _PLAIN.get(root)
     if encode_plain is not None:
@@ -136,7 +137,7 @@ def _encode_entries(entries: pa.Array, data_type: DataType) -> list[Piece]:
 def _encode_items(array: pa.Array, pieces: Sequence[Piece]) -> list[Piece]:
     """Return lists whose elements have these pieces: count, elements, 0."""
     counts = np.diff(array.offsets.to_numpy(zero_copy_only=False)).astype(np.int64)
-    items = _dealt(pieces, int(counts.sum()))
+    items = _interleaved(pieces, int(counts.sum()))
     ends = np.concatenate([[0], np.cumsum(items.lengths)])
     last = np.cumsum(counts)
     filled = counts > 0
@@ -157,7 +158,7 @@ def _encode_integers(array: pa.Array) -> list[Piece]:
 
 
 def _encode_int32s(array: pa.Array) -> list[Piece]:
-    """Encode what Arrow keeps as 32 bits: days and milliseconds of a day, too."""
+    """Encode Arrow types of 32 bits: integers, days, and milliseconds of a day."""
     return _encode_integers(array.view(pa.int32()))
 
 
@@ -181,13 +182,15 @@ def _encode_bytes(array: pa.Array) -> list[Piece]:
 
 
 def _encode_decimals(array: pa.Array) -> list[Piece]:
-    """Encode unscaled numbers: the length, then as few bytes, big endian, as hold the sign too."""
+    """Encode unscaled numbers: the length, then the shortest big-endian two's complement form."""
     start = array.offset * _DECIMAL_BYTES
     little = np.frombuffer(array.buffers()[1], np.uint8)[start:][: len(array) * _DECIMAL_BYTES]
     big = little.reshape(-1, _DECIMAL_BYTES)[:, ::-1]
     sign = np.where(big[:, 0] >= 0x80, np.uint8(0xFF), np.uint8(0))
+    # Drop leading bytes that only repeat the sign, but keep one byte at least.
     differs = big != sign[:, None]
     first = np.where(differs.any(axis=1), differs.argmax(axis=1), _DECIMAL_BYTES - 1)
+    # If the first kept byte has the wrong sign in its top bit, one sign byte is needed before it.
     top = big[np.arange(len(big)), first]
     first = np.where((top >= 0x80) != (sign > 0), first - 1, first)
     lengths = _DECIMAL_BYTES - first.astype(np.int64)
@@ -215,43 +218,48 @@ _PLAIN: Final[dict[TypeRoot, Callable[[pa.Array], list[Piece]]]] = {
 def _varints(numbers: Ints) -> Piece:
     """Return longs as zigzag varints."""
     zigzag = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
+    # As wide as the longest varint: a matrix with a row per number, of which each keeps its first bytes.
     greatest = int(zigzag.max()) if len(zigzag) else 0
     width = max(1, -(-greatest.bit_length() // _BITS))
     if width == 1:
         return Piece(data=zigzag.astype(np.uint8), lengths=1)
     lengths = np.ones(len(numbers), np.int64)
-    for place in range(1, width):
-        lengths += zigzag >= np.uint64(1 << _BITS * place)
+    for index in range(1, width):
+        lengths += zigzag >= np.uint64(1 << _BITS * index)
     groups = (zigzag[:, None] >> (np.arange(width, dtype=np.uint64) * np.uint64(_BITS))).astype(
         np.uint8
     )
-    places = np.arange(width)
+    indexes = np.arange(width)
     groups &= np.uint8(0x7F)
-    groups[places < lengths[:, None] - 1] |= np.uint8(0x80)
-    return Piece(data=groups[places < lengths[:, None]], lengths=lengths)
+    # All bytes but the last have the continuation bit.
+    groups[indexes < lengths[:, None] - 1] |= np.uint8(0x80)
+    return Piece(data=groups[indexes < lengths[:, None]], lengths=lengths)
 
 
-def _dealt(pieces: Sequence[Piece], count: int) -> EncodedRows:
-    """Return rows of which each has its part of every piece, in the order of the pieces."""
+def _interleaved(pieces: Sequence[Piece], count: int) -> EncodedRows:
+    """Return rows that each consist of their parts of the pieces, in order."""
     row_lengths = np.zeros(count, np.int64)
     for piece in pieces:
         row_lengths += piece.lengths
-    places = np.cumsum(row_lengths) - row_lengths
+    # Where the next part of each row is written.
+    positions = np.cumsum(row_lengths) - row_lengths
     data = np.empty(int(row_lengths.sum()), np.uint8)
     for piece in pieces:
-        _deal(piece, places, data)
-        places += piece.lengths
+        _scatter(piece, positions, data)
+        positions += piece.lengths
+    assert (positions == np.cumsum(row_lengths)).all(), "every byte is written"
     return EncodedRows(data=data, lengths=row_lengths)
 
 
-def _deal(piece: Piece, places: Ints, data: Bytes) -> None:
-    """Put the bytes of a piece at their places, one for each row."""
+def _scatter(piece: Piece, positions: Ints, data: Bytes) -> None:
+    """Write the bytes of a piece to their positions, one position for each row."""
     lengths = piece.lengths
     if isinstance(lengths, int):
-        for place in range(lengths):
-            data[places + place] = piece.data[place::lengths]
+        for index in range(lengths):
+            data[positions + index] = piece.data[index::lengths]
         return
     sources = np.cumsum(lengths) - lengths
-    targets = np.repeat(places - sources, lengths)
+    # For each byte its target: the position of its row plus its index within the row's part.
+    targets = np.repeat(positions - sources, lengths)
     targets += np.arange(len(piece.data))
     data[targets] = piece.data

@@ -5,9 +5,9 @@ header   "Obj" 01, a map with `avro.schema` and `avro.codec`, 16 bytes of sync m
 block    record count, byte count, the records compressed, the sync marker     (repeated)
 ```
 
-The header holds the very schema text that Java writes. Records come and go as bytes, for codecs
-of our own, or as dictionaries through fastavro, which knows every schema. Other writers put the
-records into a union with null; none of them may be null.
+The header has exactly the schema text that Java writes. Records are passed as bytes, for the codecs of this
+engine, or as dictionaries through fastavro, which supports every schema. Some writers put the records into a
+union with null; none of them may be null.
 
 Source: table-format 5; Apache Avro 1.11 specification, "Object Container Files".
 """
@@ -32,23 +32,24 @@ from lake.format.avro.schemas import AvroSchema
 EntryT = TypeVar("EntryT")
 
 SCHEMAS_KEPT: Final = 16
-"""Whoever writes a table writes all files of a kind with one schema; parsing it costs more than the rest."""
+"""Parsed schemas in caches: a writer uses one schema for all files of a kind, and parsing it costs more than
+decoding a small file."""
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC_BYTES: Final = 16
-# Large enough to compress well, small enough to decode piece by piece.
+# Before compression: large enough to compress well, small enough to decode block by block.
 _BLOCK_BYTES: Final = 1 << 18
 _MANIFEST_CODECS: Final = ("zstandard", "deflate", "null")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AvroBlock:
-    """Some records of a container.
+    """One block of a container.
 
     Attributes:
-        count: Records.
-        compressed: The records one after the other, as they are in the file.
-        codec: How they are compressed.
+        count: Number of records.
+        compressed: The concatenated records, as in the file.
+        codec: Of the compression.
     """
 
     count: int
@@ -56,11 +57,11 @@ class AvroBlock:
     codec: str
 
     def data(self, *, what: str) -> bytes:
-        """Return the records one after the other.
+        """Return the concatenated records, uncompressed.
 
         Raises:
-            CorruptData: The bytes do not unpack; `what` names the kind of file.
-            UnsupportedFeature: A codec that this version does not have.
+            CorruptData: The bytes cannot be decompressed; `what` is the kind of file.
+            UnsupportedFeature: A codec that this version does not support.
         """
         try:
             return decompress(self.compressed, self.codec)
@@ -80,7 +81,7 @@ def write_container(
 
     Args:
         schema: Written into the header as compact JSON, keys in the given order.
-        records: Each encoded with that schema; none are a legal file.
+        records: Each encoded with that schema; may be empty.
         compression: `zstandard`, `deflate` or `null`.
 
     Raises:
@@ -104,7 +105,7 @@ def sync_marker(schema: AvroSchema, salt: str) -> bytes:
 
     Args:
         schema: Of the file.
-        salt: Of the file alone, its name for example.
+        salt: Unique to the file, its name for example.
     """
     digest = hashlib.blake2b(_schema_text(schema), digest_size=_SYNC_BYTES)
     digest.update(salt.encode())
@@ -112,7 +113,7 @@ def sync_marker(schema: AvroSchema, salt: str) -> bytes:
 
 
 def container_header(schema: AvroSchema, codec: str, sync: bytes) -> bytes:
-    """Return the bytes that a container begins with."""
+    """Return the header of a container."""
     out = [_MAGIC, encode_long(2)]
     for key, value in (("avro.schema", _schema_text(schema)), ("avro.codec", codec.encode())):
         encode_bytes(out, key.encode())
@@ -121,7 +122,8 @@ def container_header(schema: AvroSchema, codec: str, sync: bytes) -> bytes:
 
 
 def container_block(count: int, compressed: bytes, sync: bytes) -> bytes:
-    """Return a block of so many records."""
+    """Return the bytes of a block of `count` records."""
+    assert count > 0, "a block has records"
     return b"".join([encode_long(count), encode_long(len(compressed)), compressed, sync])
 
 
@@ -137,11 +139,11 @@ def encode_records(schema: AvroSchema, records: Iterable[Mapping[str, object]]) 
 def read_records(data: bytes, *, what: str) -> list[dict[str, Any]]:
     """Return the records of a container of any schema, in file order.
 
-    Dates, times and decimals are the numbers or bytes that they are stored as.
+    Dates, times and decimals are returned as the stored numbers or bytes.
 
     Raises:
-        CorruptData: The bytes are no container, or end early; `what` names the kind of file.
-        UnsupportedFeature: A codec that this version does not have.
+        CorruptData: The bytes are not a container, or end early; `what` is the kind of file.
+        UnsupportedFeature: A codec that this version does not support.
     """
     schema, blocks = read_blocks(data, what=what)
     return _decode_blocks(schema, blocks, what=what)
@@ -149,14 +151,14 @@ def read_records(data: bytes, *, what: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EntryKind(Generic[EntryT]):
-    """A kind of file whose records are entries.
+    """A kind of file whose records are entries: manifests, for example.
 
     Attributes:
         what: Its name, for messages.
-        version: That the field `_VERSION` of every record has.
-        schema: Of the records that `entry_of` takes; a file may have another
+        version: Value of the field `_VERSION` of every record.
+        schema: Of the records that `entry_of` takes; a file may have another one
             (`lake.format.avro.resolution`).
-        entry_of: Makes an entry of a record.
+        entry_of: From a record to its entry.
     """
 
     what: str
@@ -168,7 +170,7 @@ class EntryKind(Generic[EntryT]):
         """Return the entries of a container, in file order.
 
         Raises:
-            CorruptData: As in `read_records`, or records of our schema cannot be made of its own.
+            CorruptData: As in `read_records`, or the file's schema cannot be resolved to `schema`.
             UnsupportedFeature: As in `read_records`, or an entry of another version.
         """
         written, blocks = read_blocks(data, what=self.what)
@@ -177,7 +179,7 @@ class EntryKind(Generic[EntryT]):
     def decode(self, written: WrittenSchema, blocks: Iterable[AvroBlock]) -> list[EntryT]:
         """Return the entries of blocks, in their order; errors are those of `read`."""
         records: Iterable[dict[str, Any]] = _decode_blocks(written, blocks, what=self.what)
-        for record in records:  # another version may have other fields, so this comes first
+        for record in records:  # first, because another version may have other fields
             self.check_version(record.get("_VERSION", self.version))
         try:
             resolve = _resolver_of(self, written)
@@ -187,7 +189,7 @@ class EntryKind(Generic[EntryT]):
             raise CorruptData(text) from error
 
     def check_version(self, version: int) -> None:
-        """Raise `UnsupportedFeature` for the version of an entry that is not of this kind."""
+        """Raise `UnsupportedFeature` unless an entry has the version of this kind."""
         if version != self.version:
             text = f"{self.what} entry has version {version}, expected {self.version}"
             raise UnsupportedFeature(text)
@@ -219,12 +221,12 @@ def read_blocks(data: bytes, *, what: str) -> tuple[WrittenSchema, list[AvroBloc
         while not decoder.is_at_end:
             blocks.append(_read_block(decoder, sync, codec))
     except (ValueError, IndexError) as error:
-        text = f"{what} of {len(data)} bytes is no whole Avro file: {error}"
+        text = f"{what} of {len(data)} bytes is not a complete Avro file: {error}"
         raise CorruptData(text) from error
     return schema, blocks
 
 
-# fastavro lets through whatever the failing step raises.
+# fastavro does not translate the errors of its steps.
 _DECODING_ERRORS: Final = (
     ValueError, EOFError, StopIteration, KeyError, IndexError, TypeError, OverflowError,
     struct.error, fastavro.schema.SchemaParseException,
@@ -232,10 +234,10 @@ _DECODING_ERRORS: Final = (
 
 
 def parsed_schema(schema: WrittenSchema, *, what: str) -> Any:
-    """Return a schema as `decode_block` takes it.
+    """Return a schema in the form for `decode_block`.
 
     Raises:
-        CorruptData: It is none; `what` names the kind of file.
+        CorruptData: It is not an Avro schema; `what` is the kind of file.
     """
     try:
         return fastavro.parse_schema(schema.declared)
@@ -250,28 +252,28 @@ def decode_block(block: AvroBlock, schema: Any, *, what: str) -> list[dict[str, 
     Args:
         block: From `read_blocks`.
         schema: From `parsed_schema`.
-        what: Names the kind of file, for messages.
+        what: The kind of file, for messages.
 
     Raises:
         CorruptData: The records do not fit the schema.
-        UnsupportedFeature: A codec that this version does not have.
+        UnsupportedFeature: A codec that this version does not support.
     """
     stream = io.BytesIO(block.data(what=what))
-    read: Any = fastavro.schemaless_reader  # its stub asks for more than it needs
+    read: Any = fastavro.schemaless_reader  # its stub requires arguments that are optional
     try:
         records = [read(stream, schema) for _ in range(block.count)]
     except _DECODING_ERRORS as error:
         text = f"{what} holds records that its schema does not fit: {error!r}"
         raise CorruptData(text) from error
     if None in records:
-        text = f"{what} holds a record that is null"
+        text = f"{what} has a record that is null"
         raise CorruptData(text)
     return records
 
 
 def _read_header(decoder: AvroDecoder) -> tuple[WrittenSchema, str]:
     if decoder.fixed(len(_MAGIC)) != _MAGIC:
-        text = "it does not begin as one"
+        text = "it does not begin with the magic"
         raise ValueError(text)
     metadata: dict[str, bytes] = {}
     while count := decoder.block_count():

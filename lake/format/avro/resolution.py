@@ -1,13 +1,13 @@
-"""The schema that an Avro file was written with, and its records read as another schema has them.
+"""Schema resolution: records of an Avro file, read under another schema than the one it was written with.
 
-Writers of the format agree on names, not on the rest. Some put the records themselves, or records
-inside of them, into a union with null; some put null last; some declare a type once and name it
-after; some have fewer fields than this version, or more, in an order of their own. What decides is:
+Writers of the format agree on the names of fields and on little else. Some put the records, or records inside
+them, into a union with null; some put null last; some declare a type once and refer to it by name; some have
+fewer fields than this version, or more, in another order. The rules are:
 
-- a union is of null and one other type, in either order, at the top as well;
+- a union is of null and one other type, in either order, also around the records;
 - a field is found by its name; names of records do not matter;
-- a field that is not wanted is passed over; a nullable one that is not there is null;
-- int and long, string and bytes stand for each other.
+- fields that are not wanted are skipped; absent nullable fields are null;
+- int and long, and string and bytes, are interchangeable.
 
 Source: Apache Avro 1.11 specification, "Schema Resolution"; table-format 5.
 """
@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias, cast
 from lake.format.avro.schemas import AvroSchema, layout
 
 Resolve: TypeAlias = Callable[[Any], Any]
-"""From a value as it was written to the value as it is wanted."""
+"""From a value under the written schema to the value under the wanted one."""
 
 NULL: Final = "null"
 _PRIMITIVES: Final = frozenset(
@@ -34,9 +34,9 @@ class WrittenSchema:
     """The schema in the header of a container; one object for all files with the same header.
 
     Attributes:
-        declared: As it stands there, without logical types.
-        record: Of one record, logical types and all; instead of the name of a type, the type.
-        null: Number of null, 0 or 1, where records are in a union; else None.
+        declared: As in the header, without logical types.
+        record: Of one record, with logical types, and with types in place of their names.
+        null: Branch number of null, 0 or 1, if records are in a union; else None.
     """
 
     declared: Any
@@ -51,23 +51,23 @@ def written_schema(declared: Any) -> WrittenSchema:
         declared: Parsed JSON.
 
     Raises:
-        ValueError: Its values are no records, or a name stands for no type.
+        ValueError: Its values are not records, or a type name is not declared.
     """
     whole = _with_types_for_names(declared, "", {})
     null = None
     if isinstance(whole, list):
         null, whole = null_branch(whole), not_null(whole)
     if not isinstance(whole, dict) or whole.get("type") != "record":
-        text = "its records are none"
+        text = "its schema is not one of records"
         raise ValueError(text)
     return WrittenSchema(declared=_without_logical_types(declared), record=whole, null=null)
 
 
 def null_branch(schema: Any) -> int | None:
-    """Return the number of null in a union, 0 or 1; None when the schema is no union.
+    """Return the branch number of null in a union, 0 or 1; None if the schema is not a union.
 
     Raises:
-        ValueError: It is a union of something else than null and one type.
+        ValueError: The union is not of null and one other type.
     """
     if not isinstance(schema, list):
         return None
@@ -78,7 +78,7 @@ def null_branch(schema: Any) -> int | None:
 
 
 def not_null(schema: Any) -> Any:
-    """Return the other type of a union with null, and every other schema as it is.
+    """Return the other type of a union with null, and every other schema unchanged.
 
     Raises:
         ValueError: As in `null_branch`.
@@ -88,16 +88,16 @@ def not_null(schema: Any) -> Any:
 
 
 def resolver(written: Any, wanted: Any, *, field: str = "record") -> Resolve | None:
-    """Return what makes values of one schema those of another; None when they are the same.
+    """Return the conversion of values from one schema to another; None for the identity.
 
     Args:
-        written: As `WrittenSchema.record` is: types, no names of types.
+        written: In the form of `WrittenSchema.record`: types in place of their names.
         wanted: Likewise, null first in unions.
-        field: Whose values they are, for messages.
+        field: Whose values are converted, for messages.
 
     Raises:
-        ValueError: A field that is not nullable is missing, or has another type. The function
-            that is returned raises it for a null that is not allowed.
+        ValueError: A field that is not nullable is missing, or has another type. The returned
+            function raises it for a null that is not allowed.
     """
     if layout(written) == layout(wanted):
         return None
@@ -110,7 +110,7 @@ def resolver(written: Any, wanted: Any, *, field: str = "record") -> Resolve | N
 
 
 def _value_resolver(written: Any, wanted: Any, field: str) -> Resolve | None:
-    """Return the resolver of values that are not null."""
+    """Return the conversion of values that are not null."""
     kind, wanted_kind = _kind(written), _kind(wanted)
     if kind == wanted_kind == "record":
         return _record_resolver(written, wanted, field)
@@ -171,7 +171,7 @@ def _fields(record: AvroSchema) -> Sequence[Mapping[str, Any]]:
 
 
 def _with_types_for_names(schema: Any, namespace: str, named: dict[str, Any]) -> Any:
-    """Return a schema in which types stand where their names stood."""
+    """Return the schema with types in place of their names."""
     if isinstance(schema, str):
         return schema if schema in _PRIMITIVES else _type_of_name(schema, namespace, named)
     if isinstance(schema, list):
@@ -200,7 +200,7 @@ def _type_of_name(name: str, namespace: str, named: Mapping[str, Any]) -> Any:
     for full in (_full_name(name, namespace), name):
         if full in named:
             return named[full]
-    text = f"its schema names a type {name} that it does not declare before"
+    text = f"its schema uses a type {name} before it declares it"
     raise ValueError(text)
 
 
@@ -209,7 +209,7 @@ def _full_name(name: str, namespace: str) -> str:
 
 
 def _without_logical_types(schema: Any) -> Any:
-    """Return a schema whose dates, times and decimals come as the numbers that they are stored as."""
+    """Return the schema without logical types, so that fastavro returns the stored numbers."""
     if isinstance(schema, list):
         return [_without_logical_types(part) for part in schema]
     if isinstance(schema, dict):

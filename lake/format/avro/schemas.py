@@ -1,7 +1,7 @@
 """The Avro schemas of manifests, manifest lists and index manifests, as Java writes them.
 
-Order and types are part of the format: readers of release 2.1 take the top level of a manifest
-by position, every reader wants null first in a union, and the creation time its logical type.
+Order and types are part of the format: readers of release 2.1 read the top level of a manifest by
+position, and every reader requires null first in unions and the logical type of the creation time.
 
 Source: table-format 5.1 to 5.3.
 """
@@ -43,7 +43,7 @@ def _stats(name: str) -> AvroSchema:
     )
 
 
-# Readers know how many of these a file has from its own schema; releases append to the end.
+# Releases append fields at the end; a file's own schema determines how many of these it has.
 DATA_FILE_FIELDS: Final = (
     _field("_FILE_NAME", "string"),
     _field("_FILE_SIZE", "long"),
@@ -141,7 +141,7 @@ INDEX_MANIFEST: Final = _root(
 
 
 def layout(schema: object) -> Any:
-    """Return what decides the bytes of a schema's values: field names, order and types.
+    """Return the part of a schema that determines the bytes of its values: field names, order, types.
 
     Record names, namespaces, defaults and logical types are left out. A record is the tuple
     `("record", (name, layout), …)`.

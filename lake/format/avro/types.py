@@ -17,7 +17,7 @@
 | MAP, MULTISET | map, or where keys are no texts an array of records `key`, `value` |
 | ROW | record |
 
-A nullable column is `["null", T]`. Records inside are named after the way to them.
+A nullable column is `["null", T]`. Nested records are named after the path to them.
 
 Source: table-format 12.5; `org.apache.paimon.format.avro.AvroSchemaConverter`.
 """
@@ -50,7 +50,7 @@ def avro_schema(columns: Sequence[DataField]) -> AvroSchema:
     """Return the schema of a file of these columns.
 
     Args:
-        columns: With names that Avro takes and types that it has.
+        columns: With names and types that Avro supports.
     """
     names = _Names()
     return {
@@ -62,7 +62,7 @@ def avro_schema(columns: Sequence[DataField]) -> AvroSchema:
 
 
 def is_text_map(data_type: DataType) -> bool:
-    """Return whether a MAP or MULTISET is a map of Avro; its keys are texts."""
+    """Return whether a MAP or MULTISET is a map in Avro, which requires text keys."""
     return map_parts(data_type)[0].root in TEXT_ROOTS
 
 
@@ -74,7 +74,7 @@ def map_parts(data_type: DataType) -> tuple[DataType, DataType]:
 
 
 class _Names:
-    """Hands out names of records; Avro wants each once."""
+    """Assigns unique names to records, as Avro requires."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()

@@ -1,15 +1,16 @@
-"""Values of one column type read as another: what `cast_rules` allows, carried out.
+"""Casts of columns from one type to another.
 
 | module | casts |
 |---|---|
+| `rules` | which casts exist |
 | `cast` | chooses one, for a pair of types |
 | `numbers` | between numbers, BOOLEAN included |
 | `times` | between dates and times, and to and from whole numbers |
 | `from_text` | from CHAR and VARCHAR |
 | `to_text` | to CHAR and VARCHAR |
 
-Results are those of the reference, digit by digit: whole numbers wrap, decimals round half up and
-become null when they do not fit, texts are cut. Local time is UTC.
+Results are those of the reference, digit by digit: whole numbers wrap around, decimals round half up and
+become null when they do not fit, texts are truncated. Local time is UTC.
 
 Source: merge-semantics 8.2; conformance cases K.
 """

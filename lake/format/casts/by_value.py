@@ -1,4 +1,4 @@
-"""Casts that need a look at each value: done once for each that occurs."""
+"""Casts in Python, value by value, each distinct value once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,15 +7,15 @@ import pyarrow as pa
 
 
 def by_value(column: pa.Array, target: pa.DataType, convert: Callable[[Any], object]) -> pa.Array:
-    """Return the column with every value converted, nulls left alone.
+    """Return the column with every value converted, and null for null.
 
     Args:
-        column: Any type that Arrow can encode as a dictionary.
+        column: Of a type that Arrow can encode as a dictionary.
         target: Arrow type of the result.
-        convert: From one value to another, None included; never called with None.
+        convert: From a value that is not None to a value or None.
 
     Raises:
-        ValueError: `convert` does.
+        ValueError: From `convert`.
     """
     encoded = column.dictionary_encode()
     values = [convert(value) for value in encoded.dictionary.to_pylist()]

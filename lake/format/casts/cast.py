@@ -1,4 +1,4 @@
-"""The cast from one column type to another.
+"""Choice of the cast from one column type to another.
 
 Source: merge-semantics 8.2.
 """
@@ -33,14 +33,17 @@ ColumnCast: TypeAlias = Callable[[pa.Array], pa.Array]
 
 
 def column_cast(source: DataType, target: DataType) -> ColumnCast | None:
-    """Return what turns columns of a type into those of another; None when they are alike.
+    """Return the cast of columns of a type to another one; None for the identity.
 
-    The result takes a column in the Arrow form of `source`, returns one in that of `target`, and
+    The cast takes a column in the Arrow form of `source`, returns one in that of `target`, and
     raises ValueError (ArrowInvalid is one) for a value that cannot be converted.
 
     Args:
-        source: What the values are.
-        target: What they become, a type that `has_executor` allows.
+        source: Type of the values.
+        target: Type of the result.
+
+    Requires:
+        `has_executor(source, target)`.
     """
     if source.with_nullable(True) == target.with_nullable(True) or _is_longer(source, target):
         return None
@@ -62,7 +65,7 @@ def column_cast(source: DataType, target: DataType) -> ColumnCast | None:
 
 
 def _is_longer(source: DataType, target: DataType) -> bool:
-    """Return whether the target takes every text, or all bytes, of the source as they are."""
+    """Return whether every text, or all bytes, of the source are unchanged in the target."""
     has_room = (source.length or 0) <= (target.length or 0)
     is_text = source.root in TEXT_ROOTS and target.root is TypeRoot.VARCHAR
     is_bytes = source.root in BYTES_ROOTS and target.root is TypeRoot.VARBINARY
@@ -70,10 +73,10 @@ def _is_longer(source: DataType, target: DataType) -> bool:
 
 
 def read_text(text: str, target: DataType) -> pa.Scalar:
-    """Return the value of a type that a text stands for, as default values are spelt.
+    """Return the value of a type from its text, as default values are spelt.
 
     Raises:
-        ValueError: It stands for none.
+        ValueError: The text is not a value of the type.
     """
     texts = pa.array([text])
     return (fit_text if target.root in TEXT_ROOTS else from_text)(texts, target)[0]

@@ -1,7 +1,6 @@
-"""Texts read as values.
+"""Casts from text.
 
-A text that is none of the type is an error, as in the reference: the column was given the type, and
-what it holds cannot be guessed.
+A text that is not a value of the type is an error, as in the reference; nothing is guessed.
 
 Source: merge-semantics 8.2; conformance cases K.
 """
@@ -41,10 +40,10 @@ _PER_SECOND: Final = {"ms": 1_000, "us": 1_000_000, "ns": _NANOS}
 
 
 def from_text(column: pa.Array, target: DataType) -> pa.Array:
-    """Return texts as values of a type that is no text.
+    """Return texts as values of a type other than text.
 
     Raises:
-        ValueError: A text is none of the type.
+        ValueError: A text is not a value of the type.
     """
     arrow_type = to_arrow_type(target)
     match target.root:
@@ -62,7 +61,7 @@ def from_text(column: pa.Array, target: DataType) -> pa.Array:
 
 
 def fit_bytes(column: pa.Array, target: DataType) -> pa.Array:
-    """Return bytes cut to the length of a type, and filled up with zeros to that of BINARY."""
+    """Return bytes truncated to the length of a type, and padded with zeros to that of BINARY."""
     length = target.length
     assert length is not None
     if target.root is TypeRoot.BINARY:
@@ -97,7 +96,7 @@ def _boolean(text: object) -> bool:
 
 
 def _whole(text: str, bits: int) -> int:
-    """Return the whole part; digits after a point have to be digits and do not count."""
+    """Return the whole part; a fraction must consist of digits and is ignored."""
     match = _WHOLE.fullmatch(text)
     if match is None or not text or text in ("+", "-"):
         _refuse(text, "a whole number")
@@ -115,7 +114,7 @@ def _float_text(text: str) -> str:
 
 
 def _float32(text: str) -> float:
-    # Straight from the digits: by way of a double some would be rounded twice.
+    # Directly from the digits: by way of a double some numbers would be rounded twice.
     return float(pa.scalar(_float_text(text).lower().replace("+", "")).cast(pa.float32()).as_py())
 
 
@@ -130,7 +129,7 @@ def _decimal(text: object, target: pa.Decimal128Type) -> Decimal | None:
 
 
 def _date(text: object) -> int:
-    """Return days since 1970: of `2024-1-2`, `2024-1`, `2024`; a time after a blank is passed over."""
+    """Return days since 1970: of `2024-1-2`, `2024-1`, `2024`; ignores what follows a blank."""
     word = str(text)
     if word.isascii() and word.isdigit():
         return _whole(word, 32)

@@ -1,8 +1,7 @@
-"""Numbers read as other numbers.
+"""Casts between numbers.
 
-Whole numbers keep their low bits; fractions are cut off; floating-point numbers out of range become
-the nearest 32- or 64-bit whole number before that. Decimals round half up, and are null when there
-are too many digits.
+Whole numbers keep their low bits; fractions are truncated; floating-point numbers out of range first become
+the nearest 32- or 64-bit whole number. Decimals round half up, and are null when they have too many digits.
 
 Source: merge-semantics 8.2; conformance cases K.
 """
@@ -23,12 +22,12 @@ _INT64_MAX: Final = (1 << 63) - 1
 
 
 def number_to_number(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return whole and floating-point numbers as others of them."""
+    """Return whole and floating-point numbers as another such type."""
     return _with_nulls_of(column, _narrowed(_plain(column), target.to_pandas_dtype()), target)
 
 
 def number_to_bool(column: pa.Array) -> pa.Array:
-    """Return whether the whole part of each number is other than 0."""
+    """Return whether the whole part of each number is not 0."""
     whole = _narrowed(_plain(column), np.int64)
     return _with_nulls_of(column, whole != 0, pa.bool_())
 
@@ -50,9 +49,9 @@ def number_to_decimal(column: pa.Array, target: pa.Decimal128Type) -> pa.Array:
 
 
 def decimal_to_number(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return decimals as whole numbers, cut and wrapped, or floating-point ones, the nearest."""
+    """Return decimals as whole numbers, truncated and wrapped, or the nearest floating-point ones."""
     if pa.types.is_floating(target):
-        # By way of their digits: the nearest number, as a division by a power of ten is not.
+        # By way of the digits, which gives the nearest number; a division by a power of ten does not.
         doubles = column.cast(pa.string()).cast(pa.float64())
         return number_to_number(doubles, target)
     whole = by_value(column, pa.int64(), _wrapped)
@@ -60,7 +59,7 @@ def decimal_to_number(column: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def fit_decimal(value: Decimal, target: pa.Decimal128Type) -> Decimal | None:
-    """Return a decimal with the scale of a type, or None when it has too many digits."""
+    """Return a decimal with the scale of a type, or None if it has too many digits."""
     scaled = value.quantize(Decimal(1).scaleb(-target.scale), context=_WIDE)
     return scaled if abs(scaled) < Decimal(10) ** (target.precision - target.scale) else None
 
@@ -78,13 +77,13 @@ def _fitted(value: object, target: pa.Decimal128Type) -> Decimal | None:
     assert isinstance(value, float)
     decimal = Decimal(repr(value))
     if not decimal.is_finite():
-        message = f"{value} is no decimal number"
+        message = f"{value} is not a decimal number"
         raise ValueError(message)
     return fit_decimal(decimal, target)
 
 
 def _wrapped(value: object) -> int:
-    """Return the whole part of a decimal, its low 64 bits."""
+    """Return the low 64 bits of the whole part of a decimal."""
     assert isinstance(value, Decimal)
     low = int(value) % _UINT64
     return low - _UINT64 if low > _INT64_MAX else low
@@ -100,10 +99,10 @@ def _narrowed(values: npt.NDArray[np.generic], target: type[np.generic]) -> npt.
 def _whole(
     values: npt.NDArray[np.generic], target: type[np.signedinteger[Any]]
 ) -> npt.NDArray[np.int64]:
-    """Return floating-point numbers cut to whole ones, the nearest there is, NaN as 0."""
+    """Return floating-point numbers truncated and clamped to the range of a type, NaN as 0."""
     bounds = np.iinfo(target)
     doubles = values.astype(np.float64)
-    # -2**63 and 2**63 are doubles, 2**63 - 1 is none.
+    # -2**63 and 2**63 are exact as doubles, 2**63 - 1 is not.
     too_high, too_low = doubles >= -float(bounds.min), doubles < float(bounds.min)
     inside = np.where(too_high | too_low | np.isnan(doubles), 0.0, doubles)
     whole = inside.astype(np.int64)
@@ -111,7 +110,7 @@ def _whole(
 
 
 def _plain(column: pa.Array) -> npt.NDArray[np.generic]:
-    """Return the values, anything where there is null."""
+    """Return the values, 0 for null."""
     kind = pa.int8() if pa.types.is_boolean(column.type) else column.type
     values: npt.NDArray[np.generic] = column.cast(kind).fill_null(0).to_numpy(zero_copy_only=False)
     return values

@@ -1,8 +1,8 @@
-"""Which type can be read as which other one.
+"""The rules of casts between column types.
 
-Three questions, three answers: whether a cast loses nothing by its rules (implicit), whether it is
-allowed when asked for (explicit), and whether anybody can carry it out (an executor). A column's type
-changes only where the last two say yes; merging a record's type into the table's asks the first two.
+A pair of types has three properties: whether a cast is implicit (it loses nothing by the rules), whether it is
+allowed explicitly, and whether there is an executor for it. Changing a column's type needs the last two;
+merging a record's type into the table's uses the first two.
 
 Source: merge-semantics 8.2.
 """
@@ -14,7 +14,7 @@ from lake.format.data_types import LENGTH_MAX, DataType, TypeRoot
 
 
 class Cast(Enum):
-    """What the table of casts says about two kinds of type."""
+    """The kind of cast between two kinds of types."""
 
     NEVER = "never"
     EXPLICIT = "explicit"
@@ -28,8 +28,8 @@ _TARGETS: Final = (
     TypeRoot.TIMESTAMP_LTZ,
 )  # fmt: skip
 
-# A column for each of `_TARGETS`. I implicit, E explicit, `-` never; small letters: allowed, but nobody
-# can do it; * only to a nullable STRING.
+# A column for each of `_TARGETS`. I implicit, E explicit, `-` never; lower case: allowed, but there is no
+# executor; * only to a nullable STRING.
 _CASTS: Final = {
     TypeRoot.CHAR: "I I E E E E E E E E E E E E E E",
     TypeRoot.VARCHAR: "E I E E E E E E E E E E E E E E",
@@ -55,7 +55,7 @@ _CASTS: Final = {
 
 
 def cast_of(source: DataType, target: DataType) -> Cast:
-    """Return what is allowed from a type to another, whoever could do it; nullability aside."""
+    """Return the kind of cast from a type to another, executor or not; ignores nullability."""
     if source.with_nullable(True) == target.with_nullable(True):
         return Cast.IMPLICIT
     letter = _letter(source.root, target.root)
@@ -73,7 +73,7 @@ def can_cast(source: DataType, target: DataType, *, explicitly: bool) -> bool:
 
 
 def has_executor(source: DataType, target: DataType) -> bool:
-    """Return whether values of one type can be turned into the other's; nullability aside."""
+    """Return whether values of one type can be converted to the other; ignores nullability."""
     if source.with_nullable(True) == target.with_nullable(True):
         return True
     if source.is_nested and target.root is source.root:
@@ -86,6 +86,6 @@ def has_executor(source: DataType, target: DataType) -> bool:
 
 def _letter(source: TypeRoot, target: TypeRoot) -> str:
     if target not in _TARGETS:
-        # Nested types become none but their own kind, and that only in name: paths do the work.
+        # A nested type can only become its own kind, and casts of it happen at the paths inside it.
         return "i" if source is target else "-"
     return _CASTS[source].split()[_TARGETS.index(target)]

@@ -1,7 +1,7 @@
-"""Dates and times read as each other, and as seconds.
+"""Casts between dates, times and timestamps, and to and from seconds.
 
-Digits that a type does not have are cut off towards the past, seconds towards 1970; a time of day is
-one of 1970-01-01. Local time is UTC.
+Digits that a type does not have are rounded towards the past, seconds towards 1970; a time of day belongs to
+1970-01-01. Local time is UTC.
 
 Source: merge-semantics 8.2; conformance cases K.
 """
@@ -27,7 +27,7 @@ def seconds_to_timestamp(column: pa.Array, target: pa.TimestampType) -> pa.Array
 def timestamp_to_number(column: pa.Array, target: pa.DataType) -> pa.Array:
     """Return whole seconds since 1970, those before it rounded up; the low 32 bits for INT."""
     millis = _floor_divide(column, _PER_SECOND[column.type.unit] // 1_000)
-    # Integer division of Arrow cuts towards 0, as is wanted here.
+    # Arrow's integer division truncates towards 0, like Java's.
     return number_to_number(pc.divide(millis, 1_000), target)
 
 
@@ -59,7 +59,7 @@ def timestamp_to_time(column: pa.Array) -> pa.Array:
 def timestamp_to_timestamp(
     column: pa.Array, target: pa.TimestampType, *, precision: int
 ) -> pa.Array:
-    """Return points in time with at most so many digits of the second."""
+    """Return points in time with at most `precision` digits of the second."""
     source = _PER_SECOND[column.type.unit]
     wanted = _PER_SECOND[target.unit]
     step = max(1, source // 10**precision)

@@ -1,7 +1,7 @@
-"""Values as text, in the reference's spelling.
+"""Casts to text, in the reference's spelling.
 
-Numbers, BOOLEAN and texts are cut or filled with blanks to the length of the type; what is nested is
-not. A time has as many digits of the second as its type, or more if it needs them.
+Numbers, BOOLEAN and texts are truncated, or padded with blanks, to the length of the type; nested values are
+not. A time has as many digits of the second as its type, or more if its value has more.
 
 Source: merge-semantics 8.2; conformance cases K.
 """
@@ -31,7 +31,7 @@ def to_text(column: pa.Array, source: DataType, target: DataType) -> pa.Array:
 
 
 def fit_text(texts: pa.Array, target: DataType) -> pa.Array:
-    """Return texts cut to the length of a type, and filled up with blanks to that of CHAR."""
+    """Return texts truncated to the length of a type, and padded with blanks to that of CHAR."""
     assert target.length is not None
     longest = pc.max(pc.utf8_length(texts)).as_py() or 0
     if longest > target.length:

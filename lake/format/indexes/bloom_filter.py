@@ -1,11 +1,11 @@
-"""Bloom filters: which values a column certainly does not have.
+"""Bloom filters, which exclude values that a column certainly does not have.
 
 ```
 i32 BE hash functions | bits, the lowest of each byte first
 ```
 
-A value has as many bits as there are hash functions; it is absent unless all of them are set. A reader
-takes the number of bits from the length, so whoever writes chooses the size.
+A value has one bit for each hash function; it is absent unless all of them are set. Readers take the number
+of bits from the length, so the writer chooses the size.
 
 Source: table-format 16.
 """
@@ -24,45 +24,53 @@ from lake.format.indexes.value_hash import Hashes
 Bytes = npt.NDArray[np.uint8]
 
 BITS_MAX: Final = (1 << 31) - 8
-"""Places in a filter are numbered by an int32."""
+"""Bits of a filter are numbered by an int32."""
 
 HASH_FUNCTIONS_MAX: Final = 127
-"""Other readers take the count's bytes for signed ones."""
+"""Other readers interpret the bytes of the count as signed."""
 
 _COUNT_BYTES: Final = 4
 _INT_SIGN: Final = 1 << 31
 _INT_MASK: Final = (1 << 32) - 1
-# So few are looked for as numbers of Python: arrays of them take ten times as long.
+# Up to this many hashes are checked as Python numbers, which takes a tenth of the time of numpy arrays.
 _FEW: Final = 4
-# A filter for fewer takes for present more than it should: its size is a whole number of bytes.
+# Filters for fewer values would exceed their false positive probability, because their size is rounded to
+# whole bytes.
 _ITEMS_MIN: Final = 16
 _PENDING_MAX: Final = 1 << 20
-# A file of more rows than are kept pending gets a filter for so many times more, folded at the end.
+# A file with more distinct values than are kept pending gets a filter 2^4 times as large, halved at the end
+# as often as its values allow.
 _FOLDS_MAX: Final = 4
-# Up to so many bits, to mark bytes and to pack them at the end takes a fifth of setting bits.
+# Up to this many bits, marking bytes and packing them at the end takes a fifth of the time of setting bits,
+# unless there are few hashes: fewer than one bit to set in `_DENSE`.
 _UNPACKED_MAX: Final = 1 << 25
 _DENSE: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BloomShape:
-    """How large a filter is.
+    """The size of a filter.
 
     Attributes:
         bits: A multiple of 8, at least 8.
-        functions: Bits of one value, at least 1.
+        functions: Number of hash functions: bits per value, at least 1.
     """
 
     bits: int
     functions: int
 
+    def __post_init__(self) -> None:
+        """Check that the bits are whole bytes."""
+        assert self.bits % 8 == 0, self.bits
+        assert self.functions >= 1, self.functions
+
 
 def bloom_shape(items: int, fpp: float) -> BloomShape:
-    """Return the shape that the format gives a filter.
+    """Return the size that the format prescribes for a filter.
 
     Args:
-        items: Distinct values that are expected, from 1.
-        fpp: The share of absent values that it may take for present then, between 0 and 1.
+        items: Expected number of distinct values, from 1.
+        fpp: False positive probability with that many values, between 0 and 1.
 
     Example:
         >>> bloom_shape(1_000_000, 0.1)
@@ -77,7 +85,7 @@ def bloom_shape(items: int, fpp: float) -> BloomShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BloomFilter:
-    """A filter that is complete.
+    """A complete filter.
 
     Attributes:
         functions: Number of hash functions.
@@ -93,34 +101,35 @@ class BloomFilter:
         return 8 * len(self.data)
 
     def may_have(self, hashes: Hashes) -> npt.NDArray[np.bool_]:
-        """Return for each hash whether a value with it may be there."""
+        """Return for each hash whether a value with that hash may be present."""
         if len(hashes) <= _FEW:
             return np.array([self._may_have(int(value)) for value in hashes], dtype=np.bool_)
         found = np.ones(len(hashes), dtype=np.bool_)
-        for places in _places(hashes, self.functions, self.bits):
-            found &= (self.data[places >> 3] >> (places & 7).astype(np.uint8)) & 1 != 0
+        for bits in _bit_numbers(hashes, self.functions, self.bits):
+            found &= (self.data[bits >> 3] >> (bits & 7).astype(np.uint8)) & 1 != 0
         return found
 
     def _may_have(self, value: int) -> bool:
         low, high = value & _INT_MASK, value >> 32
         for number in range(1, self.functions + 1):
+            # As `_bit_numbers`.
             combined = low + number * high & _INT_MASK
-            place = (combined if combined < _INT_SIGN else combined ^ _INT_MASK) % self.bits
-            if not self.data[place >> 3] >> (place & 7) & 1:
+            bit = (combined if combined < _INT_SIGN else combined ^ _INT_MASK) % self.bits
+            if not self.data[bit >> 3] >> (bit & 7) & 1:
                 return False
         return True
 
 
 def encode_bloom_filter(bloom: BloomFilter) -> bytes:
-    """Return the body of an index."""
+    """Return the filter as the body of an index."""
     return bloom.functions.to_bytes(_COUNT_BYTES, "big") + bloom.data.tobytes()
 
 
 def decode_bloom_filter(body: bytes | memoryview) -> BloomFilter:
-    """Return the filter of a body, which it keeps.
+    """Return the filter in the body of an index; it refers to the body's memory.
 
     Raises:
-        CorruptData: The body cannot be one.
+        CorruptData: The body cannot be a filter.
     """
     functions = int.from_bytes(body[:_COUNT_BYTES], "big", signed=True)
     if len(body) <= _COUNT_BYTES or not 1 <= functions <= HASH_FUNCTIONS_MAX:
@@ -132,18 +141,18 @@ def decode_bloom_filter(body: bytes | memoryview) -> BloomFilter:
 
 
 class BloomFilterBuilder:
-    """Makes one filter of the hashes that come.
+    """Builds one filter from hashes.
 
-    Memory: 8 MiB of hashes, and the filter once there are more of them.
+    Memory: 8 MiB of hashes, and the filter once there are more.
     """
 
     def __init__(self, *, fpp: float, items: int | None = None) -> None:
-        """Take the size.
+        """Begin an empty filter.
 
         Args:
-            fpp: The share of absent values that may be taken for present.
-            items: Distinct values that are expected; None makes the filter as large as those that
-                come need, up to 16 million of them, and larger files may have a larger share.
+            fpp: False positive probability.
+            items: Expected number of distinct values. None sizes the filter by the values that are
+                added, up to 16 million; with more the probability is higher.
         """
         self._fpp = fpp
         self._items = items
@@ -153,12 +162,14 @@ class BloomFilterBuilder:
         self._data: Bytes | None = None
 
     def add(self, hashes: Hashes) -> None:
-        """Take hashes over; the same one may come again."""
+        """Add hashes; repetitions have no effect."""
         self._pending.append(hashes)
         self._pending_count += len(hashes)
         if self._pending_count <= _PENDING_MAX:
             return
         distinct = self._distinct()
+        # With few distinct values nothing is decided: otherwise a column with repeated values would get
+        # a large filter.
         if len(distinct) > _PENDING_MAX // 2:
             self._set(distinct)
         else:
@@ -166,7 +177,7 @@ class BloomFilterBuilder:
             self._pending_count = len(distinct)
 
     def finish(self) -> BloomFilter:
-        """Return the filter of all that came."""
+        """Return the filter of all added hashes."""
         distinct = self._distinct()
         if self._data is None and self._items is None:
             shape = bloom_shape(max(_ITEMS_MIN, len(distinct)), self._fpp)
@@ -182,10 +193,10 @@ class BloomFilterBuilder:
         return BloomFilter(functions=self._large_shape().functions, data=data)
 
     def _distinct(self) -> Hashes:
-        """Return what is pending, each hash once, and forget it."""
+        """Return the pending hashes, each once, and clear them."""
         if not self._pending:
             return np.zeros(0, dtype=np.uint64)
-        # Sorting takes a sixtieth of `np.unique`.
+        # `np.sort` and a comparison of neighbours take a sixtieth of the time of `np.unique`.
         hashes = np.sort(np.concatenate(self._pending))
         self._pending = []
         self._pending_count = 0
@@ -203,7 +214,7 @@ class BloomFilterBuilder:
     def _large_shape(self) -> BloomShape:
         if self._items is not None:
             return bloom_shape(self._items, self._fpp)
-        # Folding halves the bits, so the size is a whole number of bytes times a power of two.
+        # A power of two times whole bytes, so that it can be halved at the end.
         least = bloom_shape(_PENDING_MAX, self._fpp)
         folds = min(_FOLDS_MAX, (BITS_MAX // least.bits).bit_length() - 1)
         return BloomShape(bits=least.bits << folds, functions=least.functions)
@@ -214,23 +225,24 @@ def _empty(bits: int) -> Bytes:
 
 
 def _filled(data: Bytes, hashes: Hashes, shape: BloomShape) -> Bytes:
-    """Return the bits with those of the hashes set as well."""
+    """Return the filter with the bits of the hashes set."""
     if shape.bits <= _UNPACKED_MAX and len(hashes) * shape.functions > shape.bits // _DENSE:
         marks = np.unpackbits(data, bitorder="little").view(np.bool_)
-        for places in _places(hashes, shape.functions, shape.bits):
-            marks[places] = True
+        for bits in _bit_numbers(hashes, shape.functions, shape.bits):
+            marks[bits] = True
         return np.packbits(marks, bitorder="little")
-    for places in _places(hashes, shape.functions, shape.bits):
-        # In order memory is gone through once, which takes a third, the sorting included.
-        places.sort()
-        np.bitwise_or.at(data, places >> 3, np.uint8(1) << (places & 7).astype(np.uint8))
+    for bits in _bit_numbers(hashes, shape.functions, shape.bits):
+        # In ascending order memory is traversed once, which takes a third of the time, sorting included.
+        bits.sort()
+        np.bitwise_or.at(data, bits >> 3, np.uint8(1) << (bits & 7).astype(np.uint8))
     return data
 
 
 def _folded(data: Bytes, bits: int) -> Bytes:
-    """Return a filter of half as many bits as often as at least `bits` remain.
+    """Return the filter halved as often as at least `bits` remain.
 
-    A place modulo a size stays the same modulo half of it.
+    Halving keeps the filter right: (n mod 2m) mod m = n mod m, so bit n of the smaller filter is the union
+    of bits n and n + m of the larger one.
     """
     while len(data) % 2 == 0 and 4 * len(data) >= bits:
         half = len(data) // 2
@@ -238,13 +250,16 @@ def _folded(data: Bytes, bits: int) -> Bytes:
     return data
 
 
-def _places(hashes: Hashes, functions: int, bits: int) -> Iterator[npt.NDArray[np.uint32]]:
-    """Yield for each hash function the place of every hash."""
+def _bit_numbers(hashes: Hashes, functions: int, bits: int) -> Iterator[npt.NDArray[np.uint32]]:
+    """Yield for each hash function the bit of every hash.
+
+    Double hashing: function n is low + n * high of the two halves, as a signed 32-bit number.
+    """
     low = hashes.astype(np.uint32)
     high = (hashes >> np.uint64(32)).astype(np.uint32)
     for number in range(1, functions + 1):
         combined = (low + high * np.uint32(number)).view(np.int32)
-        # A number below 0 has all its bits turned.
+        # Negative numbers are inverted, as in the reference: the shift gives all ones for them.
         combined ^= combined >> np.int32(31)
-        # Without a sign the division takes half the time.
+        # Unsigned division takes half the time of signed division.
         yield combined.view(np.uint32) % np.uint32(bits)

@@ -1,4 +1,4 @@
-"""A file of deletion vectors: for each data file of a bucket the rows of it that are gone.
+"""Files of deletion vectors: for each data file of a bucket, the rows that are deleted.
 
 ```
 u8 1 (version) | vector | vector | …          one per data file, found by offset and length
@@ -8,12 +8,13 @@ u8 1 (version) | vector | vector | …          one per data file, found by offs
           entry = i32 LE high words | bitmap of the low words
 ```
 
-A bitmap is a Roaring bitmap in its portable form; what it holds are positions, 0-based numbers of
-rows in file order. `size` counts magic and body, the checksum is over the same. The offset in the
-index manifest is that of `size`; the length is `size` in a vector of 32 bits, but with `size` and
-checksum (8 bytes more) in one of 64. A file may mix both.
+A bitmap is a Roaring bitmap in its portable form, of positions: 0-based numbers of rows in file order.
+`size` counts magic and body, and the checksum is over the same bytes. The offset in the index manifest is that
+of `size`. The length there is `size` for a vector of 32 bits, but includes `size` and checksum (8 bytes more)
+for one of 64 bits. A file may mix both.
 
-Positions from 2^32 on, which only vectors of 64 bits can hold, are of files that nobody writes.
+Positions from 2^32 on, which only vectors of 64 bits can hold, are not supported: no writer makes data files
+with so many rows.
 
 Source: table-format 14.
 """
@@ -41,11 +42,11 @@ _FRAME_BYTES: Final = 8
 def encode_deletion_vectors(
     vectors: Mapping[str, AbstractBitMap], *, is_64_bit: bool
 ) -> tuple[bytes, tuple[DeletionVectorRange, ...]]:
-    """Return the bytes of an index file, and where in it each vector lies.
+    """Return the bytes of an index file, and the range of each vector.
 
     Args:
         vectors: Positions by data file name; none of them empty.
-        is_64_bit: Which form to write (`deletion-vectors.bitmap64`).
+        is_64_bit: Form of the vectors (`deletion-vectors.bitmap64`).
 
     Returns:
         The file, and the ranges in the order of the data files' names.
@@ -84,17 +85,17 @@ def decode_deletion_vectors(
         ranges: Of the file's entry in the index manifest.
 
     Raises:
-        CorruptData: The bytes are not what the ranges and the format say.
+        CorruptData: The bytes do not match the ranges and the format.
         UnsupportedFeature: A file of another version, or a position beyond 32 bits.
     """
     if data[:1] != _VERSION:
         text = f"deletion vectors have version {data[:1].hex() or 'none'}, expected 01"
         raise UnsupportedFeature(text) if data else CorruptData(text)
-    return {place.data_file_name: _decode(data, place) for place in ranges}
+    return {entry.data_file_name: _decode(data, entry) for entry in ranges}
 
 
 def _portable(vector: AbstractBitMap) -> bytes:
-    # What others hold stays as it is.
+    # A copy: the argument may be shared, and `run_optimize` changes its representation.
     compact = BitMap(vector)
     compact.run_optimize()
     return compact.serialize()
@@ -104,54 +105,55 @@ def _body_64(vector: AbstractBitMap) -> bytes:
     return _MAGIC_64 + struct.pack("<qi", 1, 0) + _portable(vector)
 
 
-def _decode(data: bytes, place: DeletionVectorRange) -> FrozenBitMap:
-    body = _checked_body(data, place)
-    magic, words = body[:_MAGIC_BYTES], body[_MAGIC_BYTES:]
+def _decode(data: bytes, entry: DeletionVectorRange) -> FrozenBitMap:
+    body = _checked_body(data, entry)
+    magic, bitmap = body[:_MAGIC_BYTES], body[_MAGIC_BYTES:]
+    # The magic decides the form, not the option: a table may have changed it.
     if magic == _MAGIC_32:
         expected_length = len(body)
     elif magic == _MAGIC_64:
         expected_length = len(body) + _FRAME_BYTES
-        words = _low_words(words, place)
+        bitmap = _low_bitmap(bitmap, entry)
     else:
-        raise _corrupt(place, f"has the unknown magic {magic.hex()}")
-    if place.length != expected_length:
-        raise _corrupt(place, f"has {expected_length} bytes, its entry says {place.length}")
+        raise _corrupt(entry, f"has the unknown magic {magic.hex()}")
+    if entry.length != expected_length:
+        raise _corrupt(entry, f"has {expected_length} bytes, its entry says {entry.length}")
     try:
-        vector = FrozenBitMap.deserialize(words)
+        vector = FrozenBitMap.deserialize(bitmap)
     except (ValueError, IndexError) as error:
-        raise _corrupt(place, f"has no bitmap: {error}") from error
-    if place.cardinality not in (None, len(vector)):
-        raise _corrupt(place, f"marks {len(vector)} rows, its entry says {place.cardinality}")
+        raise _corrupt(entry, f"has no bitmap: {error}") from error
+    if entry.cardinality not in (None, len(vector)):
+        raise _corrupt(entry, f"marks {len(vector)} rows, its entry says {entry.cardinality}")
     return vector
 
 
-def _checked_body(data: bytes, place: DeletionVectorRange) -> bytes:
-    """Return magic and bitmap, whole as the checksum says."""
-    begin = place.offset + _WORD_BYTES
-    size = int.from_bytes(data[place.offset : begin], "big", signed=True)
+def _checked_body(data: bytes, entry: DeletionVectorRange) -> bytes:
+    """Return magic and bitmap, whose checksum is right."""
+    begin = entry.offset + _WORD_BYTES
+    size = int.from_bytes(data[entry.offset : begin], "big", signed=True)
     end = begin + size
-    if place.offset < len(_VERSION) or size < _MAGIC_BYTES or end + _WORD_BYTES > len(data):
-        raise _corrupt(place, f"of {size} bytes at {place.offset} is not within {len(data)} bytes")
+    if entry.offset < len(_VERSION) or size < _MAGIC_BYTES or end + _WORD_BYTES > len(data):
+        raise _corrupt(entry, f"of {size} bytes at {entry.offset} is not within {len(data)} bytes")
     body = data[begin:end]
     checksum = int.from_bytes(data[end : end + _WORD_BYTES], "big")
     if zlib.crc32(body) != checksum:
-        raise _corrupt(place, f"has the checksum {zlib.crc32(body):08x}, expected {checksum:08x}")
+        raise _corrupt(entry, f"has the checksum {zlib.crc32(body):08x}, expected {checksum:08x}")
     return body
 
 
-def _low_words(body: bytes, place: DeletionVectorRange) -> bytes:
-    """Return the bitmap of the positions below 2^32 of a vector of 64 bits."""
+def _low_bitmap(body: bytes, entry: DeletionVectorRange) -> bytes:
+    """Return the bitmap of the positions below 2^32 in the body of a vector of 64 bits."""
     count = int.from_bytes(body[:_COUNT_BYTES], "little", signed=True)
     if count == 0:
         return BitMap().serialize()
     begin = _COUNT_BYTES + _WORD_BYTES
     high = int.from_bytes(body[_COUNT_BYTES:begin], "little", signed=True)
     if count != 1 or high != 0:
-        text = f"the deletion vector of {place.data_file_name} marks rows beyond the 2^32th"
+        text = f"the deletion vector of {entry.data_file_name} marks rows beyond the 2^32th"
         raise UnsupportedFeature(text)
     return body[begin:]
 
 
-def _corrupt(place: DeletionVectorRange, what: str) -> CorruptData:
-    text = f"the deletion vector of {place.data_file_name} {what}"
+def _corrupt(entry: DeletionVectorRange, what: str) -> CorruptData:
+    text = f"the deletion vector of {entry.data_file_name} {what}"
     return CorruptData(text)

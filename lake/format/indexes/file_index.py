@@ -1,4 +1,4 @@
-"""A file index: for columns of one data file, bytes by which readers learn what it does not have.
+"""File indexes: for columns of one data file, indexes by which readers exclude the file.
 
 ```
 i64 magic | i32 version | i32 length of the head | i32 columns
@@ -8,9 +8,9 @@ i32 redundant bytes | the redundant bytes
 bodies
 ```
 
-All numbers are big-endian, starts count from the beginning, and a start of -1 says that the column has
-no value at all. A text is Java's: its length in 16 bits, then modified UTF-8. Readers pass over kinds
-that they do not know.
+All numbers are big-endian, starts count from the beginning, and a start of -1 means that the column has
+no value at all. A text is Java's: its length in 16 bits, then modified UTF-8. Readers skip kinds that they
+do not know.
 
 Source: table-format 16.
 """
@@ -26,7 +26,7 @@ BLOOM_FILTER: Final = "bloom-filter"
 """The kind of index whose body is a bloom filter."""
 
 FILE_INDEX_SUFFIX: Final = ".index"
-"""The end of the name of a file beside a data file that holds its index."""
+"""Suffix of the name of an index file beside its data file."""
 
 _MAGIC: Final = 1_493_475_289_347_502
 _VERSION: Final = 1
@@ -34,10 +34,10 @@ _NO_VALUES: Final = -1
 _FIXED: Final = struct.Struct(">qii")
 _INT: Final = struct.Struct(">i")
 _LENGTH: Final = struct.Struct(">H")
-_PLACE: Final = struct.Struct(">ii")
+_RANGE: Final = struct.Struct(">ii")
 
 Indexes = Mapping[str, Mapping[str, bytes | memoryview | None]]
-"""By column and kind the body; None for a column without a value."""
+"""Bodies by column and kind; None for a column without a value."""
 
 
 def encode_file_index(indexes: Indexes) -> bytes:
@@ -46,7 +46,7 @@ def encode_file_index(indexes: Indexes) -> bytes:
     Args:
         indexes: Names take at most 65 535 bytes.
     """
-    # The places of the bodies are known when the head's length is, and that does not depend on them.
+    # The ranges of the bodies depend on the head's length, which does not depend on the ranges.
     length = len(_head(indexes, 0))
     bodies = [body for kinds in indexes.values() for body in kinds.values() if body is not None]
     return b"".join([_head(indexes, length), *bodies])
@@ -56,7 +56,7 @@ def decode_file_index(data: bytes) -> dict[str, dict[str, memoryview | None]]:
     """Return the bodies by column and kind, without copying them.
 
     Raises:
-        CorruptData: The bytes are no index, or it is cut off.
+        CorruptData: The bytes are not an index, or end early.
     """
     if len(data) < _FIXED.size:
         message = f"a file index of {len(data)} bytes"
@@ -70,16 +70,16 @@ def decode_file_index(data: bytes) -> dict[str, dict[str, memoryview | None]]:
         raise CorruptData(message)
     head = _Head(data[_FIXED.size : length])
     try:
-        places = {
-            head.text(): {head.text(): head.place() for _ in range(head.number())}
+        ranges = {
+            head.text(): {head.text(): head.range() for _ in range(head.number())}
             for _ in range(head.number())
         }
     except (struct.error, UnicodeDecodeError) as error:
         message = f"the head of a file index cannot be read: {error}"
         raise CorruptData(message) from error
     return {
-        column: {kind: _body(data, *place) for kind, place in kinds.items()}
-        for column, kinds in places.items()
+        column: {kind: _body(data, *found) for kind, found in kinds.items()}
+        for column, kinds in ranges.items()
     }
 
 
@@ -103,9 +103,9 @@ def _head(indexes: Indexes, start: int) -> bytes:
         for kind, body in kinds.items():
             out.write(_text(kind))
             if body is None:
-                out.write(_PLACE.pack(_NO_VALUES, 0))
+                out.write(_RANGE.pack(_NO_VALUES, 0))
             else:
-                out.write(_PLACE.pack(start, len(body)))
+                out.write(_RANGE.pack(start, len(body)))
                 start += len(body)
     out.write(_INT.pack(0))
     return out.getvalue()
@@ -122,8 +122,8 @@ class _Head:
         (number,) = self._taken(_INT)
         return int(number)
 
-    def place(self) -> tuple[int, int]:
-        start, length = self._taken(_PLACE)
+    def range(self) -> tuple[int, int]:
+        start, length = self._taken(_RANGE)
         return int(start), int(length)
 
     def text(self) -> str:

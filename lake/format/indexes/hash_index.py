@@ -1,4 +1,4 @@
-"""A hash index file: the hashes of all keys that one dynamic bucket holds.
+"""Hash index files: the hashes of all keys in one dynamic bucket.
 
 ```
 i32 BE | i32 BE | …      one per distinct hash, in any order, without header
@@ -31,9 +31,9 @@ def decode_hash_index(data: bytes) -> Int32Array:
     """Return the hashes of an index file, in file order.
 
     Raises:
-        CorruptData: The bytes are no whole number of hashes.
+        CorruptData: The bytes are not a whole number of hashes.
     """
     if len(data) % _HASH_BYTES:
-        message = f"a hash index of {len(data)} bytes is no sequence of 4-byte hashes"
+        message = f"a hash index of {len(data)} bytes is not a sequence of 4-byte hashes"
         raise CorruptData(message)
     return np.frombuffer(data, dtype=">i4").astype(np.int32)

@@ -1,8 +1,8 @@
-"""An index manifest: every live index file of a snapshot, as an Avro file.
+"""Index manifests: every live index file of a snapshot, as an Avro file.
 
-A snapshot's index manifest is always complete: a commit that brings an index file for a bucket
-writes all entries anew, with that one in the place of the bucket's entry of the same type. Entries
-of types that this version does not build are carried forward unchanged.
+A snapshot's index manifest is always complete: a commit with an index file for a bucket writes all entries
+anew, with this file in place of the bucket's entry of the same type. Entries of types that this version does
+not build are carried forward unchanged.
 
 Source: table-format 5.3, 14 and 15.
 """
@@ -21,12 +21,12 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionVectorRange:
-    """Where the deletion vector of one data file lies in an index file.
+    """The range of one data file's deletion vector in an index file.
 
     Attributes:
         data_file_name: The file whose rows are deleted.
         offset: Bytes into the index file.
-        length: Bytes; what they count differs by bitmap kind.
+        length: Bytes; whether the frame is included depends on the kind of bitmap.
         cardinality: Deleted rows; None when unknown.
     """
 
@@ -86,28 +86,29 @@ class IndexManifestEntry:
     global_index: GlobalIndexMeta | None = None
 
 
-IndexPlace: TypeAlias = tuple[bytes, int, str]
+IndexKey: TypeAlias = tuple[bytes, int, str]
+"""Serialised partition row, bucket number and index type."""
 
 
-def index_place(entry: IndexManifestEntry) -> IndexPlace:
-    """Return what an index is of: partition, bucket and type; a snapshot has one for each."""
+def index_key(entry: IndexManifestEntry) -> IndexKey:
+    """Return the key of an index; a snapshot has at most one index per key."""
     return entry.partition, entry.bucket, entry.index_type
 
 
 def replace_indexes(
     entries: Sequence[IndexManifestEntry],
     new: Sequence[IndexManifestEntry],
-    removed: Collection[IndexPlace] = (),
+    removed: Collection[IndexKey] = (),
 ) -> tuple[IndexManifestEntry, ...]:
-    """Return the entries after new ones took the places of those of the same bucket and type.
+    """Return the entries with new ones in place of those of the same key.
 
     Args:
-        entries: Before.
-        new: That come.
-        removed: Places that are empty afterwards.
+        entries: Of the snapshot before.
+        new: New entries.
+        removed: Keys without an index afterwards.
     """
-    replaced = {index_place(entry) for entry in new} | set(removed)
-    return (*(entry for entry in entries if index_place(entry) not in replaced), *new)
+    replaced = {index_key(entry) for entry in new} | set(removed)
+    return (*(entry for entry in entries if index_key(entry) not in replaced), *new)
 
 
 def encode_index_manifest(
@@ -126,7 +127,7 @@ def decode_index_manifest(data: bytes) -> list[IndexManifestEntry]:
     """Return the entries of an index manifest, in file order.
 
     Raises:
-        CorruptData: No Avro file, or one without the fields of an index manifest.
+        CorruptData: Not an Avro file, or one without the fields of an index manifest.
         UnsupportedFeature: An entry of another version.
     """
     return _ENTRIES.read(data)

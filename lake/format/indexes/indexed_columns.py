@@ -1,4 +1,4 @@
-"""Which columns of a table get a bloom filter, and the types of the values in it.
+"""The columns of a table that get a bloom filter, and the types of the indexed values.
 
 Source: table-format 16.
 """
@@ -16,10 +16,10 @@ from lake.format.schema import TableSchema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedColumn:
-    """One column, or one key of a MAP, with a filter in every new data file.
+    """One column, or one key of a MAP, that has a filter in every new data file.
 
     Attributes:
-        declared: As the options have it.
+        declared: Its options.
         type: Of the values that are hashed.
     """
 
@@ -28,7 +28,7 @@ class IndexedColumn:
 
 
 def indexed_columns(schema: TableSchema) -> tuple[IndexedColumn, ...]:
-    """Return the columns that get a filter; those that cannot have one, in tables of others, do not."""
+    """Return the columns that get a filter; invalid declarations of other engines are skipped."""
     return tuple(
         IndexedColumn(declared=bloom, type=data_type)
         for bloom in schema.table_options.file_index_blooms
@@ -38,7 +38,7 @@ def indexed_columns(schema: TableSchema) -> tuple[IndexedColumn, ...]:
 
 
 def bloom_problems(bloom: BloomColumn, schema: TableSchema) -> Iterator[Problem]:
-    """Yield why a column of the table cannot have a filter as it is declared.
+    """Yield the reasons why a column cannot have a filter as declared.
 
     Args:
         bloom: Its column is one of the table.
@@ -50,7 +50,7 @@ def bloom_problems(bloom: BloomColumn, schema: TableSchema) -> Iterator[Problem]
         yield Problem(
             field=BLOOM_COLUMNS,
             value=bloom.name,
-            message=f"`{bloom.column}` is {declared}, and keys are those of a MAP with texts for keys",
+            message=f"`{bloom.column}` is {declared}, and only a MAP with text keys has keys to index",
             hint=f"name the column alone: {bloom.column}",
         )
     elif data_type.root not in HASHED_ROOTS:
@@ -58,7 +58,7 @@ def bloom_problems(bloom: BloomColumn, schema: TableSchema) -> Iterator[Problem]
         yield Problem(
             field=BLOOM_COLUMNS,
             value=bloom.name,
-            message=f"bloom filters do not take values of type {data_type}",
+            message=f"bloom filters do not support values of type {data_type}",
             hint=(
                 f"name single keys: {bloom.column}[key]"
                 if is_map
@@ -69,13 +69,13 @@ def bloom_problems(bloom: BloomColumn, schema: TableSchema) -> Iterator[Problem]
         yield Problem(
             field=BLOOM_COLUMNS,
             value=bloom.name,
-            message=f"{bloom.items} items at a share of {bloom.fpp} take more than {BITS_MAX} bits",
+            message=f"{bloom.items} items with fpp {bloom.fpp} take more than {BITS_MAX} bits",
             hint="declare fewer items, or a larger `fpp`",
         )
 
 
 def _value_type(bloom: BloomColumn, schema: TableSchema) -> DataType | None:
-    """Return the type of the values; None where there are none of that name."""
+    """Return the type of the indexed values, or None if there is no such column or key."""
     field = schema.fields_by_name.get(bloom.column)
     if field is None or bloom.map_key is None:
         return None if field is None else field.type

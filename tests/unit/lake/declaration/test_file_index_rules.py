@@ -26,7 +26,7 @@ BLOOM = "file-index.bloom-filter"
         ({f"{BLOOM}.columns": "a"}, f"{BLOOM}.columns", "a", "values of type ARRAY<INT>"),
         ({f"{BLOOM}.columns": "m"}, f"{BLOOM}.columns", "m", "values of type MAP"),
         ({f"{BLOOM}.columns": "n[1]"}, f"{BLOOM}.columns", "n[1]", "texts for keys"),
-        ({f"{BLOOM}.columns": "v[x]"}, f"{BLOOM}.columns", "v[x]", "keys are those of a MAP"),
+        ({f"{BLOOM}.columns": "v[x]"}, f"{BLOOM}.columns", "v[x]", "only a MAP with text keys"),
         (
             {f"{BLOOM}.columns": "k", f"{BLOOM}.k.items": "2147483647"},
             f"{BLOOM}.columns",

@@ -100,7 +100,7 @@ def test_a_schema_without_version_is_of_the_first() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"{", "is no JSON"),
+        (b"{", "is not JSON"),
         (b"[]", "expected an object"),
         (_document(id=...), "nothing under `id`"),
         (_document(id="0"), "'0' under `id`, expected a whole number"),

@@ -279,7 +279,7 @@ def test_an_unreadable_consumer_is_listed_and_can_be_set_again(
     mended = client.put(f"{CONSUMERS}/torn?confirm=torn", json={"next_snapshot_id": 2})
 
     assert (listed["id"], listed["next_snapshot_id"]) == ("torn", None)
-    assert "no JSON" in listed["error"]
+    assert "not JSON" in listed["error"]
     assert asked.status_code == 422
     assert "cannot be read" in asked.json()["errors"][0]["message"]
     assert (mended.status_code, mended.json()["error"]) == (200, None)

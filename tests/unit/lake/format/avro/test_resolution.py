@@ -139,13 +139,13 @@ def test_entries_of_a_version_to_come_are_told_by_their_version() -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ("string", "its records are none"),
-        (["null", "string"], "its records are none"),
+        ("string", "its schema is not one of records"),
+        (["null", "string"], "its schema is not one of records"),
         (["null"], "a union of 1 types"),
         (["null", {"type": "record", "name": "r", "fields": []}, "int"], "a union of 3 types"),
         (
             {"type": "record", "name": "r", "fields": [{"name": "again", "type": "r"}]},
-            "names a type r that it does not declare before",
+            "uses a type r before it declares it",
         ),
     ],
 )
