@@ -1,9 +1,15 @@
-"""Keys with retracts, made ready for whole batches: what seeds them, what acts, what removes.
+"""Histories of keys with retracts, for whole batches: what seeds a row, acts on it, and removes it.
 
-A record that removes the row makes everything before it irrelevant, but for whether an add was seen
-and whether a function fails: a history begins there, with a copy of it. So a key with retracts is
-vectorised like any other, unless it cannot be told beforehand which records remove it, or what they
-leave behind.
+A record that removes the row replaces it by a copy of its own values (a *removal*). What came before
+then only matters in two ways: whether an add was seen, and whether a function fails on it. So a history
+can begin at a removal, with the copy as its seed, and is vectorised like any other:
+
+1. Keys whose removals, or what these leave behind, depend on the merge itself go to the row machine
+   (`_needs_row_machine`).
+2. For the other keys the last removal is found (`_last_removals`), and every record that is copied is
+   checked for null in NOT NULL columns (`_check_copied_records`).
+3. Under partial-update a key has one history, from its last removal on. Under aggregation it has one
+   from each removal to the next, because functions may fail in any of them; the last one is the result.
 
 Source: merge-semantics 2.3, 2.4, 3.5.
 """
@@ -29,10 +35,11 @@ from lake.merge.spec import MergeSpec
 from lake.options import MergeEngine
 
 Kinds = npt.NDArray[np.int8]
+Orders = Mapping[SequenceGroup, GroupOrder]
 
-# What they remember of a key beside the accumulated value does not end where a removal begins.
+# They keep state of a key beside the accumulated value, and a removal does not reset it.
 _STATEFUL = frozenset({"first_value", "first_non_null_value", "first_not_null_value"})
-# They take every value, and take it back: whatever came before a removal, it went well.
+# They accept every value and every retract, so records before a removal need not be merged.
 _NEVER_FAILING = frozenset({LAST_VALUE, LAST_NON_NULL_VALUE})
 
 
@@ -41,10 +48,10 @@ class RetractedKeys:
     """Keys with retracts.
 
     Attributes:
-        history: Of the keys that are vectorised. A key of several removals has several histories,
-            one after another, each from a removal to the next; the last one tells.
+        history: Of the keys that are vectorised. A key with several removals has several histories,
+            one after another; the last one gives its row.
         keys: Their segments, ascending.
-        last_history: Of each key, the number of its last history; None when each has one.
+        last_history: For each key, the number of its last history; None when each key has one.
         sequence_numbers: One per vectorised key.
         kinds: One per vectorised key.
         row_machine: The segments of the other keys, ascending.
@@ -58,6 +65,55 @@ class RetractedKeys:
     row_machine: Ints
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Records:
+    """The records of some keys that each have a retract.
+
+    Attributes:
+        spec: How they merge.
+        orders: For each group whose ordering columns the table has.
+        segments: One per key.
+        kinds: The row kind at each position.
+    """
+
+    spec: MergeSpec
+    orders: Orders
+    segments: Segments
+    kinds: Kinds
+
+    @classmethod
+    def of(
+        cls, spec: MergeSpec, orders: Orders, segments: Segments, keys: Ints, kinds: Kinds
+    ) -> "_Records":
+        """Return the records of some segments of a table, given the kind of each of its rows."""
+        part = segments.subset(keys)
+        return cls(spec=spec, orders=orders, segments=part, kinds=kinds[part.order])
+
+    @property
+    def is_partial_update(self) -> bool:
+        return self.spec.engine is MergeEngine.PARTIAL_UPDATE
+
+    @property
+    def retracts(self) -> Bools:
+        """Return which positions hold a -U or -D."""
+        return is_retract(self.kinds)
+
+    @property
+    def deletes(self) -> Bools:
+        """Return which positions hold a -D."""
+        deletes: Bools = self.kinds == RowKind.DELETE
+        return deletes
+
+    @property
+    def removing_orders(self) -> list[GroupOrder]:
+        """Return the orders of the groups whose -D removes the row."""
+        return [
+            order
+            for group, order in self.orders.items()
+            if self.spec.removing_columns.intersection(group.ordering)
+        ]
+
+
 def retracted_keys(
     table: pa.Table,
     spec: MergeSpec,
@@ -66,7 +122,7 @@ def retracted_keys(
     *,
     kinds: Kinds,
     sequence_numbers: Ints,
-    orders: Mapping[SequenceGroup, GroupOrder],
+    orders: Orders,
 ) -> RetractedKeys:
     """Return how the records of keys with retracts act, under partial-update or aggregation.
 
@@ -83,169 +139,184 @@ def retracted_keys(
         SchemaMismatch: Null for a NOT NULL column where a record is copied, or a retract that the
             table does not allow.
     """
-    part = segments.subset(keys)
-    unclear = _needs_row_machine(spec, part, kinds[part.order], orders)
-    apart = keys[unclear]
-    if len(apart):
-        keys = keys[~unclear]
-        part = segments.subset(keys)
+    assert len(keys), "called only where a key has a retract"
+    records = _Records.of(spec, orders, segments, keys, kinds)
+    by_row = _needs_row_machine(records)
+    row_machine = keys[by_row]
+    if len(row_machine):
+        keys = keys[~by_row]
+        records = _Records.of(spec, orders, segments, keys, kinds)
     if not len(keys):
         return RetractedKeys(
-            history=History(segments=part),
+            history=History(segments=records.segments),
             keys=keys,
             sequence_numbers=np.empty(0, dtype=np.int64),
             kinds=np.empty(0, dtype=np.int8),
-            row_machine=apart,
+            row_machine=row_machine,
         )
-    part_kinds = kinds[part.order]
-    removing = _removing_positions(spec, part, part_kinds, orders)
-    _check_not_null(table, spec, part, part_kinds, removing)
-    retracts = is_retract(part_kinds)
-    is_removed = removing == part.lasts
+    removals = _last_removals(records)
+    _check_copied_records(table, records, removals)
     last_history = None
-    if spec.engine is MergeEngine.PARTIAL_UPDATE:
-        is_removed |= ~part.any_of(~retracts)
-        history = _partial_update_history(spec, part, retracts, removing)
+    if records.is_partial_update:
+        history = _partial_update_history(records, removals)
     else:
-        history = _aggregation_history(spec, part, part_kinds)
-        last_history = np.searchsorted(history.segments.starts, part.lasts, side="right") - 1
+        history = _aggregation_history(records)
+        # The history in which the last record of each key lies.
+        last_history = (
+            np.searchsorted(history.segments.starts, records.segments.lasts, side="right") - 1
+        )
     return RetractedKeys(
         history=history,
         keys=keys,
         last_history=last_history,
-        sequence_numbers=_sequence_numbers(spec, part, retracts, sequence_numbers),
-        kinds=np.where(is_removed, np.int8(RowKind.DELETE), np.int8(RowKind.INSERT)),
-        row_machine=apart,
+        sequence_numbers=_merged_sequence_numbers(records, sequence_numbers),
+        kinds=_merged_kinds(records, removals),
+        row_machine=row_machine,
     )
 
 
-def _needs_row_machine(
-    spec: MergeSpec,
-    part: Segments,
-    kinds: Kinds,
-    orders: Mapping[SequenceGroup, GroupOrder],
-) -> Bools:
-    """Return which segments have to be merged one record at a time."""
-    candidates = kinds == RowKind.DELETE
+def _needs_row_machine(records: _Records) -> Bools:
+    """Return which keys have to be merged one record at a time."""
+    spec, segments = records.spec, records.segments
+    nowhere = np.zeros(segments.count, dtype=np.bool_)
+    candidates = records.deletes
     if spec.removing_columns:
-        candidates &= _takes_part_in_any(spec, part, orders)
+        # A -D whose ordering columns are null in every removing group leaves the row alone.
+        candidates &= _takes_part_in_any(records)
     elif not spec.remove_record_on_delete:
-        return np.zeros(part.count, dtype=np.bool_)
-    names = {function.name for function in spec.functions}
-    if names & _STATEFUL or not names <= FUNCTIONS.keys():
-        return part.any_of(candidates)
+        return nowhere
+    functions = {function.name for function in spec.functions}
+    # The state of a user's function is unknown, so it is assumed to outlive a removal.
+    if functions & _STATEFUL or not functions <= FUNCTIONS.keys():
+        return segments.any_of(candidates)
     if not spec.removing_columns:
-        return np.zeros(part.count, dtype=np.bool_)
-    if not names <= _NEVER_FAILING:
-        # A removing record is taken back from the columns before its group's ordering columns.
-        return part.any_of(candidates)
-    # Whether a second one removes depends on what the first one left.
-    several: Bools = np.bincount(part.segment_of[candidates], minlength=part.count) > 1
+        # Every -D removes, whatever the row holds: all removals are known.
+        return nowhere
+    if not functions <= _NEVER_FAILING:
+        # Columns are retracted in table order, so those before the ordering column that removes the
+        # row have called their functions on the -D already, and one of these may fail.
+        return segments.any_of(candidates)
+    # One -D removes unless it is late, which the ordering columns tell. Whether a second one is late
+    # depends on whether the first one replaced the row's ordering columns by its own.
+    several: Bools = np.bincount(segments.segment_of[candidates], minlength=segments.count) > 1
     return several
 
 
-def _removing_positions(
-    spec: MergeSpec,
-    part: Segments,
-    kinds: Kinds,
-    orders: Mapping[SequenceGroup, GroupOrder],
-) -> Ints:
-    """Return the position of the last record that removes the row, per segment; `NO_ROW` for none."""
-    removes = np.zeros(len(part.order), dtype=np.bool_)
-    if spec.remove_record_on_delete:
-        removes = kinds == RowKind.DELETE
-    for group, order in _removing_groups(spec, orders):
-        in_time = takes_part(part, order)
-        late = late_positions(part, order, in_time)
-        if late is not None:
-            in_time = in_time & ~late
-        removes |= in_time & (kinds == RowKind.DELETE)
-        assert group.ordering, "a group has ordering columns"
-    return last_positions(
-        part, np.flatnonzero(removes), default=np.full(part.count, NO_ROW, dtype=np.int64)
-    )
-
-
-def _removing_groups(
-    spec: MergeSpec, orders: Mapping[SequenceGroup, GroupOrder]
-) -> list[tuple[SequenceGroup, GroupOrder]]:
-    return [
-        (group, order)
-        for group, order in orders.items()
-        if spec.removing_columns.intersection(group.ordering)
-    ]
-
-
-def _takes_part_in_any(
-    spec: MergeSpec, part: Segments, orders: Mapping[SequenceGroup, GroupOrder]
-) -> Bools:
-    found = np.zeros(len(part.order), dtype=np.bool_)
-    for _, order in _removing_groups(spec, orders):
-        found |= takes_part(part, order)
+def _takes_part_in_any(records: _Records) -> Bools:
+    """Return which positions take part in a group whose -D removes the row."""
+    found = np.zeros(len(records.segments.order), dtype=np.bool_)
+    for order in records.removing_orders:
+        found |= takes_part(records.segments, order)
     return found
 
 
-def _partial_update_history(
-    spec: MergeSpec, part: Segments, retracts: Bools, removing: Ints
-) -> History:
-    removed = removing != NO_ROW
-    firsts = np.where(removed, removing, part.starts)
-    tails = part.tails(firsts)
-    retracts = retracts[np.arange(len(part.order)) >= firsts[part.segment_of]]
-    seeded = removed | retracts[tails.starts]
+def _last_removals(records: _Records) -> Ints:
+    """Return the position of the last record of each key that removes the row; `NO_ROW` for none."""
+    segments, deletes = records.segments, records.deletes
+    removes = np.zeros(len(segments.order), dtype=np.bool_)
+    if records.spec.remove_record_on_delete:
+        removes = deletes
+    for order in records.removing_orders:
+        accepted = takes_part(segments, order)
+        late = late_positions(segments, order, accepted)
+        if late is not None:
+            accepted = accepted & ~late
+        removes = removes | (accepted & deletes)
+    none = np.full(segments.count, NO_ROW, dtype=np.int64)
+    return last_positions(segments, np.flatnonzero(removes), default=none)
+
+
+def _partial_update_history(records: _Records, removals: Ints) -> History:
+    """Return one history per key, from its last removal on, else from its first record."""
+    spec, segments = records.spec, records.segments
+    is_removed = removals != NO_ROW
+    firsts = np.where(is_removed, removals, segments.starts)
+    tails = segments.tails(firsts)
+    in_tail = np.arange(len(segments.order)) >= firsts[segments.segment_of]
+    retracts = records.retracts[in_tail]
+    assert len(retracts) == len(tails.order), "tails hold every position from their first on"
+    # A retract that comes first is copied as well (R1 of `engines.partial_update`).
+    seeded = is_removed | retracts[tails.starts]
     if not spec.groups or spec.ignore_delete:
+        # After the seed a retract does nothing: it is ignored (R2), or a -U without groups (R5).
         acts = ~retracts
     else:
         acts = np.ones(len(tails.order), dtype=np.bool_)
-        acts[tails.starts[removed]] = False
-    return History(segments=tails, acts=acts, is_retract=_any(retracts), seeded=_any(seeded))
+        # A removal copies and stops (R4). A first retract that does not remove acts after its copy.
+        acts[tails.starts[is_removed]] = False
+    return History(
+        segments=tails,
+        acts=acts,
+        is_retract=_none_if_empty(retracts),
+        seeded=_none_if_empty(seeded),
+    )
 
 
-def _aggregation_history(spec: MergeSpec, part: Segments, kinds: Kinds) -> History:
-    retracts = is_retract(kinds)
-    if not spec.remove_record_on_delete:
-        return History(segments=part, is_retract=_any(retracts))
-    removes = kinds == RowKind.DELETE
+def _aggregation_history(records: _Records) -> History:
+    """Return the histories of all keys, a new one from each removal on."""
+    segments, retracts = records.segments, records.retracts
+    if not records.spec.remove_record_on_delete:
+        return History(segments=segments, is_retract=_none_if_empty(retracts))
+    removes = records.deletes
     is_start = removes.copy()
-    is_start[part.starts] = True
-    pieces = Segments(order=part.order, starts=np.flatnonzero(is_start))
+    is_start[segments.starts] = True
+    pieces = Segments(order=segments.order, starts=np.flatnonzero(is_start))
     seeded = removes[pieces.starts]
-    return History(segments=pieces, acts=~removes, is_retract=_any(retracts), seeded=_any(seeded))
+    # A removal is only copied: no function sees it.
+    return History(
+        segments=pieces,
+        acts=~removes,
+        is_retract=_none_if_empty(retracts),
+        seeded=_none_if_empty(seeded),
+    )
 
 
-def _any(chosen: Bools) -> Bools | None:
+def _none_if_empty(chosen: Bools) -> Bools | None:
     return chosen if chosen.any() else None
 
 
-def _sequence_numbers(
-    spec: MergeSpec, part: Segments, retracts: Bools, sequence_numbers: Ints
-) -> Ints:
-    if not spec.ignore_delete:
-        numbers: Ints = sequence_numbers[part.last_rows]
+def _merged_kinds(records: _Records, removals: Ints) -> Kinds:
+    """Return -D for keys whose last record removed the row, else +I.
+
+    Under partial-update a key without an add is a -D too. An add before the removal counts, so all
+    records are asked, not only those of the history.
+    """
+    segments = records.segments
+    is_deleted = removals == segments.lasts
+    if records.is_partial_update:
+        is_deleted |= ~segments.any_of(~records.retracts)
+    return np.where(is_deleted, np.int8(RowKind.DELETE), np.int8(RowKind.INSERT))
+
+
+def _merged_sequence_numbers(records: _Records, sequence_numbers: Ints) -> Ints:
+    """Return the sequence number of each key's row: its last record's, ignored ones left out."""
+    segments = records.segments
+    if not records.spec.ignore_delete:
+        numbers: Ints = sequence_numbers[segments.last_rows]
         return numbers
-    # An ignored record leaves the number alone; it is 0 before any other.
-    none = np.full(part.count, NO_ROW, dtype=np.int64)
-    positions = last_positions(part, np.flatnonzero(~retracts), default=none)
-    return np.where(positions == NO_ROW, 0, sequence_numbers[part.order[positions]])
+    none = np.full(segments.count, NO_ROW, dtype=np.int64)
+    positions = last_positions(segments, np.flatnonzero(~records.retracts), default=none)
+    # A key with nothing but ignored records keeps the 0 that the engine begins with.
+    return np.where(positions == NO_ROW, 0, sequence_numbers[segments.order[positions]])
 
 
-def _check_not_null(
-    table: pa.Table, spec: MergeSpec, part: Segments, kinds: Kinds, removing: Ints
-) -> None:
-    """Raise for a retract that is not allowed, or a null that copying a record would meet."""
-    partial = spec.engine is MergeEngine.PARTIAL_UPDATE
+def _check_copied_records(table: pa.Table, records: _Records, removals: Ints) -> None:
+    """Raise for a retract that is not allowed, or a null in a NOT NULL column of a copied record."""
+    spec, segments, deletes = records.spec, records.segments, records.deletes
+    partial = records.is_partial_update
     if partial and not (spec.groups or spec.ignore_delete or spec.remove_record_on_delete):
         raise retract_not_allowed()
-    copied = np.zeros(len(part.order), dtype=np.bool_)
-    if spec.remove_record_on_delete:
-        copied = kinds == RowKind.DELETE
-    copied[removing[removing != NO_ROW]] = True
+    # Every removal is copied, not only the last one: the row machine would fail at any of them.
+    copied = deletes if spec.remove_record_on_delete else np.zeros_like(deletes)
+    copied[removals[removals != NO_ROW]] = True
     if partial:
-        leads = part.starts[is_retract(kinds[part.starts])]
-        copied[leads] = True
+        retracts = records.retracts
+        # A retract that comes first is copied (R1).
+        copied[segments.starts[retracts[segments.starts]]] = True
         if not spec.groups:
-            copied |= ~is_retract(kinds)
-    rows = part.order[copied]
+            # Without groups an add may not hold null there either (A2).
+            copied |= ~retracts
+    rows = segments.order[copied]
     for name in table.column_names:
         column = table.column(name)
         checked = name in spec.not_null_columns and column.null_count

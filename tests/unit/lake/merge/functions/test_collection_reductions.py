@@ -68,7 +68,7 @@ CASES: dict[str, tuple[str, dict[str, str], pa.DataType, st.SearchStrategy[objec
         "collect",
         {"distinct": "true"},
         as_type("ARRAY<DECIMAL(20, 2)>"),
-        lists(st.decimals(0, 2, positions=2)),
+        lists(st.decimals(0, 2, places=2)),
     ),
     "distinct-date": ("collect", {"distinct": "true"}, as_type("ARRAY<DATE>"), lists(INTS)),
     "distinct-boolean": (
