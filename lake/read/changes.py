@@ -16,7 +16,6 @@ Source: merge-semantics 1.7, 6.1; table-format 17.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Final
 
 import pyarrow as pa
 
@@ -31,7 +30,7 @@ from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.partition_path import partition_directory
 from lake.format.schema import TableSchema
 from lake.format.snapshot import CommitKind, Snapshot
-from lake.format.system_columns import VALUE_KIND, VALUE_KIND_FIELD
+from lake.format.system_columns import VALUE_KIND_FIELD
 from lake.options import ChangelogProducer
 from lake.read.reader import BATCH_ROWS
 from lake.snapshots.manifest_store import ManifestStore
@@ -63,10 +62,6 @@ class ChangesMode(StrEnum):
             message = "the changes of the table cannot be read in this mode"
             raise InvalidRequest(message, problems=[problem])
         return self
-
-
-KIND_COLUMN: Final = VALUE_KIND
-"""Name of the column with the row kinds; the first one of each batch."""
 
 
 def changes_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:

@@ -110,8 +110,6 @@ def plan_scan(
     indexes: Sequence[IndexManifestEntry] = (),
     where: Sequence[Condition] = (),
     older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
-    buckets: frozenset[int] | None = None,
-    partitions: frozenset[bytes] | None = None,
 ) -> ScanPlan:
     """Choose the files that can contain rows which fulfil `where`.
 
@@ -124,8 +122,6 @@ def plan_scan(
         indexes: Its index files.
         where: A conjunction; used for pruning only, the reader evaluates it on rows.
         older_schemas: By id, those that files were written under if their columns are others.
-        buckets: Only these; None means all.
-        partitions: Only these serialised partition rows; None means all.
 
     Raises:
         InvalidRequest: A condition does not fit the table.
@@ -133,13 +129,7 @@ def plan_scan(
         CorruptData: An index in a manifest is damaged.
     """
     conditions = bind_conditions(where, schema)
-    chosen = [
-        entry
-        for entry in entries
-        if is_visible(entry, schema)
-        and (buckets is None or entry.bucket in buckets)
-        and (partitions is None or entry.partition in partitions)
-    ]
+    chosen = [entry for entry in entries if is_visible(entry, schema)]
     chosen = _prune_partitions(chosen, conditions, schema)
     chosen = _prune_buckets(chosen, conditions, schema)
     chosen = _prune_keys(chosen, conditions, schema)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from lake.declaration.validation import validate_schema
-from lake.errors import CommitConflict, InvalidRequest, LakeError, Problem, UnsupportedFeature
+from lake.errors import CommitConflict, LakeError, Problem, UnsupportedFeature
 from lake.format.schema import TableSchema
 from lake.maintenance.rescale.rescale_result import RescaleResult
 from lake.maintenance.rescale.rescale_writer import RescaleWriter
@@ -47,7 +47,8 @@ def follow_schema(table: OpenedTable, known: int | None = None, *, wait_ms: int)
             that shares the table with other threads gives its own, as they may have refreshed it.
         wait_ms: Longest wait.
     """
-    check_wait(wait_ms)
+    if isinstance(wait_ms, bool) or not isinstance(wait_ms, int) or wait_ms < 0:
+        refuse_argument("wait_ms", wait_ms, "milliseconds, 0 or more")
     known = table.store.schema.id if known is None else known
     table.refresh()
     has_waited = wait_while_rescaled(lambda: _is_under_way(table), wait_ms=wait_ms)
@@ -173,13 +174,3 @@ def wait_while_rescaled(
         waited += pause_ms
         pause_ms = min(2 * pause_ms, _WAIT_MS_MAX)
     return waited > 0
-
-
-def check_wait(wait_ms: object) -> None:
-    """Refuse what is no duration in milliseconds."""
-    if isinstance(wait_ms, bool) or not isinstance(wait_ms, int) or wait_ms < 0:
-        problem = Problem(
-            field="wait_ms", value=repr(wait_ms), message="expected milliseconds, 0 or more"
-        )
-        message = "an argument is of the wrong kind"
-        raise InvalidRequest(message, problems=[problem])

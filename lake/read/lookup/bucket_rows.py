@@ -65,11 +65,6 @@ class BucketRows:
         self._merge = scan_merge(schema, spec, Machine.COLUMN, FoldCounters())
         assert self._merge.passes_singletons, "what is alone is given out as it is"
 
-    @property
-    def lookup(self) -> BucketLookup:
-        """The files."""
-        return self._lookup
-
     def rows(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> KeyedRows:
         """Return the rows of the keys that have one, in their order.
 

@@ -113,25 +113,6 @@ def test_partitions_are_pruned_by_value() -> None:
     assert table.read(("p", ">", "a")) == [(2, "b"), (3, "c")]
 
 
-def test_a_caller_can_choose_partitions_and_buckets() -> None:
-    schema = given_schema(
-        {"k": "INT", "p": "STRING"}, key=["k", "p"], partition=["p"], options={"bucket": "2"}
-    )
-    table = GivenTable(schema=schema)
-    table.write(*[[k, p] for k in range(20) for p in "ab"])
-    partition = table.entries[0].partition
-
-    plan = plan_scan(
-        None,
-        schema,
-        table.entries,
-        partitions=frozenset({partition}),
-        buckets=frozenset({1}),
-    )
-
-    assert [(split.partition, split.bucket) for split in plan.splits] == [(partition, 1)]
-
-
 def test_splits_are_ordered_by_directory_and_bucket() -> None:
     schema = given_schema(
         {"k": "INT", "p": "STRING"}, key=["k", "p"], partition=["p"], options={"bucket": "2"}
