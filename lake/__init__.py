@@ -133,9 +133,9 @@ from lake.read.scan_plan import ScanPlan, Split
 from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.lease import Lease, LeaseLost
 from lake.table.catalog import Catalog
-from lake.table.changes import Changes, SnapshotChanges
-from lake.table.changes_range import ChangesExpired
 from lake.table.inspection.inspection import Inspection
+from lake.table.lookup.python_rows import Row, python_columns, python_rows
+from lake.table.lookup.snapshot_lookup import SnapshotLookup
 from lake.table.maintenance.bucket_work import (
     BucketOutcome,
     BucketPool,
@@ -145,11 +145,11 @@ from lake.table.maintenance.bucket_work import (
 from lake.table.maintenance.compaction_pool import CompactionPool
 from lake.table.maintenance.maintenance_service import MaintenanceService
 from lake.table.maintenance.maintenance_stats import MaintenanceStats
-from lake.table.python_rows import Row, python_columns, python_rows
+from lake.table.read.changes import Changes, SnapshotChanges
+from lake.table.read.changes_range import ChangesExpired
+from lake.table.read.scan import Scan
+from lake.table.read.split_reader import SplitReader
 from lake.table.read_at import ReadAt, SnapshotRef
-from lake.table.scan import Scan
-from lake.table.snapshot_lookup import SnapshotLookup
-from lake.table.split_reader import SplitReader
 from lake.table.table import Table
 from lake.write.rows.key_length import key_is_long
 from lake.write.table_writer import TableWriter, WriteResult

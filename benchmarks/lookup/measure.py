@@ -11,7 +11,7 @@ import pyarrow as pa
 from benchmarks.lookup.tables import KeyKind
 from lake import Table
 from lake.format.snapshot import Snapshot
-from lake.table.snapshot_lookup import SnapshotLookup
+from lake.table.lookup.snapshot_lookup import SnapshotLookup
 
 SINGLES = 3_000
 BATCHES = 400

@@ -30,7 +30,7 @@ from lake.merge.fold import fold
 from lake.merge.spec import merge_spec
 from lake.read.reader import read_split
 from lake.read.scan_plan import Split
-from lake.table.scan import Scan
+from lake.table.read.scan import Scan
 
 
 class Share:

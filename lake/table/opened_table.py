@@ -29,7 +29,7 @@ from lake.snapshots.table_identity import TableIdentity
 from lake.snapshots.table_store import TableStore, table_store
 from lake.table.arguments import check_snapshot_id
 from lake.table.branches import refuse_branch
-from lake.table.recent_lookups import RecentLookups
+from lake.table.lookup.recent_lookups import RecentLookups
 from lake.write.buckets.dynamic_buckets import DynamicBuckets
 
 

@@ -1,6 +1,6 @@
 """The read-only methods of a table: schema, snapshots, scans, changes, lookups and inspection.
 
-The contract of each method is here, which makes the file long; the work is done by `lake.table.reads`.
+The contract of each method is here, which makes the file long; the work is done by `lake.table.operations.reads`.
 """
 
 import random as random_module
@@ -33,15 +33,15 @@ from lake.snapshots.consumer_store import ConsumerFile
 from lake.snapshots.metadata_cache import MetadataCache
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.tag_store import branch_paths, list_branches
-from lake.table import reads
-from lake.table.changes import Changes
 from lake.table.inspection.inspection import Inspection
+from lake.table.lookup.python_rows import Row
+from lake.table.lookup.snapshot_lookup import SnapshotLookup
 from lake.table.opened_table import OpenedTable
-from lake.table.python_rows import Row
+from lake.table.operations import reads
+from lake.table.read.changes import Changes
+from lake.table.read.scan import Scan
 from lake.table.read_at import SnapshotRef
 from lake.table.readable_state import live_at
-from lake.table.scan import Scan
-from lake.table.snapshot_lookup import SnapshotLookup
 
 
 class ReadableTable:

@@ -1,8 +1,7 @@
 """A table: the methods that change it, beside those of `ReadableTable` that read it.
 
 The contract of each method is here and in `lake.table.readable_table`, which makes both long. The work
-is done by functions over the opened table, one module for each subject: reads, writes, compaction,
-rescale, schema_alteration, expiry, consumers, tags, rollback.
+is done by functions over the opened table, one module for each subject (`lake.table.operations`).
 """
 
 from collections.abc import Collection, Iterable
@@ -27,7 +26,14 @@ from lake.maintenance.rollback import RollbackResult
 from lake.maintenance.table_tags import TagDeletion
 from lake.merge.fold import Machine
 from lake.snapshots.lease import LEASE_MS, Lease
-from lake.table import (
+from lake.table.arguments import (
+    check_buckets,
+    check_flags,
+    check_machine,
+    check_number,
+    check_text,
+)
+from lake.table.operations import (
     compaction,
     consumers,
     expiry,
@@ -37,15 +43,8 @@ from lake.table import (
     tags,
     writes,
 )
-from lake.table.arguments import (
-    check_buckets,
-    check_flags,
-    check_machine,
-    check_number,
-    check_text,
-)
+from lake.table.operations.rescale import WAIT_MS
 from lake.table.readable_table import ReadableTable
-from lake.table.rescale import WAIT_MS
 from lake.write.table_writer import BUFFER_BYTES, TableWriter
 
 

@@ -15,8 +15,8 @@ from lake.format.consumer import Consumer
 from lake.maintenance.compaction.compaction_picks import CompactionMemory
 from lake.snapshots.consumer_store import ConsumerFile, ConsumerStore
 from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.table.compaction import compact
 from lake.table.opened_table import OpenedTable
+from lake.table.operations.compaction import compact
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.waiting import wait_until
 from tests.unit.lake.maintenance.given_compactions import read

@@ -24,7 +24,7 @@ from lake import (
 from lake.maintenance.compaction.bucket_compaction import PlannedBucket
 from lake.maintenance.compaction.compaction_picks import full_pick
 from lake.snapshots.live_table import LiveTable
-from lake.table.compaction import table_compaction
+from lake.table.operations.compaction import table_compaction
 from tests.support.faulty_file_io import FaultyFileIO
 
 ADD = AddColumn(path=("d",), type=parse_type("STRING"))

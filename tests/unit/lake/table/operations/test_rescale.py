@@ -7,8 +7,8 @@ import pytest
 
 from lake import Catalog, CommitConflict, InvalidRequest, ManualClock, MemoryFileIO, Table
 from lake.commit.commit_result import CommitResult
-from lake.table.batch_write import ATTEMPTS_MAX, BatchWrite
-from lake.table.rescale import wait_while_rescaled
+from lake.table.operations.batch_write import ATTEMPTS_MAX, BatchWrite
+from lake.table.operations.rescale import wait_while_rescaled
 from lake.write.table_writer import WriteResult
 
 ROWS = pa.table({"k": pa.array([1, 2], pa.int32())})

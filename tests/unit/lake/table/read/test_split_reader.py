@@ -8,7 +8,7 @@ import pytest
 
 from lake import Catalog, Condition, InvalidRequest, LeaseLost, ManualClock, Table
 from lake.snapshots.lease import LEASE_MS
-from lake.table.scan import Scan
+from lake.table.read.scan import Scan
 
 
 def integers(*values: int) -> pa.Array:

@@ -24,10 +24,10 @@ from lake.read.scan_plan import is_visible
 from lake.snapshots.deletion_vectors import vector_entries
 from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.table.arguments import chosen_columns
-from lake.table.key_routing import KeyRouting
-from lake.table.lookup_keys import KeyArrays, LookupKeys
-from lake.table.python_rows import Row, python_rows
-from lake.table.snapshot_source import SnapshotSource
+from lake.table.lookup.key_routing import KeyRouting
+from lake.table.lookup.lookup_keys import KeyArrays, LookupKeys
+from lake.table.lookup.python_rows import Row, python_rows
+from lake.table.read.snapshot_source import SnapshotSource
 
 
 class SnapshotLookup:

@@ -12,15 +12,15 @@ from lake.read.changes import ChangesMode
 from lake.read.lookup.lookup_cache import LookupCache
 from lake.read.predicate import Condition
 from lake.table.arguments import check_names, check_scan, checked_mode, chosen_columns
-from lake.table.changes import Changes
-from lake.table.changes_range import find_range
+from lake.table.lookup.python_rows import Row
+from lake.table.lookup.snapshot_lookup import SnapshotLookup
 from lake.table.opened_table import OpenedTable
-from lake.table.python_rows import Row
+from lake.table.read.changes import Changes
+from lake.table.read.changes_range import find_range
+from lake.table.read.scan import Scan
+from lake.table.read.snapshot_source import SnapshotSource
 from lake.table.read_at import ReadAt, SnapshotRef
 from lake.table.readable_state import ReadableState, find_state
-from lake.table.scan import Scan
-from lake.table.snapshot_lookup import SnapshotLookup
-from lake.table.snapshot_source import SnapshotSource
 
 
 def scan(

@@ -13,8 +13,8 @@ from lake.lsm.sorted_run import Section
 from lake.read.scan_plan import ScanPlan, Split, is_single_run, plan_scan
 from lake.read.split_cut import cut_splits
 from lake.table.arguments import check_count
-from lake.table.snapshot_rows import SnapshotRows
-from lake.table.split_reader import SplitReader, take_term
+from lake.table.read.snapshot_rows import SnapshotRows
+from lake.table.read.split_reader import SplitReader, take_term
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary

@@ -21,7 +21,7 @@ from lake.format.snapshot import Snapshot
 from lake.read.scan_plan import Split
 from lake.snapshots.lease import REFRESHES_PER_LEASE, LeaseLost
 from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.table.snapshot_rows import SnapshotRows
+from lake.table.read.snapshot_rows import SnapshotRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

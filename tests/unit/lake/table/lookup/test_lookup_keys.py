@@ -18,7 +18,7 @@ from lake import (
 )
 from lake.files.paths import TablePaths
 from lake.snapshots.schema_store import SchemaStore
-from lake.table.python_rows import python_rows
+from lake.table.lookup.python_rows import python_rows
 from tests.given_tables import ROOT, given_rows, given_schema
 
 NAN = float("nan")

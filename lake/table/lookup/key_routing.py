@@ -11,8 +11,8 @@ from lake.format.bucket import BucketId, bucket_hashes, buckets_of
 from lake.format.schema import TableSchema
 from lake.options import BucketFunction
 from lake.read.lookup.wanted_keys import Rows
-from lake.table.key_partitions import KeyPartitions
-from lake.table.lookup_keys import KeyArrays
+from lake.table.lookup.key_partitions import KeyPartitions
+from lake.table.lookup.lookup_keys import KeyArrays
 
 
 class KeyRouting:

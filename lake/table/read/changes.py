@@ -22,7 +22,7 @@ from lake.snapshots.lease_keeper import LeaseKeeper
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.snapshots.snapshots_and_changelogs import SnapshotsAndChangelogs
-from lake.table.changes_range import ChangesExpired
+from lake.table.read.changes_range import ChangesExpired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,9 @@ from lake.format.commit_message import CommitMessage
 from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER
 from lake.merge.fold import Machine
 from lake.table.arguments import check_machine, check_rows, check_text, check_writer
-from lake.table.batch_write import BatchWrite
 from lake.table.opened_table import OpenedTable
-from lake.table.rescale import WAIT_MS, follow_schema
+from lake.table.operations.batch_write import BatchWrite
+from lake.table.operations.rescale import WAIT_MS, follow_schema
 from lake.write.table_writer import BUFFER_BYTES, TableWriter
 
 

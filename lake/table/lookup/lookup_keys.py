@@ -8,7 +8,7 @@ from lake.errors import CorruptData, InvalidRequest, LakeError, Problem, Unsuppo
 from lake.format.schema import TableSchema
 from lake.options import DYNAMIC_BUCKET
 from lake.table.arguments import refuse_argument
-from lake.table.key_columns import exact_key_column, exact_key_values
+from lake.table.lookup.key_columns import exact_key_column, exact_key_values
 
 KeyArrays = dict[str, pa.Array]
 """The columns of the primary key, in the table's types, each in one piece; a null matches no row."""

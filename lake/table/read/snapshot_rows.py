@@ -12,7 +12,7 @@ from lake.read.predicate import Condition
 from lake.read.reader import read_split
 from lake.read.scan_plan import Split
 from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.table.snapshot_source import SnapshotSource
+from lake.table.read.snapshot_source import SnapshotSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

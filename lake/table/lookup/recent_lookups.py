@@ -10,7 +10,7 @@ from lake.format.snapshot import Snapshot
 from lake.options import TableOptions
 from lake.read.lookup.copy_store import CopyStore
 from lake.read.lookup.lookup_cache import LookupCache
-from lake.table.snapshot_lookup import SnapshotLookup
+from lake.table.lookup.snapshot_lookup import SnapshotLookup
 
 SNAPSHOTS_MAX: Final = 4
 """Lookups that are kept; all share the copies of files, also those that are no longer kept."""

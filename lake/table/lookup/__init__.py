@@ -1,0 +1,1 @@
+"""Lookups of rows by primary key at one snapshot."""

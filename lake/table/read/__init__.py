@@ -1,0 +1,1 @@
+"""Reads of one snapshot or of a range: scans, their splits, and changes."""
