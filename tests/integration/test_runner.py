@@ -51,7 +51,7 @@ def test_a_stream_is_kept_equal_to_its_registration(bed: IngestBed) -> None:
         registry.want("left", DesiredState.PAUSED)
         registry.wait_for("left", is_state(StreamState.PAUSED))
         bed.produce(topic, [left(key, 2, "y") for key in range(5)])
-        held = registry.store.leases.holder(IDENTIFIER, "left")
+        held = registry.leases.holder(IDENTIFIER, "left")
         registry.want("left", DesiredState.RUNNING)
         resumed = registry.wait_for("left", has_read(11))
         registry.restart("left")
@@ -60,7 +60,7 @@ def test_a_stream_is_kept_equal_to_its_registration(bed: IngestBed) -> None:
         )
         registry.want("left", DesiredState.STOPPED)
         stopped = registry.wait_for("left", is_state(StreamState.STOPPED))
-        free = registry.store.leases.holder(IDENTIFIER, "left")
+        free = registry.leases.holder(IDENTIFIER, "left")
 
     assert (running.state, running.epoch, running.trace) == (StreamState.RUNNING, 1, None)
     assert running.dead_letters_by_reason == {"malformed": 1}
@@ -157,7 +157,7 @@ def test_a_runner_that_slept_past_its_lease_finds_another_at_work(bed: IngestBed
         # Whichever starts first has both leases after a while; make the sleeper that one.
         for name in ("left", "right"):
             registry.wait_for(name, has_read(10))
-        first = registry.store.leases.holder(IDENTIFIER, "left")
+        first = registry.leases.holder(IDENTIFIER, "left")
         assert first is not None
         names = {"sleeper": sleeper, "heir": heir}
         asleep_name = first.owner.rpartition("-")[0]
@@ -178,7 +178,7 @@ def test_a_runner_that_slept_past_its_lease_finds_another_at_work(bed: IngestBed
         assert _ended(sleeper) == _ended(heir) == 0
 
     assert not [pid for pid in children if _is_alive(pid)]
-    assert registry.store.leases.holder(IDENTIFIER, "left") is None
+    assert registry.leases.holder(IDENTIFIER, "left") is None
     assert bed.rows("a", "b") == [{"id": k, "a": f"{k}", "b": float(k)} for k in range(30)]
     assert bed.file_rows() == 60
     for name in ("left", "right"):
