@@ -115,9 +115,11 @@ def conversion(source: DataType, target: DataType) -> Conversion | None:
         case TypeRoot.MAP:
             assert source.value is not None
             assert target.value is not None
+            # Keys keep their type: schema changes do not reach them.
             items = conversion(source.value, target.value)
             return items and (lambda column: _map(column, to_arrow_type(target), items=items))
         case root:
+            # ARRAY or MULTISET; the counts of a MULTISET have the same type in every schema.
             assert source.element is not None
             assert target.element is not None
             inner = conversion(source.element, target.element)
@@ -178,5 +180,7 @@ def _offsets(column: pa.Array) -> pa.Array:
     """
     lengths = pc.list_value_length(as_list(column)).fill_null(0).to_numpy(zero_copy_only=False)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    # The last offset is the end of the last value; from_arrays takes a null offset as a null value.
     is_null = np.append(column.is_null().to_numpy(zero_copy_only=False), False)
+    assert len(offsets) == len(is_null) == len(column) + 1, "one offset more than values"
     return pa.array(offsets, pa.int32(), mask=is_null)

@@ -45,7 +45,9 @@ def _positions_in(
     vector: AbstractBitMap, row_counts: Sequence[int], groups: Sequence[int]
 ) -> npt.NDArray[np.int64]:
     """Return the marked positions among the rows of some row groups, ascending."""
+    # A bitmap yields its positions in ascending order.
     positions = np.asarray(vector.to_array(), dtype=np.int64)
+    assert all(first < second for first, second in pairwise(groups)), "row groups ascend"
     bounds = list(pairwise(np.cumsum([0, *row_counts]).tolist()))
     parts = [np.zeros(0, dtype=np.int64)]
     rows_before = 0

@@ -50,6 +50,7 @@ def _null_columns_now(
     nulls = null_columns(file, written)
     if written is schema:
         return nulls
+    # Null now: columns that the file lacks, and those whose source is null; a cast of null is null.
     sources = map_columns(written.fields, schema.fields)
     known = {name for name in sources if sources[name].name not in nulls}
     return frozenset(schema.field_names) - known

@@ -31,4 +31,5 @@ def unpack_bits(bitmap: pa.Buffer, offset: int, length: int) -> npt.NDArray[np.b
     first_byte, first_bit = divmod(offset, 8)
     packed = np.frombuffer(bitmap, dtype=np.uint8)[first_byte:]
     bits = np.unpackbits(packed, count=first_bit + length, bitorder="little")
+
     return bits[first_bit:].view(np.bool_)

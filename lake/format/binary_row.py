@@ -104,6 +104,8 @@ def encode_rows(
     rows: list[bytes] = []
     for words in row_blocks(arrays, types, block_rows=_BLOCK_ROWS):
         data, ends = _join_words(words)
+        assert len(ends) == words.row_count, "one end per row"
+        assert not ends or ends[-1] == len(data), "every word belongs to a row"
         rows += [arity + data[start:end] for start, end in pairwise([0, *ends])]
     return rows
 

@@ -85,7 +85,8 @@ def key_hashes(table: pa.Table | pa.RecordBatch, schema: TableSchema) -> Int32Ar
 
 
 def buckets_of(hashes: Int32Array, bucket_count: int) -> Int32Array:
-    """Return the bucket of each hash."""
+    """Return the bucket of each hash, in [0, bucket_count)."""
+    assert bucket_count > 0, bucket_count
     # Wider, because the magnitude of the least int32 is not an int32.
     return (np.abs(hashes.astype(np.int64)) % bucket_count).astype(np.int32)
 
@@ -170,6 +171,7 @@ def _mix_variable(hashes: UInt32Array, part: VariablePart) -> None:
     rows = rows[np.argsort(-counts[rows], kind="stable")]
     ascending = counts[rows][::-1]
     for position in range(int(ascending[-1]) if len(rows) else 0):
+        # Rows with more than `position` words.
         live = len(rows) - int(np.searchsorted(ascending, position, side="right"))
         if live < _VECTOR_ROWS_MIN:
             _mix_tails(hashes, part, rows[:live], position)

@@ -45,6 +45,8 @@ TIMESTAMP_ROOTS: Final = frozenset({TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ})
 TEXT_ROOTS: Final = frozenset({TypeRoot.CHAR, TypeRoot.VARCHAR})
 BYTES_ROOTS: Final = frozenset({TypeRoot.BINARY, TypeRoot.VARBINARY})
 _LENGTH_ROOTS: Final = TEXT_ROOTS | BYTES_ROOTS
+_PRECISION_ROOTS: Final = TIMESTAMP_ROOTS | {TypeRoot.DECIMAL, TypeRoot.TIME}
+_ELEMENT_ROOTS: Final = frozenset({TypeRoot.ARRAY, TypeRoot.MULTISET})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +78,12 @@ class DataType:
     def __post_init__(self) -> None:
         """Check that exactly the attributes of the root are set."""
         assert (self.length is not None) == (self.root in _LENGTH_ROOTS), self.root
+        assert (self.precision is not None) == (self.root in _PRECISION_ROOTS), self.root
         assert (self.scale is not None) == (self.root is TypeRoot.DECIMAL), self.root
+        assert (self.element is not None) == (self.root in _ELEMENT_ROOTS), self.root
         assert (self.value is not None) == (self.root is TypeRoot.MAP), self.root
         assert (self.key is not None) == (self.root is TypeRoot.MAP), self.root
+        assert not self.fields or self.root is TypeRoot.ROW, self.root
 
     def __str__(self) -> str:
         """Return the canonical text, nested types in SQL form (`ARRAY<INT>`)."""

@@ -17,6 +17,7 @@ ColumnT = TypeVar("ColumnT", pa.Array, pa.ChunkedArray)
 
 def total_order(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return signed integers of the floats' width that compare as the floats do."""
+    assert values.dtype.kind == "f", values.dtype
     bits = values.view(f"i{values.dtype.itemsize}")
     most = np.iinfo(bits.dtype).max
     # IEEE floats are sign and magnitude; inverting the magnitude of negative ones gives integers that

@@ -85,6 +85,7 @@ def collect_statistics(
         if null_counts[-1] < len(column) and has_bounds(field.type):
             bounds = _truncated(find_bounds(column, field.type), field.type, truncate)
         arrays.append(pa.array(bounds, type=to_arrow_type(field.type)))
+    # Two rows: `bounds` gave each column its least and its greatest value.
     min_values, max_values = encode_rows(arrays, fields)
     return SimpleStats(min_values=min_values, max_values=max_values, null_counts=tuple(null_counts))
 
@@ -136,5 +137,8 @@ def round_up_text(text: str, length: int) -> str | None:
         if _SURROGATE_FIRST <= successor <= _SURROGATE_LAST:
             successor = _SURROGATE_LAST + 1  # surrogates cannot be encoded as UTF-8
         if successor <= _CODE_POINT_MAX:
-            return text[:index] + chr(successor)
-    return None
+            upper = text[:index] + chr(successor)
+            # Code points and UTF-8 bytes have the same order.
+            assert upper > text, "an upper bound is not below the text"
+            return upper
+    return None  # every character is the last code point

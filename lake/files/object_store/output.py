@@ -102,6 +102,7 @@ class MultipartOutput(io.RawIOBase):
                     upload.__exit__(kind, error, trace)
             return
         if upload is None:
+            assert len(self._gathered) == self.size, "nothing was sent before"
             self._put(bytes(self._gathered))
             return
         try:
@@ -114,6 +115,7 @@ class MultipartOutput(io.RawIOBase):
         if self._upload is None:
             self._upload = self._open_upload(PART_BYTES)
         upload = self._upload
+        # The bytes gathered while the file was small come first.
         if self._gathered:
             gathered = bytes(self._gathered)
             self._gathered.clear()

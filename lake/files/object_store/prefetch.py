@@ -37,9 +37,12 @@ class PrefetchedRanges:
         """Announce the ranges that will be read next, replacing earlier ones; fetches nothing yet."""
         self._requests = _requests(parts)
         self._begins = [request.begin for request in self._requests]
+        assert self._begins == sorted(self._begins), "binary search needs them in order"
 
     def read(self, begin: int, end: int) -> bytes | None:
         """Return the bytes of an announced range, or None if it was not announced."""
+        assert begin < end, "a read has bytes"
+        # The last request that begins at or before the range: the only one that can contain it.
         number = bisect_right(self._begins, begin) - 1
         if number < 0 or end > self._requests[number].end:
             return None

@@ -25,6 +25,12 @@ class ColumnBounds:
     null_counts: npt.NDArray[np.int64]
     row_counts: npt.NDArray[np.int64]
 
+    def __post_init__(self) -> None:
+        """Check that all attributes have the same row groups."""
+        assert len(self.minima) == len(self.maxima), "a lower and an upper bound per row group"
+        assert len(self.null_counts) == len(self.row_counts), "two counts per row group"
+        assert len(self.minima) == len(self.row_counts), "bounds and counts per row group"
+
     @property
     def groups_without_bounds(self) -> npt.NDArray[np.int64]:
         """Numbers of the row groups that have values but no known bounds."""
@@ -107,5 +113,6 @@ def _decimals(values: list[object], data_type: pa.DataType) -> pa.Array:
         value.to_bytes(16, "little", signed=True) if isinstance(value, int) else bytes(16)
         for value in unscaled
     )
+    assert len(data) == 16 * len(values), "16 bytes per value, null or not"
     validity = pa.array([value is not None for value in values]).buffers()[1]
     return pa.Array.from_buffers(data_type, len(values), [validity, pa.py_buffer(data)])

@@ -54,6 +54,7 @@ def choose_encodings(table: pa.Table) -> ColumnEncodings:
             dictionary.append(field.name)
         elif _is_stored_as_integer(field.type):
             explicit[field.name] = "DELTA_BINARY_PACKED"
+
     return ColumnEncodings(dictionary=dictionary, explicit=explicit)
 
 

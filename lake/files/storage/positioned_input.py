@@ -44,6 +44,7 @@ class PositionedInput(io.RawIOBase):
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Return up to `size` bytes from the position; all that are left if None or negative."""
+        # The position may be behind the end, as for any file.
         left = max(0, self._size - self._position)
         wanted = left if size is None or size < 0 else min(size, left)
         data = self._at(self._position, self._position + wanted) if wanted else b""

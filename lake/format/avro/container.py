@@ -91,6 +91,7 @@ def write_container(
         text = f"manifest compression `{compression}` is not one of {', '.join(_MANIFEST_CODECS)}"
         raise InvalidRequest(text)
     blocks = [(len(block), b"".join(block)) for block in _blocks(records)]
+    # A digest of everything it separates, so that it hardly occurs inside of the data.
     digest = hashlib.blake2b(_schema_text(schema), digest_size=_SYNC_BYTES)
     for _, data in blocks:
         digest.update(data)
@@ -114,6 +115,7 @@ def sync_marker(schema: AvroSchema, salt: str) -> bytes:
 
 def container_header(schema: AvroSchema, codec: str, sync: bytes) -> bytes:
     """Return the header of a container."""
+    assert len(sync) == _SYNC_BYTES, "the sync marker has a fixed length"
     out = [_MAGIC, encode_long(2)]
     for key, value in (("avro.schema", _schema_text(schema)), ("avro.codec", codec.encode())):
         encode_bytes(out, key.encode())
@@ -124,6 +126,7 @@ def container_header(schema: AvroSchema, codec: str, sync: bytes) -> bytes:
 def container_block(count: int, compressed: bytes, sync: bytes) -> bytes:
     """Return the bytes of a block of `count` records."""
     assert count > 0, "a block has records"
+    assert len(sync) == _SYNC_BYTES, "the sync marker has a fixed length"
     return b"".join([encode_long(count), encode_long(len(compressed)), compressed, sync])
 
 
@@ -265,6 +268,7 @@ def decode_block(block: AvroBlock, schema: Any, *, what: str) -> list[dict[str, 
     except _DECODING_ERRORS as error:
         text = f"{what} holds records that its schema does not fit: {error!r}"
         raise CorruptData(text) from error
+    # Where records are in a union with null.
     if None in records:
         text = f"{what} has a record that is null"
         raise CorruptData(text)

@@ -99,6 +99,7 @@ def resolver(written: Any, wanted: Any, *, field: str = "record") -> Resolve | N
         ValueError: A field that is not nullable is missing, or has another type. The returned
             function raises it for a null that is not allowed.
     """
+    # Equal layouts have equal values: the usual case, which costs nothing per record.
     if layout(written) == layout(wanted):
         return None
     resolve = _value_resolver(not_null(written), not_null(wanted), field)
@@ -141,7 +142,7 @@ def _record_resolver(written: AvroSchema, wanted: AvroSchema, field: str) -> Res
         else:
             absent.append(name)
     if not absent and not any(taken.values()):
-        return None
+        return None  # fields in another order, or further ones: records are dictionaries
 
     def resolve(record: Mapping[str, Any]) -> dict[str, Any]:
         found = {
@@ -184,6 +185,7 @@ def _with_types_for_names(schema: Any, namespace: str, named: dict[str, Any]) ->
         return {**schema, part: _with_types_for_names(schema[part], namespace, named)}
     if not isinstance(kind, str) or kind not in _NAMED:
         return {**schema, "type": _with_types_for_names(kind, namespace, named)}
+    # Nested types inherit the namespace of the enclosing one, which a full name contains.
     name = _full_name(schema["name"], schema.get("namespace", namespace))
     whole = dict(schema)
     if kind == "record":
@@ -192,11 +194,13 @@ def _with_types_for_names(schema: Any, namespace: str, named: dict[str, Any]) ->
             {**field, "type": _with_types_for_names(field["type"], inside, named)}
             for field in schema["fields"]
         ]
+    # After its fields: a recursive type, which the format does not have, is refused.
     named[name] = whole
     return whole
 
 
 def _type_of_name(name: str, namespace: str, named: Mapping[str, Any]) -> Any:
+    # First in the enclosing namespace, then as a name without one.
     for full in (_full_name(name, namespace), name):
         if full in named:
             return named[full]

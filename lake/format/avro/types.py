@@ -132,6 +132,7 @@ def _map(data_type: DataType, name: str, names: _Names) -> Any:
     key, value = map_parts(data_type)
     if is_text_map(data_type):
         return {"type": "map", "values": _type(value, name, names)}
+    # Avro's maps have text keys only: others are an array of key and value.
     taken = names.take(name)
     key_field = {"name": "key", "type": _type(key, f"{name}_key", names)}
     value_field = _field(DataField(name="value", type=value), name, names)

@@ -129,8 +129,9 @@ def _decimal(text: object, target: pa.Decimal128Type) -> Decimal | None:
 
 
 def _date(text: object) -> int:
-    """Return days since 1970: of `2024-1-2`, `2024-1`, `2024`; ignores what follows a blank."""
+    """Return days since 1970: of `2024-1-2` or `2024-1`, or the number itself; ignores text after a blank."""
     word = str(text)
+    # Digits alone are the number of days, as in the reference: `2024` is a day in 1975.
     if word.isascii() and word.isdigit():
         return _whole(word, 32)
     if word.find(" ") > 0:
@@ -158,6 +159,7 @@ def _time(text: object) -> int:
 
 
 def _rounded_millis(fraction: str) -> int:
+    # The fourth digit rounds, further ones are ignored.
     digits = fraction.ljust(4, "0")
     return int(digits[:3]) + (digits[3] >= "5")
 
@@ -170,6 +172,7 @@ def _timestamp(target: DataType, unit: str) -> Callable[[object], int]:
         if match is None:
             _refuse(text, target.root)
         year, month, day, *rest = match.groups()
+        # One group of four for each of the two spellings, with a blank or with a `T`.
         hour, minute, second, fraction = rest[:4] if rest[0] else rest[4:]
         try:
             moment = EPOCH.replace(

@@ -26,6 +26,7 @@ _PER_SECOND: Final = {"ms": 1_000, "us": 1_000_000, "ns": _NANOS}
 def to_text(column: pa.Array, source: DataType, target: DataType) -> pa.Array:
     """Return the values as texts of a CHAR or VARCHAR type."""
     texts = _texts(column, source)
+    # As in the reference, only these casts respect the length of the target.
     has_length = not source.is_nested and source.root not in _TIMES and not _is_bytes(source)
     return fit_text(texts, target) if has_length else texts
 
@@ -72,6 +73,7 @@ def _texts(column: pa.Array, source: DataType) -> pa.Array:
 
 def _decoded(value: object) -> str:
     assert isinstance(value, bytes)
+    # As Java's String, which never fails on bytes.
     return value.decode(errors="replace")
 
 
@@ -83,6 +85,7 @@ def _timestamps(column: pa.Array, precision: int) -> pa.Array:
         seconds, fraction = divmod(value, per_second)
         moment = EPOCH + timedelta(seconds=seconds)
         digits = f"{fraction * (_NANOS // per_second):09}"
+        # The declared digits always, further ones only up to the last that is not zero.
         kept = digits[:precision] + digits[precision:].rstrip("0")
         return f"{moment:%Y-%m-%d %H:%M:%S}" + (f".{kept}" if kept else "")
 

@@ -64,6 +64,7 @@ def encode_deletion_vectors(
         assert vector, f"the vector of {name} marks no row"
         body = _body_64(vector) if is_64_bit else _MAGIC_32 + _portable(vector)
         part = struct.pack(">i", len(body)) + body + struct.pack(">I", zlib.crc32(body))
+        assert len(part) == len(body) + _FRAME_BYTES, "size and checksum around the body"
         length = len(part) if is_64_bit else len(body)
         parts.append(part)
         ranges.append(
@@ -102,6 +103,7 @@ def _portable(vector: AbstractBitMap) -> bytes:
 
 
 def _body_64(vector: AbstractBitMap) -> bytes:
+    # One entry: all positions of a bitmap of 32-bit numbers have the high word 0.
     return _MAGIC_64 + struct.pack("<qi", 1, 0) + _portable(vector)
 
 

@@ -49,7 +49,9 @@ def encode_file_index(indexes: Indexes) -> bytes:
     # The ranges of the bodies depend on the head's length, which does not depend on the ranges.
     length = len(_head(indexes, 0))
     bodies = [body for kinds in indexes.values() for body in kinds.values() if body is not None]
-    return b"".join([_head(indexes, length), *bodies])
+    head = _head(indexes, length)
+    assert len(head) == length, "the ranges have a fixed size"
+    return b"".join([head, *bodies])
 
 
 def decode_file_index(data: bytes) -> dict[str, dict[str, memoryview | None]]:
@@ -142,7 +144,7 @@ class _Head:
 
 
 def _text(text: str) -> bytes:
-    """Return Java's form: two characters above U+FFFF, and no zero byte."""
+    """Return modified UTF-8: surrogate pairs instead of characters above U+FFFF, and no zero byte."""
     units = text.encode("utf-16-be", errors="surrogatepass")
     characters = "".join(chr(unit) for (unit,) in _LENGTH.iter_unpack(units))
     encoded = characters.encode(errors="surrogatepass").replace(b"\0", b"\xc0\x80")

@@ -50,6 +50,7 @@ def value_hashes(column: pa.Array | pa.ChunkedArray, data_type: DataType) -> Has
         column: In the Arrow form of the type.
         data_type: Of a kind in `HASHED_ROOTS`.
     """
+    assert data_type.root in HASHED_ROOTS, data_type
     if isinstance(column, pa.ChunkedArray):
         parts = [value_hashes(chunk, data_type) for chunk in column.chunks]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
