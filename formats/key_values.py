@@ -83,6 +83,7 @@ def parse_key(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> dic
             problems.append(_problem(name, texts[0], message, example))
     if problems:
         raise KeyRefused(problems)
+    assert tuple(key) == schema.primary_keys
     return key
 
 
@@ -117,6 +118,7 @@ def parse_keys(
         ]
     if problems:
         raise KeyRefused(problems)
+    assert len(parsed) == len(keys)
     return parsed
 
 

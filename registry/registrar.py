@@ -292,6 +292,7 @@ class Registrar(TableAlterer):
 
         document = self._writer.change(identifier, change)
         assert effect is not None, "a change is computed before it is written"
+        assert effect.entry.spec == document.streams[stream].spec, "a verb changes no definition"
         return AppliedVerb(document=document, message=effect.message)
 
     def _first_document(self, database: str, name: str, spec: TableSpec) -> TableDocument:

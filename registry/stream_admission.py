@@ -54,6 +54,8 @@ class StreamAdmission:
         if problems:
             message = f"the stream {name} cannot be registered on {document.identifier}"
             raise DefinitionRefused(message, problems=problems)
+        assert spec.name == name, "the address names the stream"
+        # A new stream with a requested start may take any topic: it does not continue a position.
         old = streams.get(name)
         if old is not None or not is_start_given(definition):
             self._check_position(document.identifier, old, spec)

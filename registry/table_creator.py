@@ -48,6 +48,7 @@ class TableCreator:
             RegistryConflict: Another process has registered the table.
         """
         identifier = document.identifier
+        assert not document.streams, "streams are registered on an existing table"
         with self._new_names.announced(identifier):
             # After the announcement: of two simultaneous creators at least one sees the other's.
             problems = list(self._similar_names(identifier))

@@ -90,6 +90,7 @@ class OpenTables:
             kept = self._tables.setdefault(identifier, _OpenTable(table, now_ms))
             self._tables.move_to_end(identifier)
             self._evict(now_ms)
+            assert len(self._tables) <= self._tables_max
         return kept.table
 
     def _evict(self, now_ms: int) -> None:

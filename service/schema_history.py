@@ -39,6 +39,7 @@ def schema_history(schemas: Sequence[TableSchema]) -> SchemaList:
     views = [_view(schema, ()) for schema in schemas[:1]]
     for old, new in pairwise(schemas):
         views.append(_view(new, tuple(map(change_model, schema_differences(old, new)))))
+    assert len(views) == len(schemas)
     return SchemaList(schemas=tuple(reversed(views)))
 
 

@@ -127,6 +127,8 @@ def check_alteration(
     """
     old, origin = table.schema, alteration.origin
     proposed = alteration.document
+    assert proposed.identifier == before.identifier, "a plan changes no names of tables"
+    assert proposed.pending is None, "changes start from a settled document"
     # Checked before the engine, which would report a duplicate name without the reason.
     _refuse(before, [*check_names(before.table, proposed.table, old, origin)])
     options = _option_changes(before.table, proposed.table, old, alteration.changes)
@@ -329,6 +331,7 @@ def _check_types(
 def _check_rules(
     before: TableDocument, after: TableDocument, origin: Origin
 ) -> Iterator[FieldProblem]:
+    # Rules may have become stricter since the table was declared: only new problems count.
     known = set(check_table(before.database, before.name, before.table))
     found = [p for p in check_table(after.database, after.name, after.table) if p not in known]
     yield from (table_problem(problem, origin, after.table) for problem in found)
@@ -345,6 +348,7 @@ def _check_rules(
 def _check_agreement(
     after: TableDocument, schema: TableSchema, origin: Origin
 ) -> Iterator[FieldProblem]:
+    # The request breaks no rule, so a difference comes from changes that were made without the registry.
     definition = physical_table(after.table)
     for column in definition.columns:
         found = schema.fields_by_name.get(column.name)

@@ -211,10 +211,12 @@ class AlteredTable:
             spec: The declaration with the new name.
         """
         altered = self.with_spec(spec)
+        assert new in spec.column_names, "the declaration has the new name"
         for name, entry in self.streams.items():
             if old in entry.spec.column_names:
                 columns = tuple(_renamed(one, old, new) for one in entry.spec.columns)
                 altered = altered.with_mappings(name, columns)
+        # The old name is free: a later change may add another column of that name.
         kept = {column: index for column, index in altered.of_column.items() if column != old}
         return replace(altered, of_column=kept)
 
@@ -224,4 +226,5 @@ def _renamed(mapping: StreamColumn, old: str, new: str) -> StreamColumn:
         return mapping
     if mapping.source is ColumnSource.KEY:
         return mapping.model_copy(update={"column": new})
+    # A mapping without a path reads the field of the column's name, which is the old one in messages.
     return StreamColumn(column=new, path=mapping.path or old)

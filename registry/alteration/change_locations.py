@@ -45,6 +45,7 @@ class Origin:
 
     def path(self, index: int, part: str) -> JsonPath:
         """Return the path of a part of a requested change; of the change if it has no such part."""
+        assert 0 <= index < len(self.requested), "an origin is a requested change"
         path: JsonPath = ("changes", index)
         has_part = part in type(self.requested[index]).model_fields
         return (*path, part) if has_part else path

@@ -170,6 +170,7 @@ def _owned(altered: AlteredTable, change: AddColumnChange, name: str) -> Altered
         group = altered.group(change.sequence_group)
         widened = group.model_copy(update={"columns": (*group.columns, name)})
         altered = altered.with_group(widened)
+        # Without an owner the column is null until a stream of the group is registered.
         owner = owner or altered.owner_of(group.name)
     if owner is None:
         if change.source is not None:
@@ -233,6 +234,7 @@ def _rename_column(altered: AlteredTable, change: RenameColumnChange, index: int
     if len(change.path) > 1:
         _check_unread(altered, change.path, "is renamed")
         return altered.with_origin(index, column=old)
+    # Origins are by the names of the result, in which the rules find the problems.
     return altered.with_origin(index, column=new).renamed(
         old, new, renamed_declaration(altered.spec, old, new)
     )
@@ -254,6 +256,7 @@ def _update_type(altered: AlteredTable, change: UpdateColumnTypeChange, index: i
     ).with_origin(index, column=column.name)
     if len(change.path) > 1:
         return altered
+    # As the engine's change: a new type does not change the nullability (`keep_nullability`).
     is_nullable = parse_type(column.type).nullable
     text = str(data_type.with_nullable(is_nullable))
     return altered.with_column(column.name, index, type=text)
@@ -306,6 +309,7 @@ def _update_position(
     others = tuple(one for one in altered.spec.columns if one != column)
     if not others:
         return altered
+    # A position is relative to the other columns: `last` is behind them, wherever the column is now.
     rest = altered.spec.model_copy(update={"columns": others})
     position = declared_position(rest, change.position)
     spec = altered.spec.model_copy(update={"columns": insert_column(others, column, position)})
@@ -318,6 +322,7 @@ def _add_group(altered: AlteredTable, change: AddSequenceGroupChange, index: int
     if spec.sequence_group(change.name) is not None:
         message = "a sequence group of this name exists already"
         refuse("name", change.name, message, "choose another name")
+    # The engine adds the generated columns; the declaration has the group alone.
     group = physical_group(change.group, tracking=spec.tracking)
     for name, sql in group.generated_columns.items():
         altered = altered.with_change(AddColumn(path=(name,), type=parse_type(sql)), index)

@@ -63,6 +63,7 @@ def column_functions(spec: TableSpec) -> Mapping[str, AggregateSpec]:
     for column in spec.columns:
         if column.name in exempt:
             continue
+        # The engine gives sequence fields this function, whatever the default of the table is.
         if column.name in last_values:
             functions[column.name] = AggregateSpec(function=LAST_VALUE)
         elif column.aggregate is not None:

@@ -59,6 +59,9 @@ class PhysicalGroup:
     at_column: str | None
     op_column: str | None
 
+    def __post_init__(self) -> None:
+        assert (self.at_column is None) == (self.op_column is None), "tracking adds both or none"
+
     @property
     def ordering(self) -> tuple[str, ...]:
         """All ordering columns, most significant first: the declared ones, then arrival."""

@@ -44,6 +44,7 @@ def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:
     group = None if spec is None else physical_group(spec, tracking=table.tracking)
     generated = {} if group is None else group.generated_columns
     mapped = set(stream.column_names)
+    assert mapped.issuperset(table.primary_key), "an admitted stream maps the whole key"
     return StreamColumns(
         key=table.primary_key,
         mapped=stream.columns,

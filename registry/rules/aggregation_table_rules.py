@@ -117,6 +117,8 @@ def _check_order(
     data_type = declared_type(table, column)
     assert data_type is not None, column
     name = function.function
+    # These take nulls as values, which `unordered: allowed` does not cover: not the order of records
+    # would be wrong but the records of every other stream.
     reason = why_order_matters(name, data_type)
     if name in _NULLS_ARE_VALUES and column not in sequence_fields(table):
         yield problem_at(

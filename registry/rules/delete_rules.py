@@ -74,6 +74,7 @@ def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
                 if spec.merge_engine is MergeEngine.DEDUPLICATE
                 else "use `ignore`",
             )
+        # Columns without a group have no stream of their own whose delete could clear them.
         is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
         if is_partial and deletes is Deletes.CLEAR_COLUMNS and not spec.sequence_groups:
             yield problem_at(
@@ -85,6 +86,7 @@ def _check_engine(spec: TableSpec) -> Iterator[FieldProblem]:
 
 
 def _check_mixture(spec: TableSpec) -> Iterator[FieldProblem]:
+    # The format has one option for the whole table, `ignore-delete`, and none for a group.
     effective = deletes_by_group(spec)
     others = [name for name, deletes in effective.items() if deletes not in (None, Deletes.IGNORE)]
     ignoring = [name for name, deletes in effective.items() if deletes is Deletes.IGNORE]

@@ -69,6 +69,7 @@ def _columns_inside(stream: StreamSpec) -> dict[_Path, str]:
     """Return, by the path of each object of the record, a column that is read inside of it."""
     found: dict[_Path, str] = {}
     for mapping in stream.columns:
+        # Longer paths are refused anyway; the bound keeps the cost linear in the number of columns.
         path = _record_path(mapping)[: PATH_PARTS_MAX + 1]
         for end in range(1, len(path)):
             found.setdefault(path[:end], mapping.column)

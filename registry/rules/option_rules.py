@@ -106,6 +106,7 @@ _CHECKED_BY_THE_ENGINE: Final = frozenset(
         "sequence.field.sort-order",
     }
 )
+"""Options with closed sets of values or with names of columns, which the engine's rules check in full."""
 _FAMILIES: Final = ("file-index.bloom-filter.",)  # its columns, and the size and error rate of each
 
 _VALUE_MAX: Final = 200  # characters

@@ -182,6 +182,7 @@ def _check_whole_rows(
 def _check_needed(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
     """Yield unmapped columns that every record needs: NOT NULL ones, and those that order rows."""
     needed = [*sequence_fields(table)]
+    # By text: whatever a type nests, its own nullability is at its end.
     needed += [c.name for c in table.columns if c.type.upper().rstrip().endswith("NOT NULL")]
     for column in dict.fromkeys(needed):
         is_missing = column in table.column_names and column not in stream.column_names
@@ -244,6 +245,7 @@ def _check_groupless(
             message="no such sequence group",
             hint=hint,
         )
+    # Unordered columns have owners one by one, so a stream may own some of them and no group.
     elif not set(stream.column_names) & set(ungrouped_columns(table)):
         yield problem_at(
             "sequence_group",
@@ -260,6 +262,7 @@ def _check_foreign(
     group: SequenceGroupSpec | None,
 ) -> Iterator[FieldProblem]:
     owners = {other.sequence_group: name for name, other in others.items()}
+    # Keys are in no group, so every stream may map them.
     belongs = {
         column: foreign.name
         for foreign in table.sequence_groups

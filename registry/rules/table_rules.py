@@ -227,6 +227,7 @@ def _check_group_columns(spec: TableSpec) -> Iterator[FieldProblem]:
                         message="a key column cannot be in a sequence group",
                         hint="take it out: the key is the same in every version of a row",
                     )
+                # A column that one list names twice is reported by `_check_references` already.
                 elif column in owner and column not in here:
                     yield problem_at(
                         *path,
@@ -259,6 +260,7 @@ def _check_unordered(spec: TableSpec) -> Iterator[FieldProblem]:
     is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
     if not is_partial or spec.unordered is Unordered.ALLOWED:
         return
+    # Reversed, so that a repeated name leads to its first column.
     positions = {name: index for index, name in reversed(list(enumerate(spec.column_names)))}
     for column in ungrouped_columns(spec):
         yield problem_at(

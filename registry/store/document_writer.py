@@ -51,7 +51,9 @@ class DocumentWriter:
         """
         for _ in range(ATTEMPTS):
             newest = self.settled(identifier)
+            assert newest.value.pending is None, "a change starts from a settled document"
             document = change(newest.value)
+            assert document.identifier == identifier, "a change renames no table"
             if document == newest.value or self.try_write(document, newest.version):
                 return document
         raise too_many_conflicts(identifier)

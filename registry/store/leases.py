@@ -117,6 +117,8 @@ class LeaseStore:
     def _grant(
         self, table: str, stream: str, owner: str, ttl_ms: int, version: int
     ) -> Lease | None:
+        # Measured before the write: a slow storage shortens the lease, and never makes its holder believe
+        # in a longer one.
         expires_ms = self._clock.now_ms() + ttl_ms
         record = _LeaseRecord(owner=owner, ttl_ms=ttl_ms, expires_ms=expires_ms)
         if not self._write(table, stream, version, record):

@@ -76,7 +76,9 @@ def effective_document(document: TableDocument, find_schema: FindSchema) -> Tabl
         return document
     # The whole schema is compared, not its id: another process may have created one of that id.
     is_made = find_schema(pending.schema_id) == proposed_schema(pending)
-    return with_applied(document) if is_made else without_pending(document)
+    effective = with_applied(document) if is_made else without_pending(document)
+    assert effective.pending is None, "readers see the document before or after a change"
+    return effective
 
 
 def with_applied(document: TableDocument) -> TableDocument:

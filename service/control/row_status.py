@@ -71,6 +71,7 @@ def row_status(
     }
     rule = document.table.completeness.groups
     complete_when = tuple(groups) if rule == "all" else rule
+    assert groups.keys() >= set(complete_when), "the rule names groups of the table"
     return RowStatus(
         key=json_row(key, [schema.field(name) for name in key]),
         exists=row is not None,

@@ -135,7 +135,9 @@ class BodyBounds:
             held[0] += len(part)
             self._buffered += len(part)
             if not message.get("more_body", False):
-                return b"".join(parts)
+                body = b"".join(parts)
+                assert len(body) == held[0], "every byte of a body is counted"
+                return body
 
     async def _discard(self, receive: Receive, read: int) -> None:
         """Read and discard the rest of a refused body.

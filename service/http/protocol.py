@@ -87,6 +87,7 @@ class _Connection(h11.Connection):
         self.is_head_request = False
 
     def _check_head(self, request: h11.Request, size: int) -> None:
+        assert size >= 0, "a request consumes bytes that were buffered"
         if size > self._head_bytes:
             raise _Refused(ProblemCode.HEADERS_TOO_LARGE, _head_too_large(self._head_bytes))
         # Request smuggling: if a proxy trusts one of the two and h11 the other, the rest of the body
