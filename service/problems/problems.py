@@ -139,7 +139,7 @@ def _on_unreadable_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
     if found and found[0]["type"] == TOO_MANY:
-        detail = f"the body breaks more than {FINDINGS_MAX} rules: send it in parts"
+        detail = f"the body has more than {FINDINGS_MAX} mistakes: send it in parts"
         return _answer(request, ProblemCode.LIMIT_EXCEEDED, detail)
     is_too_long = any(e["type"] == TOO_LONG for e in found)
     is_cut = len(found) > FINDINGS_REPORTED

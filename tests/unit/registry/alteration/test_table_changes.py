@@ -210,14 +210,18 @@ def test_a_column_that_no_stream_writes_is_dropped_from_its_group(
     ("change", "pointer", "message"),
     [
         ({"change": "drop_column", "column": "nope"}, "column", "no such column"),
-        ({"change": "drop_column", "column": "sales__at"}, "column", "is made for the sequence"),
+        (
+            {"change": "drop_column", "column": "sales__at"},
+            "column",
+            "is generated for the sequence",
+        ),
         ({"change": "drop_column", "column": "id"}, "column", "column of the key stays"),
         ({"change": "rename_column", "column": "paid", "to": "id"}, "to", "is there already"),
         ({"change": "rename_column", "column": "paid", "to": "a b"}, "column", "the name of a"),
         (
             {"change": "update_column_type", "column": "paid", "type": "DECIMAL(8, 2)"},
             "type",
-            "a stream that writes the column cannot follow",
+            "streams that write the column cannot follow",
         ),
         ({"change": "update_column_type", "column": "paid", "type": "NOPE"}, "type", ""),
         ({"change": "update_column_type", "column": "id", "type": "INT"}, "column", "of the key"),
@@ -274,7 +278,7 @@ def test_a_column_that_no_stream_writes_is_dropped_from_its_group(
                 "position": {"place": "after", "neighbour": "sales__at"},
             },
             "position",
-            "made for a sequence group",
+            "generated for a sequence group",
         ),
         (
             {"change": "update_column_default", "column": "order_version", "default": "1"},
@@ -310,7 +314,7 @@ def test_a_column_that_no_stream_writes_is_dropped_from_its_group(
         (
             {"change": "add_sequence_group", "name": "sales", "columns": ["paid"]},
             "name",
-            "a sequence group of this name already",
+            "a sequence group of this name exists already",
         ),
         (
             {"change": "add_sequence_group", "name": "more", "columns": ["paid"]},

@@ -77,13 +77,13 @@ def test_of_many_findings_the_first_are_listed(client: HttpClient) -> None:
     ],
     ids=["unknown fields", "columns"],
 )
-def test_more_findings_than_are_looked_at_ask_for_too_much(
+def test_a_body_with_too_many_findings_is_refused_as_too_large(
     client: HttpClient, body: dict[str, Any]
 ) -> None:
     answer = client.put(TABLE, json=body)
 
     assert (answer.status_code, answer.json()["code"]) == (413, "limit_exceeded")
-    assert f"more than {FINDINGS_MAX} places" in answer.json()["detail"]
+    assert f"more than {FINDINGS_MAX} mistakes" in answer.json()["detail"]
 
 
 def test_many_wrong_values_of_a_key_are_one_error(shop: HttpClient) -> None:

@@ -226,7 +226,7 @@ def test_a_body_with_two_lengths_is_refused(loop: Timers) -> None:
 
     problem = problem_in(connection.client.got)
     assert (problem["status"], problem["code"]) == (400, "malformed_request")
-    assert "told twice" in problem["detail"]
+    assert "given twice" in problem["detail"]
 
 
 @pytest.mark.parametrize("sent", [b"\x16\x03\x01\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"G\r\n\r\n"])
