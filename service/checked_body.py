@@ -11,7 +11,9 @@ from fastapi.exceptions import HTTPException, RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
-FINDINGS_MAX: Final = 10_000  # of a body; listing more of them takes longer than one turn should
+FINDINGS_MAX: Final = (
+    2_000  # of a body; listing more of them takes memory, and longer than one turn should
+)
 TOO_MANY: Final = "too_many_findings"
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
