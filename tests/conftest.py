@@ -13,6 +13,7 @@ from demo.s3_fault_proxy import Faults
 from demo.s3_server import S3Server
 from pipelines.spark.jars import resolve
 from pipelines.spark.session import build_session
+from tests.interop.java_reader import BUFFERED_MANIFESTS
 from tests.support.class_archive import JVM_OPTIONS, READER, SPARK
 from tests.support.s3_storage import s3_file_io
 
@@ -21,7 +22,7 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("suite")
 
 # Spark's launcher starts a Java of its own.
-os.environ.setdefault("ORACLE_JVM", READER.options())
+os.environ.setdefault("ORACLE_JVM", f"{READER.options()} {BUFFERED_MANIFESTS}")
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", JVM_OPTIONS)
 os.environ.setdefault("SPARK_SUBMIT_OPTS", SPARK.options())
 

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from schemas.problem import JsonPath
 
-FINDINGS_MAX: Final = 10_000  # of a body; listing more would occupy the thread for too long
+# Of a body: each finding takes about a kilobyte until it is answered, and time of the thread.
+FINDINGS_MAX: Final = 2_000
 TOO_MANY: Final = "too_many_findings"
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")

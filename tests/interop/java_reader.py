@@ -27,6 +27,8 @@ CACHE = Path(__file__).parents[2] / ".cache" / "java-reader"
 _SPARK_JARS = ("hadoop-client-api", "hadoop-client-runtime", "slf4j-api", "jcl-over-slf4j")
 # Not --release: that needs a file which a JRE does not have.
 _JAVA_17 = ("-source", "17", "-target", "17")
+BUFFERED_MANIFESTS = "-Dmanifests.buffered=true"
+"""Option of Java by which `java/Storage.java` reads manifests in one piece; measurements leave it out."""
 _JVM = (
     "-XX:+UseSerialGC",
     "-Dslf4j.internal.verbosity=ERROR",

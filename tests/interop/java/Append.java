@@ -1,5 +1,4 @@
 import org.apache.paimon.fs.Path;
-import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.*;
 import org.apache.paimon.table.*;
 
@@ -26,7 +25,7 @@ public final class Append {
         File scratch = Files.createTempDirectory("append").toFile();
         Oracle.Runner runner = new Oracle.Runner(new File(scratch, "wh"), new File(scratch, "io"));
         for (JsonNode step : steps) {
-            FileStoreTable table = FileStoreTableFactory.create(LocalFileIO.create(), path);
+            FileStoreTable table = FileStoreTableFactory.create(Storage.local(), path);
             if (step.has("write")) {
                 runner.write(table, step);
             } else {

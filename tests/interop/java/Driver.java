@@ -1,6 +1,5 @@
 import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.fs.Path;
-import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.manifest.BucketEntry;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
@@ -115,7 +114,7 @@ public final class Driver {
         if (what.equals("create")) {
             JsonNode c = command.get("case");
             Oracle.Runner.resolve(c);
-            new SchemaManager(LocalFileIO.create(), path).createTable(runner.schema(c));
+            new SchemaManager(Storage.local(), path).createTable(runner.schema(c));
             return F.nullNode();
         }
         FileStoreTable table = open(path, command);
@@ -128,7 +127,7 @@ public final class Driver {
                 return newest(table);
             }
             case "alter":
-                return F.numberNode(new SchemaManager(LocalFileIO.create(), path).commitChanges(Oracle.Runner.changes(command.get("changes"))).id());
+                return F.numberNode(new SchemaManager(Storage.local(), path).commitChanges(Oracle.Runner.changes(command.get("changes"))).id());
             case "compact": {
                 int threads = command.has("threads") ? command.get("threads").asInt() : 1;
                 compact(table, command.get("mode").asText().equals("full"), threads);
@@ -168,7 +167,7 @@ public final class Driver {
     }
 
     private static FileStoreTable open(Path path, JsonNode command) throws Exception {
-        FileStoreTable table = FileStoreTableFactory.create(LocalFileIO.create(), path);
+        FileStoreTable table = FileStoreTableFactory.create(Storage.local(), path);
         Map<String, String> options = new HashMap<>();
         if (command.has("options")) command.get("options").fields().forEachRemaining(e -> options.put(e.getKey(), e.getValue().asText()));
         if (command.get("do").asText().equals("read")) {

@@ -1,5 +1,4 @@
 import org.apache.paimon.fs.Path;
-import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.paimon.table.*;
 
@@ -26,7 +25,7 @@ public final class ReadTables {
     static void work(String[] args) throws Exception {
         for (String dir : Files.readAllLines(Paths.get(args[0]))) {
             Path path = new Path(new File(dir).getAbsolutePath());
-            FileStoreTable table = FileStoreTableFactory.create(LocalFileIO.create(), path);
+            FileStoreTable table = FileStoreTableFactory.create(Storage.local(), path);
             ObjectNode rows = Oracle.F.objectNode();
             Long latest = table.snapshotManager().latestSnapshotId();
             // A commit of nothing makes no snapshot, so there may be none at all.
