@@ -50,6 +50,7 @@ from lake.commit.streams.stream_position import (
     StreamPosition,
     positions_of,
 )
+from lake.declaration.column_problem import ColumnProblem
 from lake.declaration.ineffective_options import ineffective_options
 from lake.declaration.validation import validate_schema
 from lake.errors import (
@@ -233,6 +234,7 @@ __all__ += [
 __all__ += [
     "AddColumn",
     "ChangeProblem",
+    "ColumnProblem",
     "DropColumn",
     "DropPrimaryKey",
     "Position",

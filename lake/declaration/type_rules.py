@@ -8,6 +8,7 @@ Source: table-format 12 (how nested types are spelt in Parquet); the bound is th
 from collections.abc import Iterator
 from typing import Final
 
+from lake.declaration.column_problem import ColumnProblem
 from lake.errors import Problem
 from lake.format.casts.cast import read_text
 from lake.format.data_types import DataType, TypeRoot
@@ -22,16 +23,20 @@ def type_problems(schema: TableSchema) -> Iterator[Problem]:
     for field in schema.fields:
         levels = parquet_levels(field.type)
         if levels > PARQUET_LEVELS_MAX:
-            yield Problem(
+            yield ColumnProblem(
                 field="columns",
+                column=field.name,
+                part="type",
                 value=field.name,
                 message=f"the type is {levels} levels deep in a Parquet file, and files of more "
                 f"than {PARQUET_LEVELS_MAX} cannot be read",
                 hint="an ARRAY, MAP or MULTISET is two levels, a ROW is one, the innermost one",
             )
         if field.default_value is not None and not _is_value(field.default_value, field.type):
-            yield Problem(
+            yield ColumnProblem(
                 field="columns",
+                column=field.name,
+                part="default",
                 value=field.default_value,
                 message=f"the default of column `{field.name}` is no value of type {field.type}",
                 hint="nested types have no defaults" if field.type.is_nested else None,

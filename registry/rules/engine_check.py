@@ -4,11 +4,11 @@ Pure: the checks run on the physical table; each problem is mapped back to the f
 that it comes from.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from lake import (
+    ColumnProblem,
     InvalidRequest,
     Problem,
     TableSchema,
@@ -53,7 +53,6 @@ FIELD_OF_OPTION: Final[Mapping[str, str]] = {
 }
 """The field of the declaration that sets an option of the table format, by the option's key."""
 
-_NAMED_COLUMN: Final = re.compile(r"column `([^`]*)`")
 _FIELD_OF_COLUMN_OPTION: Final = {
     "aggregate-function": "function",
     **{option: field for field, option in OPTION_OF_FIELD.items()},
@@ -118,15 +117,15 @@ class _DeclarationPaths:
     def of(self, problem: Problem) -> JsonPath:
         """Return the path in the declaration from which the engine's field comes."""
         field = problem.field
+        if isinstance(problem, ColumnProblem) and problem.column in self._positions:
+            return ("columns", self._positions[problem.column], problem.part)
         if field in FIELD_OF_OPTION:
             return (FIELD_OF_OPTION[field],)
         if field in self._positions:
             return ("columns", self._positions[field], "name")
         if field in self._groups:
             return ("sequence_groups", self._groups[field])
-        if field == "columns":
-            return self._of_column(problem)
-        if field in ("", "primary_key", "partition_keys"):
+        if field in ("", "columns", "primary_key", "partition_keys"):
             return (field,) if field else ()
         column, _, option = field.removeprefix("fields.").partition(".")
         if field.startswith("fields.") and column in self._positions:
@@ -135,17 +134,6 @@ class _DeclarationPaths:
         if problem.value is not None and "." in problem.value and problem.value in self._functions:
             return ("columns", self._functions[problem.value], "aggregate", "function")
         return ("options", field)
-
-    def _of_column(self, problem: Problem) -> JsonPath:
-        """Return the path of a type that is too deep, or of a default that is no value of its type."""
-        at = None if problem.value is None else self._positions.get(problem.value)
-        if at is not None:
-            return ("columns", at, "type")
-        named = _NAMED_COLUMN.search(problem.message)
-        at = None if named is None else self._positions.get(named.group(1))
-        if at is not None and self._columns[at].default is not None:
-            return ("columns", at, "default")
-        return ("columns",)
 
     def _of_function(self, column: str, option: str) -> JsonPath:
         at = self._positions[column]

@@ -5,9 +5,12 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
-from lake.declaration.type_rules import PARQUET_LEVELS_MAX, parquet_levels
+from lake.declaration.column_problem import ColumnProblem
+from lake.declaration.type_rules import PARQUET_LEVELS_MAX, parquet_levels, type_problems
 from lake.errors import InvalidRequest
 from lake.files.storage.memory import MemoryFileIO
+from lake.format.data_types import DataField
+from lake.format.schema import TableSchema
 from lake.format.type_codec import parse_type
 from lake.table.catalog import Catalog
 from lake.table.table import Table
@@ -87,3 +90,27 @@ def test_the_deepest_branch_counts() -> None:
     shallow = parse_type("MAP<INT, ROW<a INT, b ARRAY<INT>>>")
 
     assert parquet_levels(shallow) == 2 + 1 + 2 + 1 < PARQUET_LEVELS_MAX
+
+
+def test_a_problem_of_a_type_or_default_has_its_column_and_part() -> None:
+    deep = "ARRAY<" * 50 + "INT" + ">" * 50
+    fields = (
+        DataField(id=0, name="a", type=parse_type(deep)),
+        DataField(id=1, name="b", type=parse_type("INT"), default_value="x"),
+    )
+    schema = TableSchema(
+        id=0,
+        fields=fields,
+        highest_field_id=1,
+        partition_keys=(),
+        primary_keys=(),
+        options={},
+        comment=None,
+    )
+
+    problems = list(type_problems(schema))
+
+    assert [(p.column, p.part) for p in problems if isinstance(p, ColumnProblem)] == [
+        ("a", "type"),
+        ("b", "default"),
+    ]
