@@ -1,1 +1,1 @@
-"""Sorted runs: which files overlap, and their merge in bounded memory."""
+"""LSM tree of a bucket: levels, sorted runs, compaction picks and plans, merges in bounded memory."""

@@ -1,4 +1,4 @@
-"""What the rows of a table changed by, found from what they were before and what they are after.
+"""Changelog of a merge: the changes between the rows before and the rows after.
 
 | before | after | changelog |
 |---|---|---|
@@ -7,17 +7,17 @@
 | row | no row | `-D` before |
 | row | row | `-U` before, `+U` after; nothing where duplicates are left out and both are equal |
 
-A retract is no row. A change from before carries the sequence number that the row had, one from
-after that of the new row.
+A retract counts as no row. `-U` and `-D` carry the sequence number of the old row, `+I` and `+U` that of
+the new one.
 
-Both producers that compare are this table; they differ in which rows were there before:
+Both producers that compare rows follow this table; they differ in which record is the old row:
 
 | producer | before | keys with a change |
 |---|---|---|
 | `full-compaction` | the record on the highest level | those with a record below it |
 | `lookup` | of the records from level 1 on, looked up ones included, that on the lowest level | those with a record of level 0 |
 
-So one number tells them apart: the *base level*, from which on a record is what the row was before.
+So one number distinguishes them: the *base level*. A record on that level or a higher one is the old row.
 
 Source: merge-semantics 6.2, 6.4, 6.5; first-row: 2.2.
 """
@@ -41,10 +41,10 @@ Bools = npt.NDArray[np.bool_]
 
 
 def compared_columns(schema: TableSchema) -> tuple[str, ...] | None:
-    """Return the columns whose values tell an update from a repetition; None when none is left out.
+    """Return the columns in which an update has to differ to be reported; None when all are reported.
 
-    Those of `changelog-producer.row-deduplicate`: all but the key, which is equal anyway, and the
-    columns of `changelog-producer.row-deduplicate-ignore-fields`.
+    With `changelog-producer.row-deduplicate` these are all columns except the key, which is equal
+    anyway, and those of `changelog-producer.row-deduplicate-ignore-fields`.
     """
     options = schema.table_options
     if not options.changelog_producer_row_deduplicate:
@@ -66,7 +66,7 @@ def diff_rows(
     """Return the changes that turn rows into other rows.
 
     Args:
-        before: Key-value table, any order, a key at most once; retracts count as no row.
+        before: Key-value table in any order, each key at most once; retracts count as no row.
         after: The same, with the same columns.
         key_columns: The trimmed primary key, in order.
         compared: Columns; an update that changes none of them is left out. None keeps every update.
@@ -95,17 +95,17 @@ def round_changes(
 
     Args:
         records: Key-value table with `_LEVEL`: all records that were merged, those found by lookup
-            among them, with the level of the file that each is from.
+            included, each with the level of its file.
         codes: The records' `key_codes`, if known.
-        merged: What they became, sorted by key; retracts count as no row.
-        base_level: From which on a record is what the row was before: 1 for the producer `lookup`,
-            the highest level for `full-compaction`.
+        merged: The merged rows, sorted by key; retracts count as no row.
+        base_level: Records from this level on are old rows: 1 for the producer `lookup`, the highest
+            level for `full-compaction`.
         key_columns: The trimmed primary key, in order.
         compared: See `diff_rows`.
 
     Returns:
-        As `diff_rows`, with the columns of `merged`. Keys whose records are all from the base level
-        on have no change.
+        As `diff_rows`, with the columns of `merged`. Keys without a record below the base level have
+        no change.
 
     Source:
         merge-semantics 6.2, 6.4.
@@ -115,12 +115,14 @@ def round_changes(
     if not is_new.any():
         return merged.slice(0, 0)
     keys, after = _align(records, codes, merged, key_columns)
+    # Only a new record can change a row; rows of other keys were merged with nothing.
     is_changed = keys.any_of(is_new)
     before = _Coded(merged.slice(0, 0), keys.codes[:0])
     if not is_new.all():
         is_before = ~is_new & keys.spread(is_changed)
         old = records.select(merged.column_names)
         before = _Coded(old, keys.record_codes).filter(is_before)
+        # On several levels a key has several old rows, and the lowest level has the newest.
         lowest = lowest_levels(levels[is_before], before.codes)
         if lowest is not None:
             before = before.filter(lowest)
@@ -132,15 +134,15 @@ def round_changes(
 def first_row_changes(
     records: pa.Table, codes: Uints | None, merged: pa.Table, *, key_columns: Sequence[str]
 ) -> pa.Table:
-    """Return the changelog of a table that keeps each key's first row: the rows that are new.
+    """Return the changelog of a first-row table: the rows of new keys.
 
-    They keep their kind, which an update leaves `+U`.
+    Rows keep their kind, so an update that comes first stays `+U`.
 
     Args:
-        records: Key-value table with `_LEVEL`, all records that were merged; of keys that a lookup
-            found, any record with the level it is on.
+        records: Key-value table with `_LEVEL`, all records that were merged; for keys that a lookup
+            found, any record with its level.
         codes: The records' `key_codes`, if known.
-        merged: What they became, sorted by key.
+        merged: The merged rows, sorted by key.
         key_columns: The trimmed primary key, in order.
 
     Source:
@@ -157,7 +159,7 @@ def first_row_changes(
 
 @dataclass(frozen=True, slots=True)
 class _Coded:
-    """Key-value rows, and for each a number that orders it by key."""
+    """Key-value rows, and for each a code that orders it by key."""
 
     rows: pa.Table
     codes: Uints
@@ -171,11 +173,11 @@ class _Coded:
 
 
 class _Keys:
-    """Which records have one key; records of few sorted runs are sorted fast.
+    """Records grouped by key; sorting is fast where the records are a few sorted runs.
 
     Attributes:
-        record_codes: A number per record that is that of its key.
-        codes: Of each key, ascending.
+        record_codes: The code of each record's key.
+        codes: The codes of the keys, ascending.
     """
 
     def __init__(self, record_codes: Uints) -> None:
@@ -193,7 +195,7 @@ class _Keys:
         return found
 
     def spread(self, chosen: Bools) -> Bools:
-        """Return which records have a chosen key."""
+        """Return which records are of a chosen key."""
         lengths = np.diff(self._starts, append=len(self._order))
         found = np.empty(len(self._order), dtype=np.bool_)
         found[self._order] = np.repeat(chosen, lengths)
@@ -207,14 +209,15 @@ def _diff(before: _Coded, after: _Coded, compared: Sequence[str] | None) -> pa.T
     codes = np.concatenate([before.codes, after.codes])
     if not count and bool((codes[1:] > codes[:-1]).all()):
         return _with_kinds(rows, np.full(len(codes), RowKind.INSERT, dtype=np.int8))
-    # Before comes first here, so a stable sort leaves it first of its key.
+    # Old rows are concatenated first and the sort is stable, so of one key the old row comes first.
     order = np.argsort(codes, kind="stable")
     is_after = order >= count
     is_first = np.zeros(len(order), dtype=np.bool_)
     is_first[:-1] = codes[order[1:]] == codes[order[:-1]]
+    # `is_first` is false at the end, so rolling it marks the second row of each pair.
     is_second = np.roll(is_first, 1)
-    assert not (is_first & is_after).any(), "a key is once before and once after"
-    assert not (is_second & ~is_after).any(), "a key is once before and once after"
+    assert not (is_first & is_after).any(), "a key is at most once before and once after"
+    assert not (is_second & ~is_after).any(), "a key is at most once before and once after"
     kinds = np.where(is_after, RowKind.INSERT, RowKind.DELETE).astype(np.int8)
     kinds[is_first] = RowKind.UPDATE_BEFORE
     kinds[is_second] = RowKind.UPDATE_AFTER
@@ -238,9 +241,11 @@ def _align(
     """Return the records' keys, and the merged rows with codes that compare with theirs."""
     if codes is not None:
         keys = _Keys(codes)
+        # As many rows as keys, both in key order: the codes of the keys are those of the rows.
         if len(keys.codes) == merged.num_rows:
             return keys, _Coded(merged, keys.codes)
-    # Some keys have no row any more.
+    # A key without a merged row: codes of one call compare with each other only, so both are coded
+    # together.
     both = _codes_of(records, merged, key_columns)
     return _Keys(both[: records.num_rows]), _Coded(merged, both[records.num_rows :])
 
@@ -255,7 +260,7 @@ def _codes_of(first: pa.Table, second: pa.Table, key_columns: Sequence[str]) -> 
 
 
 def _is_in(codes: Uints, wanted: Uints) -> Bools:
-    """Return which codes are among some that are ascending."""
+    """Return which codes are among the wanted ones, which are ascending."""
     if not len(wanted):
         return np.zeros(len(codes), dtype=np.bool_)
     positions = np.minimum(np.searchsorted(wanted, codes), len(wanted) - 1)
@@ -269,7 +274,7 @@ def _equal_rows(
     second: npt.NDArray[np.int64],
     columns: Sequence[str],
 ) -> Bools:
-    """Return which rows equal their partners; columns after the first that differ are not read."""
+    """Return which pairs of rows are equal; a pair is not compared after its first difference."""
     same = np.ones(len(first), dtype=np.bool_)
     for name in columns:
         positions = np.flatnonzero(same)

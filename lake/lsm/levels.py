@@ -1,7 +1,6 @@
-"""The sorted runs of one bucket, as its levels say.
+"""Levels of one bucket and their sorted runs.
 
-Level 0 holds one run per file, a level from 1 on is one run. Compactions pick runs from the newest
-on.
+On level 0 every file is a run; each level from 1 on is one run. Compactions pick runs from the newest on.
 
 Source: merge-semantics 7.1.
 """
@@ -20,7 +19,7 @@ class LevelRun:
 
     Attributes:
         level: Of its files.
-        files: At least one; in no particular order above level 0, where it is one.
+        files: At least one, in no particular order; exactly one on level 0.
     """
 
     level: int
@@ -39,7 +38,7 @@ class Levels:
     Attributes:
         runs: Newest first: the files of level 0 by their sequence numbers, then the levels that
             have files, ascending.
-        max_level: The highest level that there is, with files or without.
+        max_level: The highest level of the table, with or without files.
     """
 
     runs: tuple[LevelRun, ...]
@@ -74,7 +73,7 @@ def levels_of(files: Sequence[DataFileMeta], options: TableOptions) -> Levels:
 
 
 def _age(file: DataFileMeta) -> tuple[int, int, int, str]:
-    """Return what sorts files of level 0 from the newest to the oldest."""
+    """Return the key that sorts files of level 0 from the newest to the oldest."""
     return (
         -file.max_sequence_number,
         file.min_sequence_number,

@@ -1,18 +1,18 @@
-"""A streaming merge of sorted runs whose memory depends on runs and batches, not on their size.
+"""Streaming merge of sorted runs in memory bounded by the number of runs and the size of batches.
 
 Each round:
 
-1. Every run that has more is read on until about `batch_rows` of its rows are at hand. What the runs
-   together do not use of that goes to those that the last round took most of: a large run beside
-   many small ones would otherwise take a round for each of its batches, and each round looks at all
-   rows at hand.
-2. The *bound* is the smallest of the last keys at hand of runs that have more: up to it, no run can
-   still bring a row.
-3. The rows up to the bound are merged and given out; the others stay, as slices.
+1. Every run that has more is read until about `batch_rows` of its rows are buffered. The part of the
+   budget that short runs leave unused goes to the runs from which the last round took most rows: a
+   large run beside many small ones would otherwise take a round for each of its batches, and each
+   round compares all buffered rows.
+2. The *bound* is the smallest of the last buffered keys of runs that have more: every row up to it is
+   buffered.
+3. The rows up to the bound are merged and yielded; the others stay buffered, as slices.
 
-The run that set the bound is used up by the round, so every round makes progress. When one run is
-left, its keys occur nowhere else and its batches are handed on as they are; unless lone records are
-to be merged too, then that is done batch by batch.
+The round takes all buffered rows of the run that set the bound, so every round makes progress. When one
+run is left, its keys occur nowhere else and its batches are passed on as they are; if single records
+have to be merged too, batch by batch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,23 +27,24 @@ from lake.merge.order.key_codes import Uints
 from lake.merge.order.key_order import key_codes
 
 BUFFERED_ROWS: Final = 524_288
-"""Rows of all runs of a section held at a time, about."""
+"""Approximate number of rows of all runs of a section that are buffered."""
 
 BUFFERED_BYTES: Final = 256 * 1024 * 1024
-"""Bytes of them, about: far from the 2 GiB that a column of text can hold in one piece."""
+"""Approximate bytes of them: far from the 2 GiB that a text column can hold in one array."""
 
+# Fewest and most rows that are buffered of one run.
 _ROWS_PER_RUN: Final = (1_024, 65_536)
 _BYTES_PER_RUN_MIN: Final = 1024 * 1024
 
 
 def rows_per_run(runs: int) -> int:
-    """Return how many rows of each of so many runs to hold."""
+    """Return how many rows of each run to buffer, given the number of runs."""
     low, high = _ROWS_PER_RUN
     return min(high, max(low, BUFFERED_ROWS // runs))
 
 
 def bytes_per_run(runs: int) -> int:
-    """Return how many bytes of each of so many runs to hold."""
+    """Return how many bytes of each run to buffer, given the number of runs."""
     return max(_BYTES_PER_RUN_MIN, BUFFERED_BYTES // runs)
 
 
@@ -59,9 +60,9 @@ def merge_runs(
     Args:
         runs: Oldest first. Each yields key-value batches of one schema, ascending by key, a key
             at most once per run. Consumed lazily.
-        merge: What becomes of the records of some keys.
-        batch_rows: About how many rows of each run are held at a time, at least 1; of all runs,
-            twice that on average at most.
+        merge: Merges the records of a range of keys.
+        batch_rows: Approximate number of rows buffered per run, at least 1; on average over the runs
+            at most twice that.
         batch_bytes: The same in bytes; whichever is reached first counts.
 
     Yields:
@@ -69,7 +70,7 @@ def merge_runs(
         once.
 
     Raises:
-        CorruptData: A run is out of order or repeats a key, seen while it overlaps another.
+        CorruptData: A run is out of order or repeats a key; checked while it overlaps another run.
     """
     assert batch_rows > 0, batch_rows
     assert batch_bytes > 0, batch_bytes
@@ -96,7 +97,7 @@ def merge_runs(
 
 
 class _Run:
-    """One sorted run: the rows at hand and the batches to come."""
+    """One sorted run: its buffered rows and the batches to come."""
 
     def __init__(
         self, batches: Iterator[pa.RecordBatch], batch_rows: int, batch_bytes: int
@@ -104,7 +105,7 @@ class _Run:
         self._batches = batches
         self._batch_rows = batch_rows
         self._batch_bytes = batch_bytes
-        self._read_on = pa.table({})  # the rest of a batch that is too large to be held at once
+        self._rest = pa.table({})  # of a batch that exceeds the byte budget
         self._rows_read = 0
         self._bytes_read = 0
         self.has_more = True
@@ -113,15 +114,17 @@ class _Run:
 
     @property
     def size(self) -> int:
-        """Return the bytes of the rows at hand, about."""
+        """Return the approximate bytes of the buffered rows."""
+        # Estimated from the average size of the rows read so far.
         rows: int = self.rows.num_rows
         return rows * self._bytes_read // max(1, self._rows_read)
 
     def fill(self, *, more_rows: int = 0, more_bytes: int = 0) -> None:
-        """Read on until enough rows are at hand or the run ends.
+        """Read until enough rows are buffered or the run ends.
 
         Args:
-            more_rows: That may be held besides those at hand, however many those are.
+            more_rows: Number of rows to buffer beyond the present ones, where that exceeds the run's
+                own budget.
             more_bytes: The same in bytes.
         """
         rows = max(self._batch_rows, self.rows.num_rows + more_rows)
@@ -140,8 +143,8 @@ class _Run:
             self.rows = pa.concat_tables(parts)
 
     def _next(self) -> pa.Table | None:
-        """Return the next rows, of one batch and no more bytes than are held at once."""
-        part = self._read_on
+        """Return the next rows, of one batch and within the byte budget; None at the end."""
+        part = self._rest
         if not part.num_rows:
             batch = next(self._batches, None)
             if batch is None:
@@ -151,18 +154,20 @@ class _Run:
             self._bytes_read += part.nbytes
         count = part.num_rows
         if part.nbytes > self._batch_bytes:
+            # At least one row, or a row above the budget would never be read.
             count = max(1, count * self._batch_bytes // part.nbytes)
-        self._read_on = part.slice(count)
+        self._rest = part.slice(count)
         return part.slice(0, count)
 
     def take(self, count: int) -> pa.Table:
-        """Return the first rows at hand, which are no longer at hand."""
+        """Return the first buffered rows and remove them from the buffer."""
+        assert count <= self.rows.num_rows, "only buffered rows can be taken"
         taken, self.rows = self.rows.slice(0, count), self.rows.slice(count)
         self.taken = count
         return taken
 
     def rest(self) -> Iterator[pa.Table]:
-        """Yield what is at hand, then every batch to come."""
+        """Yield the buffered rows, then every batch to come."""
         if self.rows.num_rows:
             yield self.take(self.rows.num_rows)
         while self.has_more:
@@ -172,11 +177,11 @@ class _Run:
 
 
 def _fill(runs: Sequence[_Run], *, rows: int, size: int) -> None:
-    """Read on in every run; those that the last round took most of may hold what others do not use.
+    """Fill the buffer of every run; the unused budget goes to runs by their share of the last round.
 
     Args:
-        runs: With something at hand or to come.
-        rows: To be held of all of them.
+        runs: With rows buffered or to come.
+        rows: Budget of all of them.
         size: The same in bytes.
     """
     free_rows = max(0, rows - sum(run.rows.num_rows for run in runs))
@@ -193,10 +198,11 @@ def _take_round(
     """Return all rows up to this round's bound, their codes, and the bound as a table of one row.
 
     Args:
-        runs: Several, oldest first, each with rows at hand.
+        runs: Several, oldest first, each with rows buffered.
         key_columns: The key, in order.
-        previous_bound: The last round's, to check that no run falls behind it.
+        previous_bound: That of the last round, to check that no run has a key up to it.
     """
+    # Codes compare only within one call, so the keys of all runs, and the bound, are coded together.
     keys = [run.rows.select(key_columns) for run in runs]
     every = keys if previous_bound is None else [previous_bound, *keys]
     codes = key_codes(pa.concat_tables(every).columns)
@@ -207,10 +213,12 @@ def _take_round(
         _check_ascending(part, after)
     lasts = [part[-1] for part in parts]
     ends = [last for last, run in zip(lasts, runs, strict=True) if run.has_more]
+    # A run that has ended sets no bound; when all have ended, everything is taken.
     bound = min(ends, default=max(lasts))
     counts = [int(np.searchsorted(part, bound, side="right")) for part in parts]
     setter = lasts.index(bound)
     bound_key = keys[setter].slice(len(keys[setter]) - 1)
+    assert any(counts), "the run that sets the bound gives its rows, so rounds come to an end"
     taken = [run.take(count) for run, count in zip(runs, counts, strict=True)]
     taken_codes = [part[:count] for part, count in zip(parts, counts, strict=True)]
     return pa.concat_tables(taken), np.concatenate(taken_codes), bound_key

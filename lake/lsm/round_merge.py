@@ -1,13 +1,13 @@
-"""What becomes of the records of some keys at hand: the step of a merge that tables differ in.
+"""Merges of the records of a range of keys: the step of a streaming merge in which tables differ.
 
 | table | merge |
 |---|---|
-| every other | `PlainMerge`: all records of a key; a lone one stays as it is |
-| one that needs lookup | `LookupMerge`: those of level 0, and of the others the one on the lowest level |
+| needs lookup | `LookupMerge`: the records of level 0, and of the others the one on the lowest level |
+| any other | `PlainMerge`: all records of a key; a single one stays as it is |
 
-A table needs lookup when its compactions merge each new record with the row that is compacted
-already. There a record of a level from 1 on is a whole merged row, and the deeper ones are what it
-was before.
+A table needs lookup when its compactions merge each new record with the row that is already compacted.
+There a record of level 1 or above is a whole merged row, and those on deeper levels are its earlier
+versions.
 
 Source: merge-semantics 1.6, 1.7, 6.3.
 """
@@ -31,8 +31,7 @@ class RoundMerge(Protocol):
 
     Attributes:
         spec: How the table's records merge.
-        passes_singletons: Records whose keys occur once stay as they are, so that they need not be
-            merged at all.
+        passes_singletons: Records whose keys occur once stay as they are, so they need no merge.
     """
 
     @property
@@ -42,11 +41,11 @@ class RoundMerge(Protocol):
 
     @property
     def passes_singletons(self) -> bool:
-        """Return whether a record that is alone stays as it is."""
+        """Return whether the single record of a key stays as it is."""
         ...
 
     def pass_singletons(self, records: pa.Table) -> pa.Table:
-        """Return records that are alone as they are; called only where `passes_singletons`."""
+        """Return single records as they are; called only where `passes_singletons`."""
         ...
 
     def merge(self, records: pa.Table, codes: Uints | None) -> pa.Table:
@@ -64,13 +63,13 @@ class RoundMerge(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainMerge:
-    """All records of a key, as they come.
+    """Merges all records of a key.
 
     Attributes:
         spec: How the table's records merge.
-        machine: Which execution folds.
-        counters: Added to.
-        single_untouched: A key with one record keeps it as it is (see `fold`).
+        machine: The execution that folds.
+        counters: Incremented by each merge.
+        single_untouched: The single record of a key stays as it is (see `fold`).
     """
 
     spec: MergeSpec
@@ -80,11 +79,11 @@ class PlainMerge:
 
     @property
     def passes_singletons(self) -> bool:
-        """Return whether a record that is alone stays as it is."""
+        """Return whether the single record of a key stays as it is."""
         return self.single_untouched
 
     def pass_singletons(self, records: pa.Table) -> pa.Table:
-        """Return records that are alone as they are."""
+        """Return single records as they are."""
         self.counters.rows_in += records.num_rows
         self.counters.rows_out += records.num_rows
         return records
@@ -103,17 +102,17 @@ class PlainMerge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookupMerge:
-    """Records of level 0, and of the others that on the lowest level.
+    """Merges the records of level 0 with that of the lowest other level.
 
-    Records carry `_LEVEL` int32, not null; what comes out does not.
+    Input records have the column `_LEVEL` (int32, not null), merged rows do not.
 
     Attributes:
         spec: How the table's records merge.
-        machine: Which execution folds.
-        counters: Added to.
-        single_untouched: A key of whose records one counts keeps it as it is. So it is for scans
-            and for compactions that take in nothing new; the engine of one that looks old rows up
-            is asked about a lone record, too.
+        machine: The execution that folds.
+        counters: Incremented by each merge.
+        single_untouched: The single record that counts for a key stays as it is: true for scans, and
+            for compactions without new records. A compaction that looks up old rows merges a single
+            record, too.
     """
 
     spec: MergeSpec
@@ -123,11 +122,11 @@ class LookupMerge:
 
     @property
     def passes_singletons(self) -> bool:
-        """Return whether a record that is alone stays as it is."""
+        """Return whether the single record of a key stays as it is."""
         return self.single_untouched
 
     def pass_singletons(self, records: pa.Table) -> pa.Table:
-        """Return records that are alone without their levels, merged if lone ones are."""
+        """Return single records without their levels, merged unless `single_untouched`."""
         if not self.single_untouched:
             return self.merge(records, None)
         self.counters.rows_in += records.num_rows
@@ -147,8 +146,8 @@ class LookupMerge:
             machine=self.machine,
             counters=self.counters,
             codes=codes,
-            # A compacted row is a merged one, and merged alone it is the same again: so it does not
-            # matter whether deeper ones were passed over.
+            # A compacted row is a merged row, and merging it alone gives the same row. So the result
+            # does not depend on whether deeper ones were left out before.
             single_untouched=self.single_untouched,
         )
 
@@ -156,10 +155,10 @@ class LookupMerge:
 def lowest_levels(
     levels: np.ndarray[tuple[int], np.dtype[np.int32]], codes: Uints
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
-    """Return which records count: of a key's records from level 1 on that of the lowest level.
+    """Return which records count: those of level 0, and per key the one on the lowest other level.
 
     Args:
-        levels: Of the files the records come from; a level from 1 on has a key at most once.
+        levels: Of each record's file; a level from 1 on has a key at most once.
         codes: The records' `key_codes`.
 
     Returns:

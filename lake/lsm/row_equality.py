@@ -1,4 +1,4 @@
-"""Which rows of two columns hold the same value, without a look at each row in Python.
+"""Vectorised equality of the values of two columns, row by row.
 
 | type | equal are |
 |---|---|
@@ -9,9 +9,8 @@
 | MAP, MULTISET | maps with the same entries, in whatever order |
 | any other | equal values |
 
-The reference means the same, but takes null inside of ARRAYs and MAPs, and numbers of MAPs beyond
--128 to 127, for different from themselves; it then tells of an update that changes nothing. That is
-not imitated.
+The reference intends the same, but null inside of ARRAYs and MAPs, and numbers in MAPs outside of -128
+to 127, differ from themselves there, so it reports updates that change nothing. That is not imitated.
 
 Source: merge-semantics 6.5.
 """
@@ -52,7 +51,7 @@ def equal_values(left: pa.Array | pa.ChunkedArray, right: pa.Array | pa.ChunkedA
 
 
 def _equal_present(left: pa.Array, right: pa.Array) -> Bools:
-    """Return the same of columns without null."""
+    """Return the same for columns without null."""
     kind = left.type
     if pa.types.is_floating(kind):
         return _equal_numbers(left, right)
@@ -83,7 +82,7 @@ def _equal_elements(left: pa.Array, right: pa.Array, _row_of: Ints) -> Bools:
 
 
 def _equal_entries(left: pa.Array, right: pa.Array, row_of: Ints) -> Bools:
-    """Return the same of entries that are put in the order of their keys, map by map, first."""
+    """Return the same for entries, which are first sorted by key within each map."""
     codes = key_codes([pa.concat_arrays([left.field(0), right.field(0)])])
     one, other = codes[: len(left)], codes[len(left) :]
     order, other_order = np.lexsort([one, row_of]), np.lexsort([other, row_of])
@@ -96,13 +95,13 @@ _Compare = Callable[[pa.Array, pa.Array, Ints], Bools]
 
 
 def _equal_sequences(left: pa.Array, right: pa.Array, compare: _Compare) -> Bools:
-    """Return which lists are equal; those of different lengths are not looked into.
+    """Return which lists are equal; elements of lists of different lengths are not compared.
 
     Args:
         left: Lists or maps, none null.
         right: The same.
-        compare: From the elements of the lists of one length, side by side, and the list that each
-            is in to what is equal; may put the elements of one list into another order.
+        compare: From the elements of lists of equal lengths, side by side, and the number of each
+            element's list to which elements are equal; may reorder the elements of a list.
     """
     starts, lengths = _extents(left)
     other_starts, other_lengths = _extents(right)
@@ -121,7 +120,7 @@ def _equal_sequences(left: pa.Array, right: pa.Array, compare: _Compare) -> Bool
 
 
 def _extents(array: pa.Array) -> tuple[Ints, Ints]:
-    """Return where in `elements` each list begins, and how long it is."""
+    """Return the start of each list in `elements`, and its length."""
     offsets = np.asarray(array.offsets).astype(np.int64)
     return offsets[:-1] - offsets[0], np.diff(offsets)
 

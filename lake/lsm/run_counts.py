@@ -1,4 +1,4 @@
-"""How many sorted runs each bucket has: what every read merges, and what tells that compaction is behind.
+"""Number of sorted runs per bucket: what every read merges, and a measure of pending compaction.
 
 Source: merge-semantics 7.1.
 """

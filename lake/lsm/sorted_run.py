@@ -1,4 +1,4 @@
-"""Which files overlap: sections of keys, and in each the fewest sorted runs."""
+"""Sections of overlapping files, each divided into the fewest sorted runs."""
 
 import heapq
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from lake.merge.order.key_order import key_codes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortedRun:
-    """Files of ascending keys that do not overlap: read one after another they are sorted.
+    """Files whose keys do not overlap: read one after another they are sorted.
 
     Attributes:
         files: At least one, in key order.
@@ -34,7 +34,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class _Interval:
-    """One file's keys, as codes that compare with those of the other files; sorts by them."""
+    """The key range of one file, as codes that compare with those of the other files; sorts by them."""
 
     low: int
     high: int
@@ -73,7 +73,7 @@ def _intervals(files: Sequence[DataFileMeta], key_fields: Sequence[DataField]) -
 
 
 def _cut_into_sections(intervals: Sequence[_Interval]) -> Iterator[list[_Interval]]:
-    """Yield stretches of intervals; each begins beyond every key of the one before."""
+    """Yield groups of intervals; each begins beyond every key of the group before."""
     section: list[_Interval] = []
     bound = -1
     for interval in intervals:
@@ -87,7 +87,11 @@ def _cut_into_sections(intervals: Sequence[_Interval]) -> Iterator[list[_Interva
 
 
 def _pack_into_runs(section: Sequence[_Interval]) -> list[list[_Interval]]:
-    """Return the fewest runs: each interval goes behind the run that ends first, if it can."""
+    """Return the fewest runs: each interval is appended to the run that ends first, if it fits.
+
+    Greedy interval partitioning: intervals come by their low key, so if the run that ends first
+    overlaps an interval, every run does, and a new run is needed.
+    """
     runs: list[list[_Interval]] = []
     ends: list[tuple[int, int]] = []  # (last key of the run, its index in `runs`)
     for interval in section:
@@ -103,7 +107,7 @@ def _pack_into_runs(section: Sequence[_Interval]) -> list[list[_Interval]]:
 
 def _section(runs: Sequence[Sequence[DataFileMeta]]) -> Section:
     def age(run: Sequence[DataFileMeta]) -> tuple[int, str]:
-        # The name makes the order one and the same whatever order the files came in.
+        # The name breaks ties, so that the order does not depend on the order of the files.
         return min((file.min_sequence_number, file.file_name) for file in run)
 
     return Section(runs=tuple(SortedRun(files=tuple(run)) for run in sorted(runs, key=age)))

@@ -1,11 +1,11 @@
-"""Retracts that a compaction keeps although nothing older lies below: the tombstones of deleted rows.
+"""Tombstones: retracts of deleted rows that a compaction keeps although nothing older is left.
 
-A deleted row is gone with the first compaction to the highest level, and a record that comes late is
-then the only one of its key: it brings the row back. A table with `braid.delete-retention` keeps
-retracts there until they are older than that, so that what was before the delete stays before it.
-Readers drop them as they drop every retract.
+The first compaction to the highest level drops a deleted row and its retract. A record that arrives late
+is then the only one of its key and brings the row back. A table with `braid.delete-retention` keeps
+retracts on the highest level until they are older than that, so that late records still merge before
+the delete. Readers drop them as they drop every retract.
 
-Source: ours; merge-semantics 7.4 has what is otherwise dropped.
+Source: ours; merge-semantics 7.4 for what is otherwise dropped.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ _MILLISECONDS = pa.timestamp("ms")
 
 
 def drop_old_retracts(table: pa.Table, time_fields: Sequence[str], *, oldest_ms: int) -> pa.Table:
-    """Return the key-value table without retracts from before a moment, in the same order.
+    """Return the key-value table without retracts older than a time, in the same order.
 
     Args:
         table: Key-value table with the columns of `time_fields`.
         time_fields: Columns of type TIMESTAMP, with or without zone; the latest of their values is
-            when a row was deleted. A retract without any has no age, and is dropped.
+            the time of the delete. A retract without a value has no age and is dropped.
         oldest_ms: Milliseconds since 1970; retracts from then on are kept.
     """
     kinds = combined_array(table.column(VALUE_KIND)).to_numpy()

@@ -1,6 +1,7 @@
-"""What several versions of one key become: one definition, two executions.
+"""Merging of the records of one key into one row: one definition, two executions.
 
-Reading order: `spec` (what a table declares), `validation` (what it may declare), `row_machine`
-(the definition, one record at a time), `key_order` and `segments` (rows of one key found by
-arithmetic), `column_machine` (the same answer for whole batches), `fold` (the door to both).
+Reading order: `spec` (what a table declares), `row_machine` (the definition, one record at a time),
+`order.key_order` and `segments` (the rows of each key, found by arithmetic), `column_machine` (the same
+result for whole batches), `fold` (the entry point to both). What a table may declare is checked in
+`lake.declaration`.
 """

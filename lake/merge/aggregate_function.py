@@ -1,8 +1,8 @@
-"""How values of one column combine into one: what an aggregate function is and how it is declared.
+"""Aggregate functions: the protocol of the definition, the vectorised execution, the declaration.
 
-A function has one definition, `AggregateFunction`, which takes one value after the other, and may
-have a second execution, `Reduction`, which takes all values of many keys at once and gives the same
-answers. Values are those of `plain_values`; null is None.
+A function has one definition, `AggregateFunction`, which combines one value after the other, and may
+have a second execution, `Reduction`, which combines all values of many keys at once with equal
+results. Values are those of `plain_values`; null is None.
 
 Source: merge-semantics 4.
 """
@@ -26,7 +26,9 @@ from lake.merge.steps import Step, Steps
 class AggregateFunction(Protocol):
     """The definition: folds the values of one column, key by key.
 
-    Every method may raise SchemaMismatch: an overflow, a null key, a retract it cannot take.
+    Called as `reset`, then once per record of the key in merge order, with the value that the call
+    before returned. Every method may raise SchemaMismatch: an overflow, a null key, a retract that
+    the function does not support.
     Arguments are never changed in place, and a result may be one of them.
     """
 
@@ -43,18 +45,18 @@ class AggregateFunction(Protocol):
         ...
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Return the accumulated value after a value is taken back, older or not."""
+        """Return the accumulated value after a value is retracted, older or not."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reduced:
-    """What a reduction found.
+    """The result of a reduction.
 
     Attributes:
-        values: One per segment of the steps: the rows that give them, or the values.
-        undecided: Segments, ascending, whose values are to be found one record at a time instead,
-            because they might overflow, for example; None when there are none. Their `values` are
+        values: One per segment of the steps: the rows that hold them, or the values.
+        undecided: Segments, ascending, that the definition has to compute one record at a time,
+            for example because they might overflow; None when there are none. Their `values` are
             ignored.
     """
 
@@ -67,13 +69,13 @@ class Reduction:
     """The vectorised execution of a function.
 
     Attributes:
-        reduce: From the steps of one column and all its rows in one array, the values. Called only
-            with steps of `handles`; at least one segment, each of at least one step.
-        handles: The steps it can take; the other segments go through the definition.
-        keeps_single: A segment of one ADD gives that value unchanged. Where not, segments of one
+        reduce: From the steps of one column and all its rows in one array to the values. Called only
+            with steps of `handles`; at least one segment, each with at least one step.
+        handles: The steps that it supports; segments with others go through the definition.
+        keeps_single: A segment of one ADD gives that value unchanged. Where false, segments of one
             record are not passed in: their value is kept as it is (merge-semantics 1.6).
-        late_as_add: A value that comes late does what any other does, so the machine need not find
-            out which do; they are passed as ADD.
+        late_as_add: A late value has the effect of any other, so late values are passed as ADD and
+            the machine does not determine which values are late.
     """
 
     reduce: Callable[[Steps, pa.Array], Reduced]
@@ -84,12 +86,12 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnfitValue:
-    """A value that no merge of its column could take.
+    """A value that every merge of its column would fail on.
 
     Attributes:
-        row: Its position in the column.
-        value: The value for people, cut if it is long.
-        message: Why, in a few words.
+        row: Its row in the column.
+        value: The value as text for messages, cut if it is long.
+        message: The reason, in a few words.
         hint: What is expected.
     """
 
@@ -105,8 +107,8 @@ class FunctionOption:
 
     Attributes:
         key: Last part of the option's key.
-        type: What its value is, for people.
-        default: For people; None when it must be given.
+        type: The kind of value, as text for the documentation.
+        default: Text for the documentation; None when the option is required.
         meaning: One sentence.
     """
 
@@ -118,28 +120,29 @@ class FunctionOption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionDeclaration:
-    """All that is known of an aggregate function: validation, machines and the docs read this.
+    """The declaration of an aggregate function, for validation, both machines and the documentation.
 
     Attributes:
         name: As options spell it.
         aliases: Older names.
         summary: One sentence: what the value becomes.
-        accepts: Whether a column of the type can have the function.
-        accepted: The same for people.
+        accepts: Returns whether a column of the type can have the function.
+        accepted: The accepted types as text.
         options: That the function reads.
-        null_rule: What a null does; one sentence.
-        late_rule: What an older value does; one sentence.
-        retract_rule: What a retract does; None when it is refused.
-        order_free: Any order of arrival gives the same value (design 4: safe for several streams).
-        anomalies: Where the reference's answer surprises, and the way round it; one or two
-            sentences each.
-        differences: From the reference, and what only some of its releases do.
-        problems: From the field and the column's function, what is wrong with its options.
-        unfit: From the column's function and values, those that it cannot read: they are refused when
-            they are written, because every later merge of their key would fail. None: it reads all.
+        null_rule: The effect of null; one sentence.
+        late_rule: The effect of an older value; one sentence.
+        retract_rule: The effect of a retract; None when it is refused.
+        order_free: Any order of arrival gives the same value, so several streams may feed the column.
+        anomalies: Results of the reference that surprise, and how to avoid them; one or two sentences
+            each.
+        differences: From the reference, and between its releases.
+        problems: From the field and the column's function to what is wrong with its options.
+        unfit: From the column's function and values to those that it cannot read. They are refused
+            when they are written, because every later merge of their key would fail. None: it reads
+            every value.
         stores_unfit: The format stores such values, and so does the writer; only streams refuse them.
-        make: From the column's function and its Arrow type, the definition.
-        reduction: From the same, the vectorised execution, or None.
+        make: From the column's function and its Arrow type to the definition.
+        reduction: From the same to the vectorised execution, or None.
     """
 
     name: str

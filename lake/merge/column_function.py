@@ -1,4 +1,4 @@
-"""The aggregate function that one column of a table declares.
+"""The aggregate function of one column, as a table declares it.
 
 Source: merge-semantics 4, 5.
 """
@@ -15,10 +15,10 @@ class ColumnFunction:
     Attributes:
         column: Its name.
         name: The function, spelt as in the option.
-        ignore_retract: Retracts leave the column alone.
-        options: What `fields.<column>.<key>` options say besides, as (key, value), sorted by key;
-            read through `option`.
-        type: Of the column, as declared; None where nobody asks what values it may have.
+        ignore_retract: Retracts have no effect on the column.
+        options: The other options `fields.<column>.<key>` as (key, value), sorted by key; read through
+            `option`.
+        type: Of the column, as declared; None where values are not checked against it.
     """
 
     column: str

@@ -1,14 +1,14 @@
-"""The same merge for whole batches: sort once, then one vectorised reduction per column.
+"""The column machine: the merge of whole batches by one sort and one vectorised reduction per column.
 
 1. `segments`: rows by key and version, and where each key begins.
-2. Keys without retracts and keys with some each have a `History`: what happens to them, record by
-   record. Under partial-update and aggregation, few keys with retracts cannot be told beforehand;
-   those are answered by the row machine, and no other key ever is.
-3. Each column becomes a *pick*, the record that gives the value of each merged row, or, where an
-   aggregate function makes new values, an array of them.
+2. Keys without retracts and keys with retracts each have a `History`: the effect of their records.
+   Under partial-update and aggregation, the effect of a few keys' retracts depends on the merge
+   itself; those keys, and no others, go through the row machine.
+3. Each column becomes a *pick*, the record that holds the value of each merged row, or, where an
+   aggregate function computes new values, an array of them.
 4. `Selection.copy_from` copies the picked values, column by column.
 
-A key with one record keeps it untouched: the engine is not asked (merge-semantics 1.6).
+The single record of a key stays as it is, without the engine (merge-semantics 1.6).
 
 Source: merge-semantics 1.5, 1.6, 2.
 """
@@ -47,13 +47,13 @@ Orders = Mapping[SequenceGroup, GroupOrder]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnMerge:
-    """The answer of the column machine.
+    """The result of the column machine.
 
     Attributes:
         selection: The merged rows in key order.
-        row_machine_segments: Keys that the row machine answered.
+        row_machine_segments: Keys that the row machine merged.
         row_machine_rows: Records of those keys.
-        looped_segments: Values that a function found one record at a time: keys, summed over
+        looped_segments: Values that a function computed one record at a time: keys, summed over
             columns.
     """
 
@@ -72,7 +72,7 @@ def select_by_columns(
         table: At least one row.
         spec: How its records merge.
         segments: Its rows in merge order, cut by key.
-        single_untouched: The engine is not asked about a key with one record.
+        single_untouched: The single record of a key stays as it is, without the engine.
 
     Raises:
         SchemaMismatch: Records that cannot be merged.
@@ -94,6 +94,8 @@ def _deduplicate(
     rows = segments.last_rows
     if spec.ignore_delete:
         is_add = ~is_retract(kinds)
+        # Where a key has no add, `rows` holds its last row: a retract, which is dropped below unless
+        # it is the only record of its key.
         rows = last_rows_where(segments, is_add)
         rows = rows[is_add[rows] | untouched]
     return _whole_rows(table, rows)
@@ -142,11 +144,13 @@ class _FoldedColumns:
     def merge(self) -> ColumnMerge:
         """Return the merged rows."""
         retracting = self._retracting_keys()
+        # Right for keys of adds alone: sequence number of the last record, kind +I. Keys with retracts
+        # are overwritten below, in place.
         last_rows = self._segments.last_rows
         numbers = self._numbers[last_rows]
         kinds = np.where(self._untouched, self._kinds[last_rows], np.int8(RowKind.INSERT))
         self._merge_adds(retracting)
-        apart = np.empty(0, dtype=np.int64)
+        by_row = np.empty(0, dtype=np.int64)
         if len(retracting):
             retracted = retracted_keys(
                 self._values,
@@ -162,21 +166,21 @@ class _FoldedColumns:
             if len(retracted.keys):
                 found = self._columns_of(retracted.history)
                 self._add(found, retracted.keys, retracted.last_history)
-            apart = retracted.row_machine
-        apart_rows = self._merge_row_by_row(apart, numbers, kinds) if len(apart) else 0
+            by_row = retracted.row_machine
+        rows_by_row = self._merge_row_by_row(by_row, numbers, kinds) if len(by_row) else 0
         columns = {
             name: parts.assembled(combined_array(self._values.column(name)))
             for name, parts in self._parts.items()
         }
         return ColumnMerge(
             selection=Selection(columns=columns, sequence_numbers=numbers, kinds=kinds),
-            row_machine_segments=len(apart),
-            row_machine_rows=apart_rows,
+            row_machine_segments=len(by_row),
+            row_machine_rows=rows_by_row,
             looped_segments=self._looped,
         )
 
     def _retracting_keys(self) -> Ints:
-        """Return the keys of which the engine sees a retract, ascending."""
+        """Return the keys that the engine merges and that have a retract, ascending."""
         retracts = is_retract(self._kinds)
         if not retracts.any():
             return np.empty(0, dtype=np.int64)
@@ -185,22 +189,22 @@ class _FoldedColumns:
         )
 
     def _merge_adds(self, retracting: Ints) -> None:
-        """Merge the keys without retracts."""
+        """Merge the keys of which the engine sees no retract; single untouched ones are among them."""
         if not len(retracting):
             self._check_not_null(self._segments, self._untouched)
             untouched = self._untouched if self._untouched.any() else None
             history = History(segments=self._segments, untouched=untouched)
             self._add(self._columns_of(history), None)
             return
-        is_calm = np.ones(self._segments.count, dtype=np.bool_)
-        is_calm[retracting] = False
-        calm = np.flatnonzero(is_calm)
-        if not len(calm):
+        is_chosen = np.ones(self._segments.count, dtype=np.bool_)
+        is_chosen[retracting] = False
+        keys = np.flatnonzero(is_chosen)
+        if not len(keys):
             return
-        segments, untouched = self._segments.subset(calm), self._untouched[calm]
+        segments, untouched = self._segments.subset(keys), self._untouched[keys]
         self._check_not_null(segments, untouched)
         history = History(segments=segments, untouched=untouched if untouched.any() else None)
-        self._add(self._columns_of(history), calm)
+        self._add(self._columns_of(history), keys)
 
     def _columns_of(self, history: History) -> Iterator[tuple[str, FunctionColumn]]:
         if self._spec.engine is MergeEngine.AGGREGATION:
@@ -225,11 +229,12 @@ class _FoldedColumns:
     def _merge_row_by_row(self, keys: Ints, numbers: Ints, kinds: Kinds) -> int:
         """Merge keys by the row machine; return how many records they have."""
         part = self._segments.subset(keys)
+        # Taken in merge order, so that the records of a key are a range of record numbers.
         records = records_of(self._table.take(pa.array(part.order)), self._spec)
         ranges = [range(*ends) for ends in pairwise([*part.starts.tolist(), len(part.order)])]
         merged = merge_segments(records, self._spec, ranges, single_untouched=False)
         rows = [row for row in merged if row is not None]
-        assert len(rows) == len(keys), "these engines give a row for every key"
+        assert len(rows) == len(keys), "partial-update and aggregation give a row for every key"
         selection = selection_of(rows, records, self._spec)
         for name, column in selection.columns.items():
             self._parts[name].add(_of_source(column, part.order), keys)
@@ -238,7 +243,7 @@ class _FoldedColumns:
         return len(part.order)
 
     def _check_not_null(self, segments: Segments, untouched: Bools) -> None:
-        """Raise for a null that the merge of adds without groups would meet."""
+        """Raise for a null in a NOT NULL column, which partial-update without groups refuses."""
         if self._spec.engine is MergeEngine.AGGREGATION or self._spec.groups:
             return
         for name in self._values.column_names:
@@ -255,7 +260,7 @@ def _rows_of_merged(column: Merged, index: Ints) -> Merged:
 
 
 def _of_source(column: Merged, rows: Ints) -> Merged:
-    """Return a column picked from some rows of a table as one picked from the table."""
+    """Return a column picked from the given rows of a table as one picked from the whole table."""
     if not isinstance(column, Pick):
         return column
     return Pick(rows=np.where(column.rows == NO_ROW, NO_ROW, rows[column.rows]))

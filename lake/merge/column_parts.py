@@ -1,4 +1,4 @@
-"""One column of merged rows put together from parts, each for some of the keys."""
+"""One column of merged rows, assembled from parts that each hold some of the keys."""
 
 from dataclasses import dataclass, field
 
@@ -11,10 +11,10 @@ from lake.merge.selection import NO_ROW, Merged, Pick, values_of
 
 @dataclass(slots=True, kw_only=True)
 class ColumnParts:
-    """The parts of one column; a key that is in no part is null, the last part has a key.
+    """The parts of one column; a key in no part is null, of several parts the last one counts.
 
     Attributes:
-        count: Keys.
+        count: Number of keys.
     """
 
     count: int
@@ -33,7 +33,7 @@ class ColumnParts:
         """Return the whole column.
 
         Args:
-            column: The records' values, of which picks are rows.
+            column: The records' values, which picks refer to by row.
         """
         match self._parts:
             case [(None, merged)]:

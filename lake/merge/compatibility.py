@@ -1,4 +1,4 @@
-"""How engines and functions stand to the reference, Apache Paimon 2.0, as data for the docs.
+"""Comparisons of engines and functions with the reference, Apache Paimon 2.0, as data for the docs.
 
 Source: merge-semantics 10.
 """
@@ -9,12 +9,12 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compatibility:
-    """How something stands to the reference.
+    """A comparison with the reference.
 
     Attributes:
         subject: What is compared.
         verdict: `same`; `stricter`: what is accepted behaves the same, and less is accepted; or
-            `other`: an answer where the reference fails, or leaves the answer open.
+            `other`: a result where the reference fails, or leaves the result open.
         why: One sentence.
     """
 

@@ -1,10 +1,10 @@
-"""What the `fields.*` options of a table say, read without judging it.
+"""The `fields.*` options of a table, parsed without validation.
 
 | option | meaning |
 |---|---|
 | `fields.<o1>[,<o2>...].sequence-group = <p1>[,<p2>...]` | ordering columns protect columns |
 | `fields.<column>.aggregate-function` | how values of the column combine |
-| `fields.<column>.ignore-retract` | retracts leave the column alone |
+| `fields.<column>.ignore-retract` | retracts have no effect on the column |
 | `fields.default-aggregate-function` | for columns that name none |
 
 Names in these options are not trimmed: a blank is part of a name. Source: merge-semantics 3.2, 5, 9.
@@ -27,7 +27,7 @@ _GROUP_SUFFIX = ".sequence-group"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequenceGroup:
-    """Columns that change together, and the columns that say which change is the newer.
+    """Columns that change together, and the columns that order their changes.
 
     Attributes:
         ordering: Compared in this order, ascending, null smallest. At least one.
@@ -47,7 +47,7 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 def is_group_key(key: str) -> bool:
-    """Return whether the option means to declare a sequence group, well formed or not."""
+    """Return whether the option is meant as the declaration of a sequence group, well formed or not."""
     return key.startswith(FIELDS) and key.endswith(SEQUENCE_GROUP)
 
 
@@ -73,7 +73,7 @@ def declared_groups(options: Mapping[str, str]) -> dict[str, SequenceGroup]:
 
 
 def function_key(options: Mapping[str, str], column: str) -> str | None:
-    """Return the option that names the column's aggregate function: its own, the default, or None."""
+    """Return the key of the option that names the column's function, its own or the default, or None."""
     keys = (f"fields.{column}.aggregate-function", DEFAULT_FUNCTION)
     return next((key for key in keys if key in options), None)
 
@@ -89,15 +89,15 @@ def declared_functions(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def ignores_retract(options: Mapping[str, str], column: str) -> bool:
-    """Return whether the column declares that retracts leave it alone."""
+    """Return whether the column declares that retracts have no effect on it."""
     return options.get(f"fields.{column}.ignore-retract", "false").lower() == "true"
 
 
 def options_by_column(options: Mapping[str, str]) -> dict[str, tuple[tuple[str, str], ...]]:
     """Return the options `fields.<column>.<key>` as (key, value) by column, in the order of the keys.
 
-    The options that every function has, its name and `ignore-retract`, are left out. Columns may have
-    dots in their names: an option is under every column that it can be of, whether there is one or not.
+    The options that every function has, its name and `ignore-retract`, are left out. Names of columns
+    may have dots: an option is listed under every column that its key can mean, existing or not.
     """
     found: dict[str, list[tuple[str, str]]] = {}
     for name in sorted(options):

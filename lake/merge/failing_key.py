@@ -1,8 +1,8 @@
-"""Which key's records cannot be merged, found when it is needed: after a merge has failed.
+"""The key whose records cannot be merged, found by bisection after a merge has failed.
 
-Merging knows columns, not rows, so an error names the column. The key is found by halves: merge the
-lower keys; if that fails the key is among them, else among the upper ones. That costs about as much
-as two merges, and only of what has failed already.
+Merging works by columns, so its errors name a column and no row. To find the key, the lower half of the
+keys is merged: if that fails the key is among them, else among the upper ones. That costs about as much
+as two merges, and only after a failure.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,6 +25,7 @@ def records_of_failing_key(
         merge: Merges records; raises SchemaMismatch where it fails.
     """
     while True:
+        assert len(codes), "a merge of no records does not fail"
         low, high = codes.min(), codes.max()
         if low == high:
             return table

@@ -1,4 +1,4 @@
-"""The door of the room: records of many versions in, one row per key out.
+"""The entry point of merging: records of many versions in, one row per key out.
 
 Source: merge-semantics 1.4 to 1.7.
 """
@@ -22,7 +22,7 @@ from lake.merge.spec import MergeSpec, columns_needed
 
 
 class Machine(Enum):
-    """Which execution of the one definition does the work."""
+    """An execution of merging; both give the same rows."""
 
     COLUMN = auto()
     ROW = auto()
@@ -30,14 +30,14 @@ class Machine(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class FoldCounters:
-    """What folding has done so far; the only mutable value of the room, owned by the caller.
+    """Counters of folding; mutable, owned by the caller.
 
     Attributes:
-        rows_in: Records taken in.
-        rows_out: Rows given out, retracts included.
+        rows_in: Records read.
+        rows_out: Rows returned, retracts included.
         row_machine_segments: Keys whose records went through the row machine.
         row_machine_rows: Records of those keys.
-        looped_segments: Values that an aggregate function found one record at a time, because it
+        looped_segments: Values that an aggregate function computed one record at a time, because it
             has no vectorised form for them: keys, summed over columns.
     """
 
@@ -61,16 +61,15 @@ def fold(
 
     Args:
         table: Key-value table: `_SEQUENCE_NUMBER` int64, `_VALUE_KIND` int8, and table columns,
-            those of `columns_needed` at least. Rows in any order; runs laid one after another,
-            each sorted by key, oldest first, are the cheapest. Of records with equal key,
-            sequence fields and sequence number an add is newer than a retract, else the one further
-            down is the newer.
+            those of `columns_needed` at least. Rows in any order; sorted runs one after another,
+            oldest first, are the cheapest. Of records with equal key, sequence fields and sequence
+            number an add is newer than a retract; else the later row is newer.
         spec: How the table's records merge.
-        machine: Row is exact and slow; column gives the same answer.
-        counters: Added to when given.
-        codes: The rows' `key_codes`, for a caller who has them already.
-        single_untouched: A key with one record keeps it as it is; otherwise the engine is asked
-            about it too, as in compactions of first-row tables (merge-semantics 1.6).
+        machine: `ROW` is slow and defines the result; `COLUMN` gives the same rows.
+        counters: Incremented when given.
+        codes: The rows' `key_codes`, when the caller has them.
+        single_untouched: The single record of a key stays as it is; otherwise the engine merges it
+            too, as in compactions of first-row tables (merge-semantics 1.6).
 
     Returns:
         The same columns. Kind and sequence number of a row are the merge's result; retracts are
@@ -78,8 +77,8 @@ def fold(
 
     Raises:
         SchemaMismatch: Null for a NOT NULL column, a retract that the table does not allow, or a
-            value that an aggregate function cannot take. The message names the smallest key
-            concerned.
+            value that an aggregate function cannot combine. The message names the smallest key
+            that fails.
     """
     counted = FoldCounters() if counters is None else counters
     counted.rows_in += table.num_rows
@@ -107,7 +106,7 @@ def _with_key(
     machine: Machine,
     single_untouched: bool,
 ) -> SchemaMismatch:
-    """Return the error that the smallest failing key's records give, one after another."""
+    """Return the error of the smallest failing key, as the row machine raises it."""
     codes = key_codes([table.column(name) for name in spec.key_columns])
 
     def merge(records: pa.Table, chosen: Machine = machine) -> None:
@@ -140,8 +139,10 @@ def _fold_rows(
     if codes is None:
         codes = key_codes([table.column(name) for name in spec.key_columns])
     if single_untouched and bool((codes[1:] > codes[:-1]).all()):
+        # Every key has a single record, and the rows are in key order.
         return table
-    table = table.combine_chunks()  # otherwise every column is, more than once
+    # Once here; otherwise each step would combine the chunks of its columns again.
+    table = table.combine_chunks()
     segments = find_segments(table, spec, codes)
     merged = select_by_columns(table, spec, segments, single_untouched=single_untouched)
     counters.row_machine_segments += merged.row_machine_segments

@@ -1,7 +1,7 @@
-"""A column with an aggregate function, for many keys at once.
+"""The column of an aggregate function, for many keys at once.
 
-Segments go through the function's reduction where it has one that takes their steps, and through its
-definition, value by value, otherwise.
+Segments go through the function's reduction where it has one that handles their steps, and otherwise
+through its definition, value by value.
 
 Source: merge-semantics 4.
 """
@@ -25,11 +25,11 @@ from lake.merge.user_function_errors import checked_reduced, checked_reduction, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionColumn:
-    """The values that a function gives.
+    """The values that a function computes.
 
     Attributes:
         merged: One per key.
-        looped: Keys whose value was found one record at a time.
+        looped: Number of keys whose value was computed one record at a time.
     """
 
     merged: Merged
@@ -39,16 +39,16 @@ class FunctionColumn:
 def function_column(
     function: ColumnFunction, column: pa.Array, found: KeySteps | None, count: int
 ) -> FunctionColumn:
-    """Return what a function makes of each key's steps; null for a key without any.
+    """Return the value that a function computes for each key; null for a key without steps.
 
     Args:
         function: Of the column.
         column: The records' values.
-        found: The steps of the keys that have any.
-        count: Keys.
+        found: The steps of the keys that have some; None when no key has.
+        count: Number of keys.
 
     Raises:
-        SchemaMismatch: The function cannot take a value, or cannot take it back.
+        SchemaMismatch: The function cannot combine a value, or cannot retract it.
     """
     if found is None:
         return FunctionColumn(merged=Pick(rows=np.full(count, NO_ROW, dtype=np.int64)))
@@ -56,8 +56,10 @@ def function_column(
     reduction = _reduction(function, column.type)
     steps, keys = found.steps, found.keys
     if found.untouched is not None and (reduction is None or not reduction.keeps_single):
-        lone = np.flatnonzero(found.untouched)
-        parts.add(Pick(rows=steps.segments.order[steps.segments.starts[lone]]), _some(keys, lone))
+        # Without such a reduction the function would see single records, and might change them.
+        single = np.flatnonzero(found.untouched)
+        rows = steps.segments.order[steps.segments.starts[single]]
+        parts.add(Pick(rows=rows), _some(keys, single))
         others = np.flatnonzero(~found.untouched)
         steps, keys = steps.subset(others), _some(keys, others)
     looped = _fill(parts, function, column, steps, keys, reduction)
@@ -65,7 +67,7 @@ def function_column(
 
 
 def needs_late(function: ColumnFunction, data_type: pa.DataType) -> bool:
-    """Return whether it matters to the function which values come late."""
+    """Return whether the function distinguishes late values from others."""
     reduction = _reduction(function, data_type)
     return reduction is None or not reduction.late_as_add
 
@@ -78,22 +80,22 @@ def _fill(
     keys: Ints | None,
     reduction: Reduction | None,
 ) -> int:
-    """Add the parts of all keys; return how many were found value by value."""
+    """Add the parts of all keys; return how many were computed value by value."""
     if not steps.segments.count:
         return 0
     definition = row_function(function, column.type)
     if reduction is None:
         parts.add(fold_steps(function, definition, steps, column), keys)
         return steps.segments.count
-    beyond = _beyond(steps, reduction)
+    unhandled = _unhandled(steps, reduction)
     looped = 0
-    if beyond is not None:
-        chosen = np.flatnonzero(beyond)
+    if unhandled is not None:
+        chosen = np.flatnonzero(unhandled)
         parts.add(
             fold_steps(function, definition, steps.subset(chosen), column), _some(keys, chosen)
         )
         looped += len(chosen)
-        others = np.flatnonzero(~beyond)
+        others = np.flatnonzero(~unhandled)
         steps, keys = steps.subset(others), _some(keys, others)
         if not len(others):
             return looped
@@ -102,9 +104,10 @@ def _fill(
     reduced = checked_reduced(function, reduced, steps, column)
     parts.add(reduced.values, keys)
     if reduced.undecided is not None and len(reduced.undecided):
-        doubtful = steps.subset(reduced.undecided)
+        # The part that is added last counts, so these values replace the reduction's.
+        undecided = steps.subset(reduced.undecided)
         parts.add(
-            fold_steps(function, definition, doubtful, column), _some(keys, reduced.undecided)
+            fold_steps(function, definition, undecided, column), _some(keys, reduced.undecided)
         )
         looped += len(reduced.undecided)
     return looped
@@ -117,13 +120,13 @@ def _reduction(function: ColumnFunction, data_type: pa.DataType) -> Reduction | 
         return checked_reduction(function, declaration.reduction(function, data_type))
 
 
-def _beyond(steps: Steps, reduction: Reduction) -> Bools | None:
-    """Return which segments hold a step that the reduction does not take; None when none does."""
+def _unhandled(steps: Steps, reduction: Reduction) -> Bools | None:
+    """Return which segments have a step that the reduction does not handle; None when none has."""
     if steps.steps is None:
         return None
-    unhandled = [step for step in Step if step not in reduction.handles]
-    foreign = np.isin(steps.steps, unhandled)
-    return steps.segments.any_of(foreign) if foreign.any() else None
+    others = [step for step in Step if step not in reduction.handles]
+    is_other = np.isin(steps.steps, others)
+    return steps.segments.any_of(is_other) if is_other.any() else None
 
 
 def _some(keys: Ints | None, index: Ints) -> Ints:

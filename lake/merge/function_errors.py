@@ -1,4 +1,4 @@
-"""Errors of aggregate functions, in one wording.
+"""Errors of aggregate functions.
 
 Source: merge-semantics 4.
 """
@@ -16,7 +16,7 @@ def value_error(
         name: Its aggregate function.
         message: What went wrong, in a few words.
         hint: What to do about it.
-        value: The offending value, if there is one.
+        value: The value that caused it, if there is one.
     """
     problem = Problem(
         field=column, value=value, message=f"`{name}` of the column {message}", hint=hint

@@ -1,4 +1,4 @@
-"""The records of each key that win a sequence group, and those that come late.
+"""Winning and late records of a sequence group, key by key.
 
 A record takes part in a group when its ordering columns are not all null. Among those of one key,
 in merge order, a record is *accepted* when no earlier one is greater, and *late* otherwise. The
@@ -24,11 +24,11 @@ from lake.merge.selection import NO_ROW
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOrder:
-    """The ordering columns of one group.
+    """The order that the ordering columns of one group give to the rows of a table.
 
     Attributes:
-        codes: One per row; compare as the ordering columns do.
-        takes_part: One per row; None when every row does.
+        codes: One per row; they compare as the ordering columns do.
+        takes_part: One per row, true where an ordering column has a value; None when all have one.
     """
 
     codes: Uints
@@ -36,7 +36,8 @@ class GroupOrder:
 
 
 def group_order(ordering: Sequence[pa.ChunkedArray]) -> GroupOrder:
-    """Return the order that a group's ordering columns make."""
+    """Return the order of a group's ordering columns, equally long."""
+    # One column without null is enough: no row has null in all of them then.
     if any(column.null_count == 0 for column in ordering):
         return GroupOrder(codes=key_codes(ordering), takes_part=None)
     takes_part = np.zeros(len(ordering[0]), dtype=np.bool_)
@@ -51,9 +52,10 @@ def winning_rows(segments: Segments, order: GroupOrder, untouched: Bools | None)
     Args:
         segments: Without retracts.
         order: Of the group.
-        untouched: Segments of one row that win in any case; None when there are none.
+        untouched: Segments of one row that win even if they take no part; None when there are none.
     """
-    # Rows that take no part are all null, smaller than any other: they win only among themselves.
+    # Rows that take no part have null in all ordering columns, the smallest code: one of them attains
+    # the maximum only where no row takes part.
     rows = last_rows_of_maximum(segments, order.codes)
     if order.takes_part is not None:
         lost = ~order.takes_part[rows]
@@ -64,7 +66,7 @@ def winning_rows(segments: Segments, order: GroupOrder, untouched: Bools | None)
 
 
 def takes_part(segments: Segments, order: GroupOrder) -> Bools:
-    """Return which positions take part in a group."""
+    """Return which positions of the segments take part in a group."""
     if order.takes_part is None:
         return np.ones(len(segments.order), dtype=np.bool_)
     found: Bools = order.takes_part[segments.order]
@@ -77,7 +79,7 @@ def late_positions(segments: Segments, order: GroupOrder, chosen: Bools) -> Bool
     Args:
         segments: The segments.
         order: Of the group.
-        chosen: One boolean per position; the others are not looked at.
+        chosen: One boolean per position; the others are not compared.
     """
     positions = np.flatnonzero(chosen)
     if not len(positions):
@@ -91,13 +93,21 @@ def late_positions(segments: Segments, order: GroupOrder, chosen: Bools) -> Bool
 
 
 def _find_late(codes: Uints, segment_of: Ints) -> Bools:
-    """Return which records are smaller than an earlier one of their segment."""
+    """Return which records are smaller than an earlier one of their segment.
+
+    Args:
+        codes: One per record.
+        segment_of: The segment of each record, ascending.
+    """
+    assert len(codes) == len(segment_of), "one code per record"
     is_late = np.zeros(len(codes), dtype=np.bool_)
     falls = (segment_of[1:] == segment_of[:-1]) & (codes[1:] < codes[:-1])
     if not falls.any():
         return is_late
-    # Only segments with a fall hold late records. With the segment on top of the code, one running
-    # maximum over all of them is a running maximum within each.
+    # Only segments in which a code is smaller than the one before it hold late records. Nearly always
+    # they are few, so only their codes are compared again. With the number of the segment as the more
+    # significant part, codes of a later segment exceed those of all earlier ones, so one running
+    # maximum over all segments is a running maximum within each.
     affected = np.zeros(int(segment_of[-1]) + 1, dtype=np.bool_)
     affected[segment_of[1:][falls]] = True
     index = np.flatnonzero(affected[segment_of])

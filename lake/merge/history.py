@@ -1,4 +1,4 @@
-"""What happened to some keys, record by record: the common ground of all columns' reductions.
+"""Histories of keys: the effect of each record, shared by the reductions of all columns.
 
 Source: merge-semantics 2.3, 2.4, 3.4, 3.5.
 """
@@ -16,18 +16,18 @@ Codes = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """The records that matter for each of some keys, in merge order.
+    """The records with an effect on each of some keys, in merge order.
 
-    A record *acts* when its engine looks at it. A key is *seeded* when all columns of its first
-    record are copied before anything else: a retract that comes first under partial-update, or one
-    that removed the row, with what came before it left out. A seeding record may act as well.
+    A record *acts* when the engine merges it. A key is *seeded* when all columns of its first record
+    are copied before anything else: a retract that comes first under partial-update, or one that
+    removed the row, in which case the records before it are left out. A seeding record may also act.
 
     Attributes:
         segments: One per key.
         acts: One boolean per position; None when all act.
         is_retract: One boolean per position; None when none is.
         seeded: One boolean per segment; None when none is.
-        untouched: One boolean per segment: a lone record, kept as it is. None when none is.
+        untouched: One boolean per segment: a single record, kept as it is. None when none is.
     """
 
     segments: Segments
@@ -46,12 +46,12 @@ class History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySteps:
-    """The steps of a column for those keys that have any.
+    """The steps of a column for those keys that have some.
 
     Attributes:
         steps: One segment per such key.
         keys: Their numbers, ascending; None means all.
-        untouched: One boolean per such key: a lone record, kept as it is. None when none is.
+        untouched: One boolean per such key: a single record, kept as it is. None when none is.
     """
 
     steps: Steps
@@ -66,13 +66,13 @@ def steps_of(
     is_late: Bools | None = None,
     without_retracts: bool = False,
 ) -> KeySteps | None:
-    """Return the steps that a history makes for a column; None when there are none at all.
+    """Return the steps of a column in a history; None when no key has a step.
 
     Args:
         history: Of some keys.
-        chosen: One boolean per position: whether the record concerns the column; None means all.
-            Untouched and seeding records do in any case.
-        is_late: One boolean per position: adds that are older than what was accumulated; None when
+        chosen: One boolean per position: whether the record takes part in the column's group; None
+            means all. Untouched and seeding records always make a step.
+        is_late: One boolean per position: adds that are older than an accumulated one; None when
             none is.
         without_retracts: The column ignores retracts.
     """
@@ -98,7 +98,7 @@ def steps_of(
     if not len(positions):
         return None
     codes = np.concatenate([np.full(len(seeds), Step.SEED, dtype=np.int8), codes])
-    # Stable, so that a record seeds before it acts.
+    # Seeds come first in `positions` and the sort is stable, so a record seeds before it acts.
     order = np.argsort(positions, kind="stable")
     positions, codes = positions[order], codes[order]
     keys = segments.segment_of[positions]
@@ -116,6 +116,7 @@ def steps_of(
 
 
 def _codes(history: History, is_late: Bools | None, positions: Ints) -> Codes:
+    # Zero is `Step.ADD`. A retract is never late: it is taken back whatever its age.
     codes = np.zeros(len(positions), dtype=np.int8)
     if is_late is not None:
         codes[is_late[positions]] = Step.LATE

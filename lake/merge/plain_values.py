@@ -1,4 +1,4 @@
-"""Column values as plain Python values that lose nothing, and back.
+"""Lossless conversion of column values to plain Python values and back.
 
 | type | value |
 |---|---|
@@ -52,7 +52,7 @@ def _values(array: pa.Array) -> list[object]:
 
 def _lists(array: pa.Array) -> list[object]:
     offsets = array.offsets.to_pylist()
-    # A slice keeps all elements of the whole; only its own are looked at.
+    # A slice of the array still has the elements of the whole; only its own are converted.
     first, last = offsets[0], offsets[-1]
     elements = _values(array.values.slice(first, last - first))
     bounds = itertools.pairwise(offset - first for offset in offsets)
@@ -69,9 +69,9 @@ def _integer_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that the same buffers have when dates and times are numbers.
+    """Return the type of the same buffers with dates and times as integers.
 
-    And when decimals have any number of digits: `sum` of few digits does not look at their number
+    DECIMALs get the largest precision: a `sum` of at most 18 digits may exceed its own
     (merge-semantics 4).
     """
     if pa.types.is_struct(kind):

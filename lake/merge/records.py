@@ -1,8 +1,8 @@
-"""Records as the row machine sees them: plain Python values, one list per column.
+"""Records of the row machine: plain Python values, one list per column.
 
-A *cell* is what a merged row holds in a column. In a column with an aggregate function it is a plain
-value (`plain_values`); in any other it is the number of the record whose value it is, so that nothing
-is copied before the answer is known. None is null in both.
+A *cell* is the content of a merged row in a column. In a column with an aggregate function it is a plain
+value (`plain_values`); in any other it is the number of the record that holds the value, so that nothing
+is copied before the merged row is known. None is null in both.
 
 Source: merge-semantics 1.1.
 """
@@ -25,9 +25,9 @@ class Records:
     Attributes:
         kinds: Row kind of each record.
         sequence_numbers: Sequence number of each record.
-        types: By column name, system columns left out, in table order: the Arrow type.
-        cells: By column name, in the same order: the cell that each record gives.
-        order_values: By column name, for columns that order records: values that compare.
+        types: The Arrow type by column name, system columns left out, in table order.
+        cells: The cell of each record by column name, in the same order.
+        order_values: Comparable values by column name, for the columns that order records.
     """
 
     kinds: Sequence[int]

@@ -1,9 +1,9 @@
-"""Which row of each segment gives a value: one vectorised reduction per rule.
+"""Vectorised reductions of segments to the row that gives a value, one per rule.
 
-Segments are short as a rule, a row or two per sorted run, so reductions go layer by layer: the last
-row of every segment, then the row before it of those that have one, and so on (`Segments.layers`).
-Segments are sorted by length, longest first, so each layer concerns a prefix of them and every step
-is plain arithmetic on slices. The few segments longer than all layers are then finished by a pass
+Segments are usually short, a row or two per sorted run, so reductions go layer by layer: the last row
+of every segment, then the row before it of those that have one, and so on (`Segments.layers`).
+Segments are sorted by length, longest first, so each layer belongs to a prefix of them and every step
+is plain arithmetic on slices. The few segments longer than all layers are then finished by one pass
 over their rows, whatever their length.
 """
 
@@ -24,7 +24,9 @@ def last_rows_where(segments: Segments, qualifies: Bools) -> Ints:
         qualifies: One boolean per row.
     """
     first, *others = segments.layers
+    # The first layer holds the last row of each segment: it stays where no row qualifies.
     rows, found = first.copy(), qualifies[first]
+    # Backwards through each segment, so the first hit is the last qualifying row.
     for layer in others:
         decided = found[: len(layer)]
         hits = qualifies[layer]
@@ -60,7 +62,7 @@ def last_rows_of_maximum(segments: Segments, codes: Numbers) -> Ints:
     for layer in others:
         greatest = best[: len(layer)]
         values = codes[layer]
-        # Not when equal: of equal ones the later wins.
+        # Strictly greater, because layers go backwards: of equal rows the later one stays.
         np.copyto(rows[: len(layer)], layer, where=values > greatest)
         np.maximum(greatest, values, out=greatest)
     if segments.long_count:
@@ -73,8 +75,8 @@ def last_rows_of_greatest(segments: Segments, words: Sequence[Uints]) -> Ints:
 
     Args:
         segments: The segments.
-        words: Numbers per row, compared in turn, most significant first; none when all rows are
-            equal.
+        words: One number per row each, compared in turn, the most significant first; none when all
+            rows are equal.
     """
     if not words:
         return segments.last_rows
@@ -97,7 +99,7 @@ def last_rows_of_greatest(segments: Segments, words: Sequence[Uints]) -> Ints:
 def last_positions(segments: Segments, positions: Ints, *, default: Ints) -> Ints:
     """Return the last of the given ascending positions in each segment, else the default."""
     found = default.copy()
-    # Of several values for one index, numpy keeps the last.
+    # For an index that occurs more than once numpy keeps the last value, here the last position.
     found[segments.segment_of[positions]] = positions
     return found
 
@@ -108,10 +110,11 @@ def first_positions(segments: Segments, positions: Ints, *, default: Ints) -> In
 
 
 def _find_in_long(segments: Segments, qualifies: Bools, undecided: Ints, rows: Ints) -> None:
-    """Set `rows` of undecided segments, which no layer decided, to their last qualifying row."""
+    """Set `rows` of long segments that no layer decided to their last qualifying row."""
     chosen = segments.by_length[undecided]
     qualifying = np.flatnonzero(qualifies[segments.order])
-    # The position before the first qualifying one, -1, is before every segment.
+    # One more position, -1, stands before all others: where nothing qualifies up to the segment's end
+    # it is found, and it lies before the segment's start.
     index = np.searchsorted(qualifying, segments.lasts[chosen], side="right")
     positions = np.concatenate(([-1], qualifying))[index]
     found = positions >= segments.starts[chosen]
@@ -119,7 +122,12 @@ def _find_in_long(segments: Segments, qualifies: Bools, undecided: Ints, rows: I
 
 
 def _is_greater(words: Sequence[Uints], others: Sequence[Uints]) -> Bools:
-    """Return where rows of words are greater than others, most significant word first."""
+    """Return where rows of words are greater than others, most significant word first.
+
+    From the least significant word on: a more significant one overrules what the others gave, unless
+    it is equal.
+    """
+    assert words, "without words all rows are equal"
     greater: Bools = words[-1] > others[-1]
     for mine, other in zip(words[-2::-1], others[-2::-1], strict=True):
         greater &= mine == other
@@ -128,8 +136,9 @@ def _is_greater(words: Sequence[Uints], others: Sequence[Uints]) -> Bools:
 
 
 def _find_long_greatest(segments: Segments, words: Sequence[Uints], rows: Ints) -> None:
-    """Set `rows` of segments longer than all layers, with words made codes of their rows alone."""
+    """Set `rows` of segments longer than all layers to the last row with their greatest words."""
     chosen = segments.by_length[: segments.long_count]
+    # Codes are made of the rows of these segments alone: ranking all rows would cost a sort of them.
     long_rows = segments.order[segments.positions_of(chosen)]
     codes = np.empty(len(words[0]), dtype=np.uint64)
     codes[long_rows] = number_codes([word[long_rows] for word in words])
@@ -137,7 +146,11 @@ def _find_long_greatest(segments: Segments, words: Sequence[Uints], rows: Ints) 
 
 
 def _find_long_maximum(segments: Segments, codes: Numbers, rows: Ints) -> None:
-    """Set `rows` of segments longer than all layers by a pass over their rows."""
+    """Set `rows` of segments longer than all layers to the last row with their greatest code.
+
+    One pass over their rows, laid one segment after another in `values`; the positions of a segment are
+    those from `begins` to before `ends` there.
+    """
     chosen = segments.by_length[: segments.long_count]
     lengths = segments.lasts[chosen] - segments.starts[chosen] + 1
     ends = np.cumsum(lengths)
@@ -145,5 +158,6 @@ def _find_long_maximum(segments: Segments, codes: Numbers, rows: Ints) -> None:
     positions = np.arange(ends[-1]) + np.repeat(segments.starts[chosen] - begins, lengths)
     values = codes[segments.order[positions]]
     attains = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, begins), lengths))
+    # Each segment attains its maximum, so the last position below its end is one of its own.
     last = attains[np.searchsorted(attains, ends) - 1]
     rows[: segments.long_count] = segments.order[positions[last]]

@@ -181,7 +181,7 @@ def _needs_row_machine(records: _Records) -> Bools:
     nowhere = np.zeros(segments.count, dtype=np.bool_)
     candidates = records.deletes
     if spec.removing_columns:
-        # A -D whose ordering columns are null in every removing group leaves the row alone.
+        # A -D whose ordering columns are null in every removing group cannot remove the row.
         candidates &= _takes_part_in_any(records)
     elif not spec.remove_record_on_delete:
         return nowhere
@@ -278,8 +278,8 @@ def _none_if_empty(chosen: Bools) -> Bools | None:
 def _merged_kinds(records: _Records, removals: Ints) -> Kinds:
     """Return -D for keys whose last record removed the row, else +I.
 
-    Under partial-update a key without an add is a -D too. An add before the removal counts, so all
-    records are asked, not only those of the history.
+    Under partial-update a key without an add is a -D too. An add before the removal counts, so the
+    whole key is examined, not only its history.
     """
     segments = records.segments
     is_deleted = removals == segments.lasts

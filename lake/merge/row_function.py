@@ -1,4 +1,4 @@
-"""The aggregate functions of a table as the machines call them, one value at a time."""
+"""Definitions of the aggregate functions of a table, called for one value after the other."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -27,7 +27,7 @@ def row_function(function: ColumnFunction, data_type: pa.DataType) -> AggregateF
         data_type: Of the column.
 
     Raises:
-        SchemaMismatch: It is a user's own, and cannot be made.
+        SchemaMismatch: It is a user's function, and its `make` fails.
     """
     declaration = function_named(function.name)
     assert declaration is not None, function.name
@@ -41,7 +41,7 @@ def row_function(function: ColumnFunction, data_type: pa.DataType) -> AggregateF
 def fold_steps(
     function: ColumnFunction, definition: AggregateFunction, steps: Steps, column: pa.Array
 ) -> pa.Array:
-    """Return what the steps of each segment make, found one value at a time.
+    """Return the value of each segment, computed one step at a time.
 
     Args:
         function: Of the column.
@@ -50,7 +50,7 @@ def fold_steps(
         column: All its values.
 
     Raises:
-        SchemaMismatch: The function cannot take a value, or cannot take it back.
+        SchemaMismatch: The function cannot combine a value, or cannot retract it.
     """
     values = plain_values(column.take(pa.array(steps.segments.order)))
     actions = [Step.ADD] * len(values) if steps.steps is None else steps.steps.tolist()
@@ -61,10 +61,10 @@ def fold_steps(
 def folded_array(
     function: ColumnFunction, values: Sequence[object], data_type: pa.DataType
 ) -> pa.Array:
-    """Return the values that a function gave as an array of the column's type.
+    """Return the values that a function computed as an array of the column's type.
 
     Raises:
-        SchemaMismatch: The function is a user's own, and gave something else.
+        SchemaMismatch: The function is a user's, and a value does not fit the type.
     """
     check_user_numbers(function, values, data_type)
     with user_function_errors(function, f"what it returns as {data_type}"):
@@ -90,14 +90,15 @@ def _fold(
         yield accumulated
 
 
-def _seed(accumulated: object, value: object) -> object:  # takes what the others take
+def _seed(accumulated: object, value: object) -> object:  # called like the function's methods
     return value
 
 
 class _IgnoringRetracts:
     """A function whose column declares `ignore-retract`.
 
-    Its late form is the swapped one, whatever the function's own is, as in the reference.
+    Its late form is `aggregate` with the arguments swapped, not the function's `aggregate_late`, as in
+    the reference.
 
     Source: merge-semantics 4.
     """

@@ -1,9 +1,9 @@
-"""The definition of merging, executed one record at a time: exact, obvious, slow.
+"""The row machine: the definition of merging, executed one record at a time.
 
 1. Order the records by key, then sequence fields, then sequence number, then retracts before adds,
    then position.
-2. A key with one record keeps it untouched: the engine is not asked (merge-semantics 1.6).
-3. Of any other key the engine sees every record in order and says what row they make.
+2. The single record of a key stays as it is, without the engine (merge-semantics 1.6).
+3. For any other key the engine gets every record in order and returns the merged row.
 
 Source: merge-semantics 1.5, 1.6, 2.
 """
@@ -34,7 +34,7 @@ def select_by_rows(table: pa.Table, spec: MergeSpec, *, single_untouched: bool =
     Args:
         table: Key-value rows in any order.
         spec: How they merge.
-        single_untouched: The engine is not asked about a key with one record.
+        single_untouched: The single record of a key stays as it is, without the engine.
 
     Raises:
         SchemaMismatch: Records that cannot be merged.
@@ -53,13 +53,13 @@ def merge_segments(
     *,
     single_untouched: bool = True,
 ) -> Iterator[MergedRow | None]:
-    """Yield what each segment becomes.
+    """Yield the merged row of each segment.
 
     Args:
         records: All records.
         spec: How the table's records merge.
         segments: Records of one key each, in merge order; at least one.
-        single_untouched: The engine is not asked about a key with one record.
+        single_untouched: The single record of a key stays as it is, without the engine.
 
     Yields:
         The merged row of each segment, None where every record of it was ignored.
@@ -89,7 +89,7 @@ def merge_function(records: Records, spec: MergeSpec) -> MergeFunction:
 
 
 def selection_of(rows: Sequence[MergedRow], records: Records, spec: MergeSpec) -> Selection:
-    """Return merged rows, by the records that give their values where no function did."""
+    """Return merged rows as a selection: by record where no function computed the value."""
     functions = {function.column: function for function in spec.functions}
     columns: dict[str, Merged] = {}
     for index, name in enumerate(records.cells):
@@ -126,7 +126,7 @@ def _segments(records: Records, spec: MergeSpec) -> Iterator[list[int]]:
     for name in reversed(spec.sequence_fields):
         values = records.order_values[name]
         if spec.sequence_descending:
-            # Reversed, null is the smallest all the same.
+            # Null is the smallest in both directions, so it gets the largest rank of the reversed sort.
             ranks = [(not value, value) for value in values]
             order.sort(key=ranks.__getitem__, reverse=True)
         else:

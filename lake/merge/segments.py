@@ -1,4 +1,4 @@
-"""Rows of one key, found by arithmetic: a sorted order and where each key begins in it.
+"""Segments of rows with equal keys: a sorted order of the rows, and where each key begins in it.
 
 Source: merge-semantics 1.5.
 """
@@ -12,7 +12,8 @@ import numpy.typing as npt
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
-# More runs than this overlap rarely; fewer than 256, so that a byte holds a length.
+# More sorted runs than this overlap rarely, so few segments are longer. Below 256, so that a byte holds
+# a length.
 LAYERS_MAX = 16
 
 
@@ -30,6 +31,11 @@ class Segments:
 
     order: Ints
     starts: Ints
+
+    def __post_init__(self) -> None:
+        """Check what arithmetic on `starts` relies on."""
+        assert not len(self.starts) or self.starts[0] == 0, "the first segment starts at 0"
+        assert len(self.starts) <= len(self.order), "every segment has a position"
 
     @property
     def count(self) -> int:
@@ -57,19 +63,19 @@ class Segments:
 
     @cached_property
     def by_length(self) -> Ints:
-        """Return the segments sorted by length, longest first; those beyond all layers as equals.
+        """Return the segments by length, longest first; all that exceed the layers count as equal.
 
-        Sorting one byte per segment is a radix sort, linear.
+        A stable sort of one byte per segment is a radix sort in numpy, so it is linear.
         """
         lengths = np.minimum(self.lasts - self.starts, LAYERS_MAX)
         return np.argsort((LAYERS_MAX - lengths).astype(np.uint8), kind="stable")
 
     @cached_property
     def layers(self) -> tuple[Ints, ...]:
-        """Return rows layer by layer: of layer n the n-th row from the end of each segment.
+        """Return the rows in layers: layer n holds the n-th row from the end of each segment.
 
-        Segments are in the order of `by_length` and those with n rows or fewer have no part, so a
-        layer is about a prefix of the segments. At most `LAYERS_MAX` layers; read only.
+        Segments are in the order of `by_length`, and those with n rows or fewer have none in layer n,
+        so a layer belongs to a prefix of the segments. At most `LAYERS_MAX` layers; read only.
         """
         lasts = self.lasts[self.by_length]
         lengths = lasts - self.starts[self.by_length] + 1
@@ -79,11 +85,12 @@ class Segments:
 
     @cached_property
     def long_count(self) -> int:
-        """Return how many segments have more rows than there are layers; first in `by_length`."""
+        """Return how many segments have more rows than `LAYERS_MAX`; they come first in `by_length`."""
         return int(np.count_nonzero(self.lasts - self.starts >= LAYERS_MAX))
 
     def in_key_order(self, rows: Ints) -> Ints:
-        """Return one row per segment, given in the order of `by_length`, in the order of keys."""
+        """Return rows, one per segment in the order of `by_length`, in the order of keys."""
+        assert len(rows) == self.count, "one row per segment"
         result = np.empty_like(rows)
         result[self.by_length] = rows
         return result
@@ -99,11 +106,11 @@ class Segments:
         return self._cut_out(firsts, self.lasts[segments] - firsts + 1)
 
     def tails(self, firsts: Ints) -> "Segments":
-        """Return every segment from a position of it on, given one per segment."""
+        """Return every segment from a position on, given one position of each segment."""
         return self._cut_out(firsts, self.lasts - firsts + 1)
 
     def where(self, chosen: Bools) -> tuple["Segments", Ints]:
-        """Return the segments of some positions only, and which of the segments still have any.
+        """Return the segments of some positions only, and the numbers of the segments that have one.
 
         Args:
             chosen: One boolean per position.
@@ -135,7 +142,13 @@ class Segments:
 
 
 def _ranges(firsts: Ints, lengths: Ints) -> Ints:
-    """Return the numbers from each first one on, as many as its length, one range after another."""
+    """Return ranges of numbers, given by first number and length, one after another.
+
+    Example:
+        >>> _ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+        [5, 6, 0, 1, 2]
+    """
+    # The n-th number of the result is n, shifted by how far its range begins from where it lies.
     begins = np.cumsum(lengths) - lengths
     positions: Ints = np.arange(int(lengths.sum())) + np.repeat(firsts - begins, lengths)
     return positions

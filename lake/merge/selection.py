@@ -1,6 +1,6 @@
-"""The answer of a merge before it is copied: which record gives each value of each row.
+"""Selections: the result of a merge before values are copied, by the record that holds each value.
 
-A value that an aggregate function has made is no record's; such a column is there as it is.
+A value that an aggregate function computed is in no record; such a column is held as an array.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,8 @@ class Pick:
         return pa.array(self.rows, mask=self._missing)
 
     def _take_numbers(self, array: pa.Array) -> pa.Array:
-        # Twice as fast as Arrow's take when there are nulls. `wrap` puts the last row for -1.
+        # Twice as fast as Arrow's take when there are nulls. With `wrap`, NO_ROW (-1) takes the last
+        # row instead of failing; the validity bitmap makes it null.
         dtype = np.dtype(f"i{array.type.bit_width // 8}")
         source = np.frombuffer(array.buffers()[1], dtype=dtype)
         source = source[array.offset : array.offset + len(array)]
@@ -75,13 +76,13 @@ def values_of(merged: Merged, column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
     Args:
         merged: The column.
-        column: The records' values, of which picks are rows.
+        column: The records' values, which picks refer to by row.
     """
     return merged.take(column) if isinstance(merged, Pick) else merged
 
 
 def pick_of(records: Sequence[object]) -> Pick:
-    """Return the pick of records by number, None for null."""
+    """Return the pick of records given by number, None for null."""
     rows = [NO_ROW if record is None else record for record in records]
     return Pick(rows=np.array(rows, dtype=np.int64))
 

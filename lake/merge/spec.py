@@ -1,6 +1,6 @@
-"""What a table declares about merging, resolved from its schema once.
+"""Merge specifications: all that a table declares about merging, resolved from its schema once.
 
-A `MergeSpec` is all that the machines know of a table: no option is read after it is made.
+The machines know nothing else of a table: no option is read after a `MergeSpec` is created.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,14 +33,14 @@ class MergeSpec:
         engine: The merge engine.
         key_columns: The trimmed primary key, in comparison order.
         not_null_columns: Columns, keys included, that may not be null.
-        sequence_fields: Order records of one key before their sequence number does.
+        sequence_fields: Columns that order records of one key, before the sequence number.
         sequence_descending: The largest value of a sequence field merges first.
-        groups: Sequence groups; only partial-update has any. No column is in two.
+        groups: Sequence groups; only under partial-update. No column is in two.
         ignore_delete: Records of kind -D and -U are skipped; aggregation never does.
         remove_record_on_delete: A -D removes the row (aggregation, partial-update without groups).
-        removing_columns: Ordering columns whose group's -D removes the row.
-        functions: One for every column that has one: under aggregation every column outside the
-            key, under partial-update those that declare one. Other engines have none.
+        removing_columns: Ordering columns of the groups whose -D removes the row.
+        functions: One per column with a function: under aggregation every column outside the key,
+            under partial-update those that declare one. Other engines have none.
     """
 
     engine: MergeEngine
@@ -63,7 +63,7 @@ def merge_spec(schema: TableSchema) -> MergeSpec:
             its rules are not checked again.
 
     Raises:
-        UnsupportedFeature: It has an aggregate function that is not known here.
+        UnsupportedFeature: It has an aggregate function that is unknown here.
     """
     problems = unsupported_merging(schema)
     if problems:
@@ -93,8 +93,8 @@ def merge_spec(schema: TableSchema) -> MergeSpec:
 def effective_functions(schema: TableSchema) -> tuple[ColumnFunction, ...]:
     """Return the aggregate functions that take effect, in column order.
 
-    Primary-key columns have none, whatever the options say, nor have ordering columns. Aggregation
-    gives a sequence field `last_value` and everything else a default.
+    Primary-key and ordering columns have none, whatever the options declare. Under aggregation a
+    sequence field has `last_value`, and a column that declares none has a default.
 
     Source: merge-semantics 5.
     """
@@ -131,8 +131,8 @@ def _functions_of(schema: TableSchema, *, aggregation: bool) -> Iterator[ColumnF
 
 
 def unsupported_merging(schema: TableSchema) -> list[Problem]:
-    """Return one problem for every declaration of an aggregate function that is not known here."""
-    # A default function is one declaration, however many columns it concerns.
+    """Return one problem for every declaration of an aggregate function that is unknown here."""
+    # A default function is one declaration, whatever the number of its columns.
     declared = {
         function_key(schema.options, function.column): function.name
         for function in effective_functions(schema)
@@ -151,16 +151,16 @@ def unsupported_merging(schema: TableSchema) -> list[Problem]:
 
 
 def columns_needed(spec: MergeSpec, projection: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns to read so that merging them answers for the projection.
+    """Return the columns to read so that the projection merges as the whole table does.
 
     Args:
         spec: How the table's records merge.
         projection: Names of table columns, in any order, without repeats.
 
     Returns:
-        The projection in its order, then what merging needs besides: key columns, sequence fields,
-        ordering columns of the groups that any of these concern and of groups that can remove a
-        row. For these columns it returns the same set again.
+        The projection in its order, then the other columns that merging needs: key columns, sequence
+        fields, ordering columns of the groups that any of these belong to and of groups that can
+        remove a row. For these columns it returns the same set again.
 
     Source:
         merge-semantics 1.7, widened: the reference leaves out the ordering columns of groups that
@@ -168,7 +168,8 @@ def columns_needed(spec: MergeSpec, projection: Sequence[str]) -> tuple[str, ...
     """
     needed = dict.fromkeys([*projection, *spec.key_columns, *spec.sequence_fields])
     count = 0
-    # A sequence field may be of a group itself, and one group may protect another's ordering.
+    # Until nothing is added: a sequence field may belong to a group itself, and one group may protect
+    # the ordering columns of another.
     while count < len(needed):
         count = len(needed)
         for group in spec.groups:

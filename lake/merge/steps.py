@@ -1,4 +1,4 @@
-"""What happens to one column of each key, step by step, for whole batches."""
+"""Steps: the effect of records on one column of each key, for whole batches."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -10,13 +10,13 @@ from lake.merge.segments import Bools, Ints, Segments
 
 
 class Step(IntEnum):
-    """What a record does to one column.
+    """The effect of a record on one column.
 
-    ADD: its value is not older than what was accumulated.
+    ADD: its value is not older than the accumulated one.
     LATE: its value is older.
-    RETRACT: its value is taken back.
-    SEED: its value replaces what was accumulated, without the function; only ever the first step.
-        A record that seeds and is then retracted makes two steps.
+    RETRACT: its value is retracted.
+    SEED: its value becomes the accumulated one, without the function; only ever the first step. A
+        record that seeds and is then retracted makes two steps.
     """
 
     ADD = 0

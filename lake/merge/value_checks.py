@@ -1,8 +1,8 @@
-"""Values that a column's aggregate function cannot read, found before they are written.
+"""Checks for values that a column's aggregate function cannot read, before they are written.
 
-A value is merged long after it was accepted, and one that cannot be would make every merge of its key
-fail: every full scan, every compaction. So the writer refuses it, and a stream makes its record a dead
-letter.
+A value is merged long after it was accepted, and a value that the function cannot read makes every merge
+of its key fail: every full scan, every compaction. So the writer refuses it, and a stream makes its
+record a dead letter.
 
 Source: ours; merge-semantics 4 has what the functions read.
 """
@@ -37,7 +37,7 @@ class ValueChecks:
         """Return the checks of a table.
 
         Raises:
-            UnsupportedFeature: A function is a user's own, and its package is broken.
+            UnsupportedFeature: A user's function cannot be loaded from its package.
         """
         found = {}
         for function in effective_functions(schema):
@@ -54,7 +54,7 @@ class ValueChecks:
             values: Its values, in the Arrow form of the table's type.
 
         Raises:
-            SchemaMismatch: The function is a user's own, and its check fails.
+            SchemaMismatch: The check of a user's function fails.
         """
         function = self.functions.get(column)
         declaration = None if function is None else function_named(function.name)

@@ -1,4 +1,4 @@
-"""The aggregation engine, exactly, one record at a time.
+"""The aggregation engine of the row machine, one record at a time.
 
 Every column outside the key has a function. A +I or +U aggregates into each, a -U or -D retracts
 from each. With `aggregation.remove-record-on-delete` a -D removes the row instead: the row then holds
@@ -43,8 +43,8 @@ class Aggregation:
         """Merge the next record.
 
         Raises:
-            SchemaMismatch: Null for a NOT NULL column, or a value that a function cannot take, or
-                cannot take back.
+            SchemaMismatch: Null for a NOT NULL column, or a value that a function cannot combine or
+                retract.
         """
         kind = RowKind(self._records.kinds[record])
         self._sequence_number = self._records.sequence_numbers[record]

@@ -1,4 +1,4 @@
-"""Aggregation for many keys at once: each column by its function.
+"""The aggregation engine of the column machine: each column by its function.
 
 Source: merge-semantics 2.4.
 """
@@ -25,11 +25,11 @@ def aggregation_columns(
         history: Of the keys.
 
     Raises:
-        SchemaMismatch: A function cannot take a value, or cannot take it back.
+        SchemaMismatch: A function cannot combine a value, or cannot retract it.
     """
     segments = history.segments
     functions = {function.column: function for function in spec.functions}
-    # All columns share their steps but for whether they ignore retracts.
+    # Columns differ in their steps only by whether they ignore retracts, so there are at most two sets.
     steps: dict[bool, KeySteps | None] = {}
     for name in table.column_names:
         function = functions.get(name)

@@ -1,4 +1,4 @@
-"""What the row machine asks of a merge engine.
+"""The protocol of a merge engine in the row machine.
 
 Source: merge-semantics 2.
 """
@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedRow:
-    """What the records of one key have become.
+    """The merged row of one key.
 
     Attributes:
         cells: One per column, in the order of the records' columns; see `records`.
@@ -38,5 +38,5 @@ class MergeFunction(Protocol):
         ...
 
     def result(self) -> MergedRow | None:
-        """Return the merged row, or None when no record counted."""
+        """Return the merged row, or None when every record was ignored."""
         ...

@@ -1,4 +1,4 @@
-"""The partial-update engine, exactly, one record at a time.
+"""The partial-update engine of the row machine, one record at a time.
 
 State of one key: the row (all null at first), whether an add was seen, whether the row was seeded,
 whether the last record removed it, and the sequence number. A record is an *add* (+I, +U) or a
@@ -10,9 +10,9 @@ sequence groups, retract group by group; R5 with `remove-record-on-delete`, a -D
 which then holds the -D's values, and a -U does nothing; R6 otherwise the record is an error.
 
 Add: A1 take over the sequence number; A2 without groups, values that are not null overwrite; A3 with
-groups, an ungrouped column as in A2, a grouped one only when its group's ordering columns are not
-all null: not older than the row, value and null alike overwrite; older, only an aggregate function
-sees it. A4 note that an add was seen.
+groups, an ungrouped column as in A2; a grouped one only when the record's ordering columns of the group
+are not all null: if the record is not older than the row, value and null alike overwrite; if it is
+older, only an aggregate function is called. A4 note that an add was seen.
 
 The result is -D when the last record removed the row or no add was seen, else +I.
 

@@ -1,7 +1,7 @@
-"""Partial-update for many keys at once: each column from the records that give it a value.
+"""The partial-update engine of the column machine: each column from the records that give it a value.
 
-Columns without null and columns with the same nulls share one pick; all columns of a sequence group
-without a function share one.
+Columns without null share one pick, and so do columns with the same nulls, and all columns of a
+sequence group that have no function.
 
 Source: merge-semantics 2.3, 3.4, 3.5.
 """
@@ -38,7 +38,7 @@ def partial_update_columns(
         orders: Of each group whose ordering columns the table has.
 
     Raises:
-        SchemaMismatch: A function cannot take a value, or cannot take it back.
+        SchemaMismatch: A function cannot combine a value, or cannot retract it.
     """
     present = set(table.column_names)
     all_functions = {function.column: function for function in spec.functions}
@@ -57,7 +57,7 @@ def partial_update_columns(
 
 
 class _PlainColumns:
-    """Columns without a group: the last value that is not null; remembers what they can share."""
+    """Columns without a group: the last value that is not null; caches picks that they share."""
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -65,7 +65,8 @@ class _PlainColumns:
         self._by_nulls: dict[bytes, Pick] = {}
 
     def pick(self, column: pa.ChunkedArray) -> Pick:
-        """Return the rows that give the column."""
+        """Return the rows that hold the column's values."""
+        # Every value is null, or every last row has a value: the last row is right without a search.
         if column.null_count == len(column) or (column.null_count == 0 and self._all_give):
             return self.last
         has_value = validity(combined_array(column))
@@ -76,18 +77,20 @@ class _PlainColumns:
 
     @property
     def _all_give(self) -> bool:
+        """Return whether every record that has a value gives it: all are adds, none seeds."""
         return self._history.is_retract is None and self._history.seeded is None
 
     def _last_givers(self, has_value: Bools) -> Ints:
         segments = self._history.segments
         if self._all_give:
-            # Where no row has a value the last row is taken, and its null with it.
+            # Where no row has a value the last row is returned, whose null is the result.
             return last_rows_where(segments, has_value)
         gives = has_value[segments.order]
         if self._history.acts is not None:
             gives &= self._history.acts
         if self._history.is_retract is not None:
             gives &= ~self._history.is_retract
+        # A seed is copied whole, its nulls included.
         gives[self._history.seed_positions] = True
         return _rows_at(self._history, _last(self._history, gives))
 
@@ -101,22 +104,25 @@ def _group_columns(
     functions: Mapping[str, ColumnFunction],
 ) -> Iterator[tuple[str, FunctionColumn]]:
     segments = history.segments
-    calm = history.is_retract is None and history.seeded is None
-    in_group = takes_part(segments, order) if functions or not calm else None
+    # Without retracts the winner is the maximum of the ordering codes. Otherwise, and where a function
+    # distinguishes late values, it takes a running maximum to find the accepted records.
+    only_adds = history.is_retract is None and history.seeded is None
+    in_group = takes_part(segments, order) if functions or not only_adds else None
     is_late = None
     if in_group is not None and (
-        not calm or any(needs_late(f, table.field(f.column).type) for f in functions.values())
+        not only_adds or any(needs_late(f, table.field(f.column).type) for f in functions.values())
     ):
-        # A seed counts even when it takes no part, as the smallest; what is ignored does not.
+        # A seed sets the row's ordering columns even when they are null, the smallest; an ignored
+        # record sets none.
         compared = in_group.copy() if history.acts is None else in_group & history.acts
         compared[history.seed_positions] = True
         is_late = late_positions(segments, order, compared)
-    if calm:
+    if only_adds:
         ordering = protected = Pick(rows=winning_rows(segments, order, history.untouched))
     else:
         assert in_group is not None
         ordering, protected = _winners(history, in_group, is_late)
-    # Columns with functions share their steps but for whether they ignore retracts.
+    # Columns with functions differ in their steps only by whether they ignore retracts.
     steps: dict[bool, KeySteps | None] = {}
     for name in names:
         if name in group.ordering:
@@ -128,6 +134,7 @@ def _group_columns(
             if ignoring not in steps:
                 steps[ignoring] = steps_of(
                     history,
+                    # None, where all take part, lets `steps_of` skip the selection.
                     chosen=None if order.takes_part is None else in_group,
                     is_late=is_late,
                     without_retracts=ignoring,
@@ -137,11 +144,17 @@ def _group_columns(
 
 
 def _winners(history: History, in_group: Bools, is_late: Bools | None) -> tuple[Pick, Pick]:
-    """Return the rows that give the ordering columns, and the protected ones without function."""
+    """Return the rows that give the ordering columns, and the protected ones without a function.
+
+    The last accepted record gives both, except that a retract makes the protected columns null. Without
+    an accepted record a seed gives both.
+    """
     accepted = in_group if history.acts is None else in_group & history.acts
     if is_late is not None:
         accepted = accepted & ~is_late
     positions = _last(history, accepted)
+    # A position is NO_ROW (-1) where no record is accepted; the array index -1 is then some other
+    # key's, so results are masked by it.
     nulls = np.zeros(history.segments.count, dtype=np.bool_)
     if history.is_retract is not None:
         nulls = (positions != NO_ROW) & history.is_retract[positions]
@@ -160,4 +173,5 @@ def _last(history: History, chosen: Bools) -> Ints:
 
 
 def _rows_at(history: History, positions: Ints) -> Ints:
+    """Return the rows at some positions, `NO_ROW` where there is none."""
     return np.where(positions == NO_ROW, NO_ROW, history.segments.order[positions])

@@ -1,9 +1,9 @@
-"""Numbers side by side that compare as one: words, the fewest of them, and codes made of them.
+"""Key codes: the words of normalized keys packed into one 64-bit number per row, or ranked.
 
 A *word* holds one number per row, `0 <= value < 2**bits`. Rows compare by their words in turn, the
-most significant first. Narrow words fit together into one 64-bit *code* per row; where 64 bits do
-not hold them, codes are ranks: rows are sorted by their first word, and only rows that tie there
-and differ further on are sorted again.
+most significant first. Narrow words are packed into one 64-bit *code* per row; where 64 bits do not hold
+them, codes are ranks: rows are sorted by their first word, and only rows that tie there and differ in a
+later word are sorted again.
 """
 
 from collections.abc import Sequence
@@ -40,20 +40,24 @@ def narrow(values: Numbers, *, descending: bool = False) -> Word | None:
     low, high = int(values.min()), int(values.max())
     if low == high:
         return None
-    # In 64 bits the difference wraps round, and is right as an unsigned number.
+    # high - low may exceed int64, and the subtraction then wraps; read as uint64 it is right again.
     wide = np.uint64 if values.dtype == np.uint64 else np.int64
     if descending:
         spread = np.subtract(wide(high), values, dtype=wide)
     else:
         spread = np.subtract(values, wide(low), dtype=wide)
-    return Word(values=spread.view(np.uint64), bits=(high - low).bit_length())
+    bits = (high - low).bit_length()
+    assert 1 <= bits <= 64, bits
+    return Word(values=spread.view(np.uint64), bits=bits)
 
 
 def concatenated(words: Sequence[Word]) -> list[Word]:
-    """Return the fewest words that compare alike: neighbours are packed while 64 bits hold them."""
+    """Return the fewest words with the same order: neighbours are packed while 64 bits hold them."""
     packed: list[Word] = []
     for word in words:
         if packed and packed[-1].bits + word.bits <= 64:
+            # The more significant word takes the higher bits. Values are below 2**bits, so it keeps
+            # clear of the lower ones.
             left = packed[-1]
             values = (left.values << np.uint64(word.bits)) | word.values
             packed[-1] = Word(values=values, bits=left.bits + word.bits)
@@ -63,7 +67,7 @@ def concatenated(words: Sequence[Word]) -> list[Word]:
 
 
 def word_codes(words: Sequence[Word], *, rows: int) -> Uints:
-    """Return one code per row, which compare as the words do; equal for equal rows."""
+    """Return one code per row; codes compare as the words do, and are equal for equal rows."""
     packed = [word.values for word in concatenated(words)]
     match packed:
         case []:
@@ -75,6 +79,7 @@ def word_codes(words: Sequence[Word], *, rows: int) -> Uints:
 
 
 def _ranks(words: Sequence[Uints]) -> Uints:
+    """Return the rank of each row by its words, most significant first; ties have one rank."""
     order = np.argsort(words[0], kind="stable")
     starts = _changes(words[0][order])
     for word in words[1:]:
@@ -85,17 +90,24 @@ def _ranks(words: Sequence[Uints]) -> Uints:
 
 
 def _changes(values: Uints) -> npt.NDArray[np.bool_]:
-    """Return true for the first of each stretch of equal values."""
+    """Return true for the first of each run of equal values."""
     starts = np.ones(len(values), dtype=np.bool_)
     np.not_equal(values[1:], values[:-1], out=starts[1:])
     return starts
 
 
 def _refine(order: npt.NDArray[np.int64], starts: npt.NDArray[np.bool_], word: Uints) -> None:
-    """Sort each stretch of ties by a further word, in place, and mark the stretches it makes."""
+    """Sort rows that tie so far by a further word, and mark where they no longer tie; in place.
+
+    Args:
+        order: Rows sorted by the words before.
+        starts: True at the first row of each run of ties.
+        word: One number per row.
+    """
     changes = _changes(word[order])
     if not (changes & ~starts).any():
-        return
+        return  # rows that tie have equal words here, too
+    # Only the runs in which the word changes are sorted again.
     stretch = np.cumsum(starts) - 1
     mixed = np.zeros(int(stretch[-1]) + 1, dtype=np.bool_)
     mixed[stretch[changes & ~starts]] = True

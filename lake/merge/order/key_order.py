@@ -1,8 +1,6 @@
-"""One number per row that orders rows as their key columns do.
+"""Codes of rows: one unsigned 64-bit number per row that orders rows as their key columns do.
 
-Keys of a few columns become one unsigned 64-bit code: their words (`normalized_keys`) side by side.
-Where 64 bits do not hold them, codes are ranks: rows are sorted by their first word, and only rows
-that tie there and differ further on are sorted again.
+Codes are made of the columns' normalized keys (`normalized_keys`, `key_codes`).
 
 Source: merge-semantics 1.5; table-format 13.1.
 """
@@ -26,7 +24,7 @@ def key_codes(
 
     Args:
         columns: At least one, equally long, most significant first. Null is smallest.
-        descending: Turns the order of values round; null stays smallest.
+        descending: Reverses the order of values; null stays smallest.
 
     Returns:
         One code per row, in row order.

@@ -1,4 +1,4 @@
-"""The rows of a table put into merge order, and where each key begins in it.
+"""Merge order of the rows of a table, and where each key begins in it.
 
 Source: merge-semantics 1.5, 3.1.
 """
@@ -13,7 +13,7 @@ from lake.merge.order.key_order import key_codes
 from lake.merge.segments import Bools, Ints, Segments
 from lake.merge.spec import MergeSpec
 
-# Shorter runs than this on average are no runs to speak of.
+# Average length of sorted runs below which rows count as unsorted.
 _RUN_ROWS_MIN = 32
 
 
@@ -40,10 +40,11 @@ def _sorted_order(codes: Uints) -> Ints:
         return np.arange(len(codes))
     bits = (len(codes) - 1).bit_length()
     if falls * _RUN_ROWS_MIN < len(codes) or int(codes.max()).bit_length() + bits > 64:
-        # A merge sort that knows runs: sorted runs cost one comparison per row and merge.
+        # The stable sort of numpy for 64-bit numbers is a merge sort that detects runs: each row costs
+        # one comparison per merge of runs.
         return np.argsort(codes, kind="stable")
-    # No runs, as in a write buffer: with the row number below the code, numpy's vectorised sort of
-    # plain numbers is stable, and ten times as fast.
+    # No runs, as in a write buffer. With the row number in the lower bits all numbers differ, so
+    # numpy's vectorised sort, which is not stable and ten times as fast, keeps the order of rows.
     packed = np.sort((codes << np.uint64(bits)) | np.arange(len(codes), dtype=np.uint64))
     return (packed & np.uint64((1 << bits) - 1)).astype(np.int64)
 
@@ -51,13 +52,14 @@ def _sorted_order(codes: Uints) -> Ints:
 def _order_versions(table: pa.Table, spec: MergeSpec, order: Ints, is_start: Bools) -> None:
     """Put the rows of each key into merge order, in place.
 
-    Runs laid oldest first are in order already, so this looks before it sorts.
+    Concatenated runs, oldest first, are already in order, so rows are checked before they are sorted.
     """
     sequence_numbers = combined_array(table.column(SEQUENCE_NUMBER)).to_numpy()
+    # Each comparison is between a row and the one before it; only pairs within a key count.
     inside = ~is_start[1:]
     numbers = sequence_numbers[order]
-    # Equal numbers come from concurrent writers and from snapshot ordering; they look wrong here
-    # because their kinds have yet to be looked at.
+    # Equal numbers, from concurrent writers and from snapshot ordering, count as out of order here:
+    # their kinds, which decide then, are compared only for the keys concerned.
     wrong = numbers[1:] <= numbers[:-1]
     ranks = None
     are_numbers_in_order = False
@@ -65,6 +67,7 @@ def _order_versions(table: pa.Table, spec: MergeSpec, order: Ints, is_start: Boo
         are_numbers_in_order = not (wrong & inside).any()
         fields = [table.column(name) for name in spec.sequence_fields]
         ranks = key_codes(fields, descending=spec.sequence_descending)[order]
+        # The sequence number decides only where the sequence fields are equal.
         wrong &= ranks[1:] == ranks[:-1]
         wrong |= ranks[1:] < ranks[:-1]
     wrong &= inside
@@ -75,11 +78,13 @@ def _order_versions(table: pa.Table, spec: MergeSpec, order: Ints, is_start: Boo
     affected[segment_of[1:][wrong]] = True
     positions = np.flatnonzero(affected[segment_of])
     if ranks is not None and are_numbers_in_order:
+        # Numbers ascend within each key, so a stable sort by rank alone is enough.
         sorted_positions = positions[_order_within(segment_of[positions], ranks[positions])]
         order[positions] = order[sorted_positions]
         return
     kinds = combined_array(table.column(VALUE_KIND)).to_numpy()
     is_add = ~is_retract(kinds[order[positions]])
+    # The last key of a lexsort is the most significant one; False, a retract, sorts before an add.
     keys = [is_add, numbers[positions], segment_of[positions]]
     if ranks is not None:
         keys.insert(2, ranks[positions])
@@ -97,18 +102,19 @@ def _order_within(segment_of: Ints, ranks: Uints) -> Ints:
     segment_bits = int(segment_of[-1]).bit_length()
     rank_bits = int(ranks.max()).bit_length()
     if segment_bits + rank_bits + bits > 64:
+        # Ranks that pack bits of several columns have gaps; without them they may fit.
         ranks = _dense(ranks)
         rank_bits = int(ranks.max()).bit_length()
     if segment_bits + rank_bits + bits > 64:
         return np.lexsort([ranks, segment_of])
-    # As in `_sorted_order`: plain numbers that hold their position sort ten times as fast.
+    # As in `_sorted_order`: numbers with their position in the lower bits sort ten times as fast.
     packed = (segment_of.astype(np.uint64) << np.uint64(rank_bits)) | ranks
     packed = np.sort((packed << np.uint64(bits)) | np.arange(len(ranks), dtype=np.uint64))
     return (packed & np.uint64((1 << bits) - 1)).astype(np.int64)
 
 
 def _dense(numbers: Uints) -> Uints:
-    """Return numbers of the same order that are as small as can be."""
+    """Return the smallest numbers with the same order: 0 for the smallest value, without gaps."""
     order = np.argsort(numbers)
     ascending = numbers[order]
     steps = np.zeros(len(numbers), dtype=np.uint64)

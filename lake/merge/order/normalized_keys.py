@@ -1,13 +1,13 @@
-"""Columns as unsigned words (`lake.merge.order.key_codes`) whose order is the order of their values.
+"""Normalized keys of columns: unsigned words (`key_codes`) whose order is the order of the values.
 
 A column becomes one or more words, most significant first; comparing the words in turn compares the
-values as table-format 13.1 says: integers and dates as numbers, FLOAT and DOUBLE in Java's total
-order (-0.0 < 0.0, NaN largest, all NaNs equal), text and bytes by unsigned bytes, the shorter first,
-null before everything. A ROW has the words of its fields. An ARRAY has one word for each position,
-0 where it has ended; a MAP its length, then its keys and its values as two ARRAYs.
+values by the order of table-format 13.1: integers and dates as numbers, FLOAT and DOUBLE in Java's total
+order (-0.0 < 0.0, NaN largest, all NaNs equal), text and bytes by unsigned bytes, a prefix first, null
+before everything. A ROW has the words of its fields. An ARRAY has one word for each position, 0 where it
+has ended; a MAP has its length, then its keys and its values as two ARRAYs.
 
-Two things make words narrow, and narrow words fit together into one 64-bit code: each starts at
-the column's own minimum, and zero bits that all values end with are shifted out.
+Narrow words are packed into one 64-bit code, and two steps make them narrow: each is relative to the
+column's minimum, and trailing zero bits that all values share are shifted out.
 
 Source: merge-semantics 3.1; table-format 13.1.
 """
@@ -25,10 +25,12 @@ from lake.merge.order.key_codes import Numbers, Uints, Word, narrow, word_codes
 from lake.merge.order.order_values import order_values
 
 _SIGN = np.uint64(1 << 63)
-# Text longer than this is ranked through a dictionary: its words would take more memory than it.
+# Texts of more words (32 bytes) are ranked through a dictionary: every row has as many words as the
+# longest text, which would take more memory than the texts.
 _TEXT_WORDS_MAX = 4
+# DECIMALs of at most these digits fit the lower 64 bits.
 _DECIMAL64_PRECISION = 18
-# Every row has a word for every position of the longest.
+# Longer ARRAYs and MAPs are ranked in Python: every row has a word for every position of the longest.
 _POSITIONS_MAX = 16
 
 
@@ -48,6 +50,7 @@ def normalized_keys(column: pa.Array | pa.ChunkedArray, *, descending: bool = Fa
         is_text = pa.types.is_string(array.type) or pa.types.is_binary(array.type)
         return [_without_trailing_zeros(w) if is_text else w for w in narrowed if w is not None]
     valid = validity(array)
+    # The first word is 0 for null and 1 for a value, in either direction: null stays first.
     words = [Word(values=valid.astype(np.uint64), bits=1)]
     rows = np.flatnonzero(valid)
     for word in normalized_keys(array.drop_null(), descending=descending):
@@ -58,7 +61,7 @@ def normalized_keys(column: pa.Array | pa.ChunkedArray, *, descending: bool = Fa
 
 
 def _without_trailing_zeros(word: Word) -> Word:
-    """Return the word without the zero bits at its end that all values share."""
+    """Return the word without the trailing zero bits that all values share, as padded texts do."""
     seen = int(np.bitwise_or.reduce(word.values))
     shift = (seen & -seen).bit_length() - 1
     return Word(values=word.values >> np.uint64(shift), bits=word.bits - shift)
@@ -97,8 +100,9 @@ def _from_elements(array: pa.Array) -> list[Numbers]:
 def _by_position(
     values: pa.Array, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
 ) -> list[Numbers]:
-    """Return a number per row for each position: of the value there, 0 where there is none."""
+    """Return for each position one number per row: the value's code there, 0 where there is none."""
     codes = word_codes(normalized_keys(values), rows=len(values))
+    # 1 is added below to keep 0 free; the largest code would wrap round, so codes are made dense.
     if len(codes) and codes.max() == np.iinfo(np.uint64).max:
         codes = np.unique(codes, return_inverse=True)[1].astype(np.uint64)
     found: list[Numbers] = []
@@ -126,6 +130,8 @@ def _from_floating(values: npt.NDArray[Any]) -> Uints:
     wide = values.astype(np.float64)
     wide[np.isnan(wide)] = np.nan
     bits = wide.view(np.uint64)
+    # IEEE 754: positive numbers are ordered as their bits, so the set sign puts them above; negative
+    # ones are ordered the other way round, so all their bits are flipped.
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
@@ -153,7 +159,7 @@ def _from_bytes(array: pa.Array) -> list[Numbers]:
         text[: stop - start] = np.frombuffer(raw_bytes, dtype=np.uint8)[start:stop]
     values: list[Numbers] = [*_big_endian_words(text, wide[:-1] - start, lengths, count)]
     if count and not text[: stop - start].all():
-        # A zero byte of the text looks like padding; equal words then differ in length alone.
+        # A zero byte in a text equals the padding: texts with equal words are ordered by length.
         values.append(lengths.astype(np.uint64))
     return values
 
@@ -168,6 +174,7 @@ def _big_endian_words(
     length = int(lengths.max())
     if bool((lengths == length).all()):
         return _words_of_one_length(text, len(starts), length)
+    # A view that reads eight bytes from every byte on, big endian: no copy, whatever the offsets.
     every = np.ndarray(
         shape=(len(text) - 7,), dtype=np.dtype(">u8"), buffer=text.data, strides=(1,)
     )
@@ -175,6 +182,7 @@ def _big_endian_words(
     keep = np.array([(1 << 64) - (1 << 64 >> 8 * size) for size in range(9)], dtype=np.uint64)
     words = []
     for index in range(count):
+        # Bytes of the text in this word; those behind it belong to the next text and are masked out.
         remaining = np.clip(lengths - 8 * index, 0, 8)
         at = np.where(remaining > 0, starts + 8 * index, 0)
         words.append(every[at].astype(np.uint64) & keep[remaining])

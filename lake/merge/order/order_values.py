@@ -1,10 +1,10 @@
-"""Column values as Python tuples whose order is the order of the values.
+"""Comparable values: column values as Python tuples whose order is the order of the values.
 
 The order is that of table-format 13.1: null before everything, FLOAT and DOUBLE in Java's total order
-(-0.0 < 0.0, NaN largest), text and bytes by unsigned bytes. An ARRAY compares element by element, then
-the shorter is the smaller; a ROW field by field. A MAP or MULTISET of fewer entries is smaller; of as
-many, the keys compare as an ARRAY does, then the values: both in the order in which they are stored,
-so maps that are equal as sets of entries may differ here.
+(-0.0 < 0.0, NaN largest), text and bytes by unsigned bytes. An ARRAY compares element by element, a prefix
+first; a ROW field by field. A MAP or MULTISET with fewer entries is smaller; with equally many, the keys
+compare as an ARRAY, then the values, both in the order in which they are stored, so maps that are equal
+as sets of entries may differ here.
 
 Source: merge-semantics 3.1; the order of maps as Paimon compares generated rows since release 2.0.0.
 """
@@ -82,6 +82,6 @@ def _inside(array: pa.Array) -> tuple[pa.Array, list[int]]:
 
 
 def _where_valid(array: pa.Array, values: Sequence[OrderValue]) -> list[OrderValue]:
-    # One more tuple around a value, for an empty list is larger than null.
+    # One more tuple around a value: null is (), and an empty list has to be larger.
     valid = array.is_valid().to_pylist()
     return [(value,) if ok else () for value, ok in zip(values, valid, strict=True)]
