@@ -1,31 +1,29 @@
-"""Which sorted runs of a bucket to compact next: universal compaction, decided from sizes alone.
+"""Compaction picks: which sorted runs of a bucket universal compaction takes next, by sizes alone.
 
-Runs are looked at from the newest on, and the newest are compacted first. The first of these rules
-that finds something decides:
+A unit takes runs from the newest on. The first of these rules that applies decides:
 
 | rule | when | takes |
 |---|---|---|
-| full, early | enough commits have come, an interval is over, the bucket is small, or what is not on the highest level is large | all |
-| size amplification | all but the oldest run are large beside the oldest | all |
-| size ratio | the newest runs are about as large as the next one | those, as far as that goes on |
+| early full compaction | enough commits were made, an interval has passed, the bucket is small, or the levels below the highest are large | all |
+| size amplification | all runs but the oldest are large compared with the oldest | all |
+| size ratio | the newest runs are about as large as the next one | those, as long as that holds |
 | run count | there are more runs than the trigger | enough to come down to it, then by size ratio |
-| level 0 has to go up | the table needs lookup, or asks for it | all of level 0, then by size ratio |
+| level 0 has to go up | the table needs lookup, or declares it | all of level 0, then by size ratio |
 
-The middle three wait for as many runs as the trigger says. What a unit makes goes to the level
-before that of the first run left out, or to the highest one when none is. It never goes to level 0,
-so a unit takes levels 0 and 1 whole, whatever their sizes.
+The middle three require at least as many runs as the trigger. The output level of a unit is one below
+that of the first run left out, or the highest level when none is. It is never level 0, so a unit takes
+levels 0 and 1 whole, whatever their sizes.
 
-Releases of the format differ in when these are taken. Release 2.0.0 looks at sizes first, stops at the
-first run that is too large, and at the end adds what is left of level 0, and the level behind it.
-Here, as in later releases, levels 0 and 1 are taken at once, so that their sizes count against the
-next level. Else level 1 would take in every small commit of a table that needs lookup and grow
-without bounds, because such a table never has enough runs for another rule. What readers see is the
-same.
+Releases of the format differ in when levels 0 and 1 are taken. Release 2.0.0 compares sizes first, stops
+at the first run that is too large, and at the end adds the rest of level 0, and the level behind it.
+Here, as in later releases, levels 0 and 1 are taken at once, so that their sizes count against the next
+level. Otherwise level 1 of a table that needs lookup would absorb every small commit and grow without
+bounds, because such a table never has enough runs for another rule. Readers see the same rows.
 
-Commits are counted by the files that they brought to level 0 of the bucket, because files do not tell
-which of them came together: a commit of several files brings a full compaction forward, none is ever
-put off. What other units took from level 0 meanwhile is remembered; where nobody remembers, it counts
-as enough.
+Commits are counted by the files that they added to level 0 of the bucket, because files do not record
+which of them were committed together: a commit of several files makes a full compaction earlier, and
+none becomes later. Files that other units took from level 0 in the meantime are remembered; without a
+memory they count as enough.
 
 Source: merge-semantics 6.2, 7.2, 7.3, 10.
 """
@@ -43,10 +41,10 @@ class CompactionUnit:
     """Runs to compact together.
 
     Attributes:
-        output_level: Where what becomes of them goes.
-        runs: At least one, newest first; every run of a level up to the output's is among them,
-            unless `rewrites_each`.
-        rewrites_each: Each file becomes new files by itself; else files merge and move by the
+        output_level: Of the files that replace them.
+        runs: At least one, newest first; with every run of the levels up to the output level, unless
+            `rewrites_each`.
+        rewrites_each: Each file is rewritten by itself; otherwise files are merged and moved by the
             rules of `plan_compaction`.
     """
 
@@ -57,13 +55,13 @@ class CompactionUnit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickState:
-    """What picking remembers of one bucket from one time to the next.
+    """The memory of one bucket from one pick to the next.
 
     Attributes:
-        last_full_ms: When all runs were picked last, milliseconds since 1970; None if unknown.
-        misses: How often nothing but level 0 was left to be picked since it was.
-        commits: Files that commits brought and that other picks took from level 0, since all runs
-            were picked; None if unknown.
+        last_full_ms: When all runs were last picked, milliseconds since 1970; None if unknown.
+        misses: How often level 0 alone could have been picked and was not, since it was.
+        commits: Number of committed files that picks have taken from level 0 since all runs were
+            picked; None if unknown.
     """
 
     last_full_ms: int | None = None
@@ -76,9 +74,9 @@ class Picked:
     """The outcome of a pick.
 
     Attributes:
-        unit: To compact; None when nothing has to be.
+        unit: To compact; None when no rule applies.
         state: For the next pick of the bucket.
-        is_early: The unit is an early full compaction, which nothing may put off.
+        is_early: The unit is an early full compaction, which must not be deferred.
     """
 
     unit: CompactionUnit | None
@@ -87,13 +85,13 @@ class Picked:
 
 
 def first_pick_state(levels: Levels, *, utc_ms_of: Callable[[int], int]) -> PickState:
-    """Return what a compactor that has never seen the bucket goes by.
+    """Return the state for the first pick of a bucket.
 
-    The newest file on the highest level tells when the last full compaction was.
+    The newest file on the highest level gives the time of the last full compaction.
 
     Args:
         levels: Of the bucket.
-        utc_ms_of: From the local wall time that files carry, in milliseconds as if it were UTC, to
+        utc_ms_of: From the local time stored in files, in milliseconds as if it were UTC, to
             milliseconds since 1970 UTC.
     """
     on_top = (run for run in levels.runs if run.level == levels.max_level)
@@ -115,10 +113,10 @@ def pick_compaction(
         options: Of the table.
         state: From the last pick of the bucket, else `first_pick_state`.
         now_ms: Milliseconds since 1970.
-        local_hour: 0 to 23, in the zone that `compaction.offpeak.*.hour` are meant in.
+        local_hour: 0 to 23, in the time zone of `compaction.offpeak.*.hour`.
 
     Returns:
-        A unit that takes the newest runs, and all of level 0 among them; or none.
+        A unit of the newest runs that contains all of level 0, or none.
     """
     assert 0 <= local_hour <= 23, local_hour
     picker = _Picker(levels, options, local_hour)
@@ -138,16 +136,16 @@ def pick_compaction(
 
 
 def state_after_taking(state: PickState, unit: CompactionUnit) -> PickState:
-    """Return what to remember when a unit, not of all runs, takes files from level 0."""
+    """Return the state after a unit that is not of all runs takes files from level 0."""
     return replace(state, commits=(state.commits or 0) + _appended(unit.runs))
 
 
 def is_off_peak(options: TableOptions, local_hour: int) -> bool:
-    """Return whether an hour is one of those in which compactions may take more.
+    """Return whether an hour is off-peak, when `compaction.offpeak-ratio` adds to the size ratio.
 
     Args:
-        options: Of the table: the hours from `compaction.offpeak.start.hour` to before
-            `compaction.offpeak.end.hour`, over midnight if that is the smaller one.
+        options: Of the table: from `compaction.offpeak.start.hour` until before
+            `compaction.offpeak.end.hour`, across midnight if the end is smaller than the start.
         local_hour: 0 to 23.
     """
     start, end = options.compaction_offpeak_start_hour, options.compaction_offpeak_end_hour
@@ -159,7 +157,7 @@ def is_off_peak(options: TableOptions, local_hour: int) -> bool:
 
 
 class _Picker:
-    """The rules; each returns how many of the newest runs it takes, 0 for none."""
+    """The rules; each returns the number of newest runs to take, 0 if it does not apply."""
 
     def __init__(self, levels: Levels, options: TableOptions, local_hour: int) -> None:
         self._runs = levels.runs
@@ -189,6 +187,7 @@ class _Picker:
             if taken:
                 return taken
         if count > self._trigger:
+            # n runs become one, so n = count - trigger + 1 leaves as many runs as the trigger.
             return self._extend(count - self._trigger + 1, is_forced=True)
         return 0
 
@@ -201,8 +200,9 @@ class _Picker:
         if enough is None or not self._below_top:
             return False
         if state.commits is None:
-            return True
-        # Somebody else may have taken files from level 0; of at least one commit, then.
+            return True  # unknown counts as enough
+        # Another process may have compacted files of level 0: an intermediate level then stands for
+        # at least one commit.
         taken = max(state.commits, _has_intermediate(self._below_top))
         return taken + _appended(self._below_top) >= enough
 
@@ -223,22 +223,24 @@ class _Picker:
         return sum(run.size for run in self._below_top) > threshold
 
     def _size_amplification(self) -> int:
+        # The oldest run is about the size of the live rows; the rest is what they take in addition.
         *newer, oldest = self._sizes or [0]
         percent = self._options.compaction_max_size_amplification_percent
         return len(self._runs) if 100 * sum(newer) > percent * oldest else 0
 
     def _extend(self, count: int, *, is_forced: bool = False) -> int:
-        """Return how many of the newest runs to take, at least `count` if any.
+        """Return how many of the newest runs to take by size ratio: at least `count`, or 0.
 
         Args:
-            count: Taken to begin with, at least 1.
-            is_forced: Those are taken even if no other is; so are several anyway.
+            count: Of the newest runs that are taken first, at least 1.
+            is_forced: They are taken even if no other run is added; several always are.
         """
+        assert count > 0, "an extension begins with a run"
         is_triggered = is_forced or count > 1
         size = sum(self._sizes[:count])
         for run, next_size in zip(self._runs[count:], self._sizes[count:], strict=True):
             is_too_large = size * self._percent < next_size * 100
-            # Nothing goes to level 0, so levels 0 and 1 go along in any case.
+            # The output must not be level 0, so levels 0 and 1 are taken whole, too large or not.
             if is_too_large and not (is_triggered and run.level <= 1):
                 break
             size += next_size
@@ -248,22 +250,23 @@ class _Picker:
 
 
 def _unit(levels: Levels, count: int) -> CompactionUnit:
-    """Return the unit of the first runs."""
+    """Return the unit of the newest `count` runs."""
     runs = levels.runs
     output_level = levels.max_level if count == len(runs) else runs[count].level - 1
-    assert output_level > 0, "levels 0 and 1 are taken along"
+    assert output_level > 0, "a unit takes levels 0 and 1 whole"
     return CompactionUnit(output_level=output_level, runs=runs[:count])
 
 
 def _commits_per_full(options: TableOptions) -> int | None:
-    """Return after how many commits all runs are to be compacted; None when commits do not count.
+    """Return the number of commits per full compaction; None when commits do not count.
 
-    A table whose changelog comes from full compactions tells nobody anything without them.
+    A table whose changelog comes from full compactions has no changelog without them, so there every
+    commit counts unless a number is declared.
     """
-    is_told = options.changelog_producer is ChangelogProducer.FULL_COMPACTION
+    needs_full = options.changelog_producer is ChangelogProducer.FULL_COMPACTION
     declared = options.full_compaction_delta_commits
     if declared is None or declared < 0:
-        return 1 if is_told else None
+        return 1 if needs_full else None
     return max(declared, 1)
 
 
@@ -272,12 +275,12 @@ def _below_top(levels: Levels) -> tuple[LevelRun, ...]:
 
 
 def _appended(runs: Iterable[LevelRun]) -> int:
-    """Return how many runs are as commits brought them."""
+    """Return how many runs are files of commits, not of compactions."""
     return sum(_is_appended(run) for run in runs)
 
 
 def _has_intermediate(runs: Iterable[LevelRun]) -> bool:
-    """Return whether a compaction has taken files from level 0 that are not on the highest yet."""
+    """Return whether a run below the highest level comes from a compaction."""
     return not all(map(_is_appended, runs))
 
 
@@ -290,7 +293,7 @@ def _forces_up_level_0(options: TableOptions) -> bool:
 
 
 def _misses_after(options: TableOptions, misses: int) -> int:
-    """Return the count of misses after another one; 0 when level 0 goes up now."""
+    """Return the count of misses after another one; 0 when level 0 is to be compacted now."""
     is_gentle = options.needs_lookup and options.lookup_compact is LookupCompaction.GENTLE
     interval = options.lookup_compact_max_interval if is_gentle else 1
     return (misses + 1) % interval

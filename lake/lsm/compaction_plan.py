@@ -1,16 +1,16 @@
-"""What becomes of the files of a compaction unit, decided from metadata alone.
+"""Compaction plans: which files of a unit are rewritten and which only change their level, by metadata.
 
-Files are taken section by section, in key order:
+Files are planned section by section, in key order:
 
-1. A section of several runs has to be merged, so it waits for a rewrite.
-2. In a section of one run a small file waits for a rewrite too; a large one closes the rewrite that
-   waits, and stays whole.
-3. A rewrite of nothing but one run is none: its files stay whole.
-4. A file that stays whole gets its new level in the metadata, unless the table makes a rewrite of it
+1. A section of several runs has to be merged, so it is added to the pending rewrite.
+2. In a section of one run a small file is added to the pending rewrite too; a large one ends the pending
+   rewrite and stays whole.
+3. A pending rewrite of one run alone is dropped: its files stay whole.
+4. A file that stays whole gets its new level in the metadata, unless a rule of the table rewrites it
    (see `_UpgradeRules`).
 
-Retracts are dropped where no older record can be left below the output: above nothing, or where
-deletion vectors have marked what is older.
+Retracts are dropped where no older record can be left on a level above the output: the output is the
+highest level with files, or deletion vectors have marked what is older.
 """
 
 from collections.abc import Iterable
@@ -29,9 +29,9 @@ class Upgrade:
     """A file that only changes its level.
 
     Attributes:
-        file: As it is before.
-        scans: Its records are read all the same: for a changelog, or to mark the older records of
-            its keys in deletion vectors.
+        file: Before the change.
+        scans: Its records are still read: for a changelog, or to mark the older records of its keys
+            in deletion vectors.
     """
 
     file: DataFileMeta
@@ -58,13 +58,13 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionPlan:
-    """What becomes of the files of one unit; those it does not name stay as they are.
+    """The plan for the files of one unit; files that it does not name stay unchanged.
 
     Attributes:
         output_level: Of what is written and moved.
         drops_retracts: Rewritten files have no retracts.
         upgrades: In key order.
-        rewrites: In key order. What they write lies between the upgrades, never across one.
+        rewrites: In key order. The keys of a rewrite lie between those of the upgrades, never across.
     """
 
     output_level: int
@@ -74,7 +74,7 @@ class CompactionPlan:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is nothing to do."""
+        """Return whether no file changes."""
         return not self.upgrades and not self.rewrites
 
     @property
@@ -88,15 +88,15 @@ class CompactionPlan:
 def full_compaction_unit(
     levels: Levels, options: TableOptions, *, marked: frozenset[str] = frozenset()
 ) -> CompactionUnit | None:
-    """Return what brings a bucket to one sorted run on the highest level; None if it is one.
+    """Return the unit that makes a bucket one sorted run on the highest level; None if it is one.
 
-    A bucket that is one already has its files with deleted rows rewritten, each by itself.
+    If it is one already, files with deleted rows are rewritten, each by itself.
 
     Args:
         levels: Of the bucket.
         options: Of the table: `compaction.force-rewrite-all-files`.
-        marked: Names of files of the bucket with rows that a rewrite leaves out: deletion vectors
-            mark them, or they are retracts that are old by now.
+        marked: Names of files of the bucket with rows that a rewrite drops: deletion vectors mark
+            them, or they are retracts past their retention.
 
     Source:
         merge-semantics 7.4.
@@ -111,7 +111,7 @@ def full_compaction_unit(
 
 
 def _rewrite_unit(levels: Levels, names: frozenset[str]) -> CompactionUnit | None:
-    """Return what rewrites files of the highest level each by itself; None without any."""
+    """Return the unit that rewrites named files of the highest level, each by itself; None for none."""
     files = tuple(
         file for file in levels.files if file.level == levels.max_level and file.file_name in names
     )
@@ -129,14 +129,14 @@ def plan_compaction(
 ) -> CompactionPlan:
     """Return which files of a unit are merged into new ones, and which only change their level.
 
-    A file that deletion vectors mark rows of may be moved: its vector names the file.
+    A file with a deletion vector may change its level: the vector refers to the file by name.
 
     Args:
         unit: Of the bucket.
         levels: Of the bucket, those that the unit was picked from.
         key_fields: Trimmed primary key, in order.
         options: Of the table: `target-file-size`, `compaction.small-file-ratio`,
-            `compaction.force-rewrite-all-files`, and what its merges owe.
+            `compaction.force-rewrite-all-files`, and those of its merges.
 
     Source:
         merge-semantics 6.2, 6.4, 7.4.
@@ -149,7 +149,7 @@ def plan_compaction(
 
 
 def drops_retracts(output_level: int, levels: Levels, options: TableOptions) -> bool:
-    """Return whether what is written to a level needs no retracts.
+    """Return whether files written to a level need no retracts.
 
     Args:
         output_level: Of the unit.
@@ -161,14 +161,14 @@ def drops_retracts(output_level: int, levels: Levels, options: TableOptions) -> 
 
 
 class _Planner:
-    """Takes the sections of a unit in key order; knows what waits for a rewrite."""
+    """Plans the sections of a unit in key order; holds the pending rewrite."""
 
     def __init__(self, unit: CompactionUnit, levels: Levels, options: TableOptions) -> None:
         self._unit = unit
         self._drops_retracts = drops_retracts(unit.output_level, levels, options)
         self._rules = _UpgradeRules(unit.output_level, levels.max_level, options)
         self._small_bytes = options.target_file_size_bytes * options.compaction_small_file_ratio
-        self._waiting: list[Section] = []
+        self._pending: list[Section] = []
         self._upgrades: list[Upgrade] = []
         self._rewrites: list[Rewrite] = []
 
@@ -176,12 +176,12 @@ class _Planner:
         if self._unit.rewrites_each:
             self._rewrites.extend(_alone(file) for run in section.runs for file in run.files)
         elif len(section.runs) > 1:
-            self._waiting.append(section)
+            self._pending.append(section)
         else:
             self._take_run(section.runs[0])
 
     def finish(self) -> CompactionPlan:
-        self._close()
+        self._end_rewrite()
         return CompactionPlan(
             output_level=self._unit.output_level,
             drops_retracts=self._drops_retracts,
@@ -192,18 +192,19 @@ class _Planner:
     def _take_run(self, run: SortedRun) -> None:
         for file in run.files:
             if file.file_size < self._small_bytes:
-                self._waiting.append(Section(runs=(SortedRun(files=(file,)),)))
+                self._pending.append(Section(runs=(SortedRun(files=(file,)),)))
             else:
-                self._close()
+                self._end_rewrite()
                 self._keep_whole(file)
 
-    def _close(self) -> None:
-        waiting, self._waiting = tuple(self._waiting), []
-        if len(waiting) == 1 and len(waiting[0].runs) == 1:
-            for file in waiting[0].runs[0].files:
+    def _end_rewrite(self) -> None:
+        """End the pending rewrite."""
+        pending, self._pending = tuple(self._pending), []
+        if len(pending) == 1 and len(pending[0].runs) == 1:
+            for file in pending[0].runs[0].files:
                 self._keep_whole(file)
-        elif waiting:
-            self._rewrites.append(Rewrite(sections=waiting))
+        elif pending:
+            self._rewrites.append(Rewrite(sections=pending))
 
     def _keep_whole(self, file: DataFileMeta) -> None:
         if self._rules.rewrites(file):
@@ -214,13 +215,13 @@ class _Planner:
 
 @dataclass(frozen=True, slots=True)
 class _UpgradeRules:
-    """What a table makes of a file that could stay whole.
+    """Rules of a table for a file that could stay whole.
 
-    A file of level 0 in a table that needs lookup holds records that have not met the compacted
-    ones yet. Moved to the highest level it meets none. Elsewhere a later record stands for itself
-    when the table deduplicates by sequence number alone; any other merge has to see both. It is
-    rewritten too where its new level has another format; a file that has met the compacted records
-    keeps its own.
+    A file of level 0 in a table that needs lookup holds records that have not been merged with the
+    compacted rows of their keys. On the highest level there are no such rows. On another level a record
+    replaces the row as a whole if the table deduplicates by sequence number alone; every other merge
+    needs both, so the file is rewritten. It is rewritten too where its new level has another format;
+    a file that is already merged keeps its own.
 
     Source:
         merge-semantics 6.3.
@@ -248,14 +249,14 @@ class _UpgradeRules:
         return self.output_level != self.max_level and not self._is_latest_final()
 
     def scans(self, file: DataFileMeta) -> bool:
-        """Return whether the records of the file, which is moved, are read."""
+        """Return whether the records of a file that only changes its level are read."""
         if self.options.changelog_producer is ChangelogProducer.FULL_COMPACTION:
             return self.output_level == self.max_level
         if not self._meets_by_lookup(file):
             return False
         if self.options.changelog_producer is ChangelogProducer.LOOKUP:
             return True
-        # Below the highest level there is nothing older to be marked.
+        # On the highest level no older record is left to be marked.
         return self.options.deletion_vectors_enabled and self.output_level != self.max_level
 
     def _meets_by_lookup(self, file: DataFileMeta) -> bool:

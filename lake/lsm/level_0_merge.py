@@ -1,16 +1,16 @@
-"""New files of level 0, merged among themselves: cheap where a compaction would rewrite much more.
+"""Merges of small files within level 0, where a compaction would rewrite much more.
 
-A compaction takes level 1 along, and more, however little is new. Where commits are small and many,
-that writes everything again and again. So before a compaction the newest files of level 0 may be
-merged into one file of level 0 instead, as long as level 0 is small: below the geometric mean of what
-was appended since the last such merge, and of what the compaction would rewrite besides. There a
-merge of level 0, done until the compaction is worth it, has written as much as the compaction will.
+A compaction takes level 1 and possibly more, however little is new. With many small commits, that
+rewrites all rows again and again. So instead of a compaction the newest files of level 0 may be merged
+into one file of level 0, as long as level 0 is small: below the geometric mean of the bytes appended
+since the last such merge, and of the bytes that the compaction would rewrite in addition. At that size,
+merges of level 0 have written as much as the compaction will.
 
 1. Newest first, files are taken as long as the next one is no larger than those before it together;
-   further ones, until at most one run more is left than `num-sorted-run.compaction-trigger`.
-2. One file alone waits for more, and so does level 0 when nothing was appended since it was merged:
-   that run more is what this costs readers.
-3. A level 0 that has outgrown the bound, or small files, is compacted as it always was.
+   then further ones, until at most one run more than `num-sorted-run.compaction-trigger` is left.
+2. A single file waits for more, and so does level 0 when nothing was appended since it was merged: the
+   one additional run is what this costs readers.
+3. A level 0 above the bound, or above the size of small files, is compacted as usual.
 
 Bytes written per byte appended, commits of one size, one compaction between commits:
 
@@ -21,10 +21,10 @@ Bytes written per byte appended, commits of one size, one compaction between com
 | 10,000 | all new | 50.1 | 12.0 |
 | 10,000 | as many as 200 commits hold | 7.6 | 5.7 |
 
-Merging files of level 0 alone must not show. It does not where a merge of some neighbours in the order
-of records, put in their position, gives what all records give: see `can_merge_adjacent`. Tables that need
-lookup are never merged like that: there level 0 is what has not met the compacted rows yet; nor are
-those that ask for `compaction.force-up-level-0`.
+Merging files of level 0 alone must not change results. It does not where merging adjacent records first,
+and their result with the others, gives the same as merging all at once: see `can_merge_adjacent`. Tables
+that need lookup are never merged like that, because there level 0 holds the records that have not been
+merged with compacted rows; nor are those with `compaction.force-up-level-0`.
 """
 
 from collections.abc import Sequence
@@ -48,15 +48,15 @@ from lake.options import MergeEngine, TableOptions
 _ASSOCIATIVE: Final = frozenset(
     {"last_value", "last_non_null_value", "first_value", "first_non_null_value"}
 )
-"""Of functions that mind the order, those that neighbours can be merged by beforehand."""
+"""Of the functions that depend on the order, those by which adjacent records can be merged first."""
 
 _ASSOCIATIVE_IN_GROUPS: Final = frozenset({"last_value"})
-"""The same where a late record may be older than the one before it."""
+"""The same in sequence groups, where a record may be older than the one before it."""
 
 _ARITHMETIC: Final = frozenset({"sum", "product"})
-"""Functions whose values round or overflow, at other records when they merge in another order.
+"""Functions whose values round or overflow, at different records when they merge in another order.
 
-A sum of 64 bits that overflows is an error whichever way it is reached, and the least likely.
+Only a BIGINT `sum` is allowed: it does not round, and overflow is least likely in 64 bits.
 """
 
 
@@ -69,7 +69,7 @@ def pick_merge_or_compaction(
     now_ms: int,
     local_hour: int,
 ) -> Picked:
-    """Return what to compact next in a bucket: what `pick_compaction` says, or of level 0 only.
+    """Return what to compact next in a bucket: the pick of `pick_compaction`, or files of level 0 only.
 
     Args:
         levels: Of the bucket.
@@ -77,11 +77,11 @@ def pick_merge_or_compaction(
         options: Of the table.
         state: From the last pick of the bucket, else `first_pick_state`.
         now_ms: Milliseconds since 1970.
-        local_hour: 0 to 23, in the zone that `compaction.offpeak.*.hour` are meant in.
+        local_hour: 0 to 23, in the time zone of `compaction.offpeak.*.hour`.
 
     Returns:
-        A unit as `pick_compaction` gives it, or one of the newest files of level 0 that goes to
-        level 0; or none.
+        The unit of `pick_compaction`, or a unit of the newest files of level 0 with output level 0; or
+        none.
     """
     picked = pick_compaction(levels, options, state, now_ms=now_ms, local_hour=local_hour)
     if picked.unit is None or picked.is_early:
@@ -98,20 +98,20 @@ def pick_merge_or_compaction(
 def count_level_0_merge(
     levels: Levels, unit: CompactionUnit, spec: MergeSpec, options: TableOptions
 ) -> int | None:
-    """Return how many of the newest files of level 0 to merge rather than compact a unit.
+    """Return how many of the newest files of level 0 to merge instead of compacting a unit.
 
     Args:
         levels: Of the bucket.
-        unit: That is due; it holds all of level 0.
+        unit: The unit that is due; it contains all of level 0.
         spec: How the table's records merge.
         options: Of the table.
 
     Returns:
-        From 1 on, where 1 means to wait; None when the unit is the better, or the only choice.
+        A number from 1 on, where 1 means to wait; None when the unit has to be compacted.
     """
     new = [run for run in levels.runs if run.level == 0]
     size = sum(run.size for run in new)
-    # Larger files would not be merged by a plan, which leaves large ones whole.
+    # `plan_compaction` keeps files above this size whole, so it would not merge them.
     small_bytes = options.target_file_size_bytes * options.compaction_small_file_ratio
     stays_apart = options.needs_lookup or options.compaction_force_up_level_0
     if stays_apart or not can_merge_adjacent(spec) or size >= small_bytes:
@@ -121,8 +121,10 @@ def count_level_0_merge(
     too_many = len(levels.runs) - (options.num_sorted_run_compaction_trigger + 1)
     if not appended and too_many <= 0 < len(new):
         return 1
+    # size >= sqrt(appended * besides): the bound of the module's head, in integers.
     if size * size >= appended * besides:
         return None
+    assert new, "level 0 is below the bound, which is 0 without new files"
     count = max(_count_of_similar_size(new, options), too_many + 1)
     if not _is_order_free(spec):
         count = _count_with_overlapping(new, count)
@@ -133,10 +135,10 @@ def count_level_0_merge(
 
 
 def can_merge_adjacent(spec: MergeSpec) -> bool:
-    """Return whether records that follow one another may be merged before they meet the others.
+    """Return whether adjacent records may be merged first, and their result with the others later.
 
-    Of deduplicate any may. Of partial-update and aggregation adds may, where no field orders records
-    across neighbours, and functions do not tell a merged record from the ones it was merged from.
+    Under deduplicate all may. Under partial-update and aggregation adds may, if no sequence field orders
+    records otherwise, and functions give the same for a merged record as for those it was merged from.
 
     Args:
         spec: Of a table that does not need lookup.
@@ -146,7 +148,8 @@ def can_merge_adjacent(spec: MergeSpec) -> bool:
     if spec.engine is MergeEngine.FIRST_ROW or spec.sequence_fields:
         return False
     grouped = {name for group in spec.groups for name in group.protected}
-    # Records without a version of the group leave null behind, which the merged file cannot hold.
+    # Records with null in all ordering columns leave null in the protected columns, and the merged
+    # file could not hold it in a NOT NULL column.
     if grouped & spec.not_null_columns:
         return False
     return all(
@@ -167,12 +170,12 @@ def _is_associative(function: ColumnFunction, *, is_grouped: bool) -> bool:
 
 
 def _is_order_free(spec: MergeSpec) -> bool:
-    """Return whether one record of a key wins as a whole, whatever it is merged with first."""
+    """Return whether one record of a key wins as a whole, in whatever order records are merged."""
     return spec.engine is MergeEngine.DEDUPLICATE
 
 
 def _count_of_similar_size(new: Sequence[LevelRun], options: TableOptions) -> int:
-    """Return how many of the newest files to take by their sizes, at least 1."""
+    """Return how many of the newest files to take by size ratio, at least 1."""
     count, size = 1, new[0].size
     while count < len(new) and new[count].size * 100 <= size * (
         100 + options.compaction_size_ratio
@@ -183,7 +186,7 @@ def _count_of_similar_size(new: Sequence[LevelRun], options: TableOptions) -> in
 
 
 def _count_with_overlapping(new: Sequence[LevelRun], count: int) -> int:
-    """Return how many files to take so that none left out has records between theirs."""
+    """Return how many files to take so that no other file has records between theirs."""
     files: list[DataFileMeta] = [run.files[0] for run in new]
     while count < len(files):
         oldest = min(file.min_sequence_number for file in files[:count])
@@ -194,9 +197,9 @@ def _count_with_overlapping(new: Sequence[LevelRun], count: int) -> int:
 
 
 def _are_adjacent(taken: Sequence[LevelRun], levels: Levels) -> bool:
-    """Return whether files hold adds only, all of them behind what is compacted already.
+    """Return whether files hold adds only, all newer than every compacted record.
 
-    A writer that has begun before a compaction may commit behind it, with smaller numbers.
+    A writer that began before a compaction may commit after it, with smaller sequence numbers.
     """
     files = [run.files[0] for run in taken]
     compacted = [file for run in levels.runs if run.level > 0 for file in run.files]
