@@ -10,7 +10,7 @@ from lake.errors import CorruptData, Problem, StreamFenced, table_error_context
 from tests.support.committing import TOPIC, TOPIC_ID, stream_batch
 
 
-def test_an_error_says_its_table_first_and_once() -> None:
+def test_an_error_has_its_table_first_and_once() -> None:
     with (
         pytest.raises(CorruptData) as caught,
         table_error_context("other.o"),
@@ -22,7 +22,7 @@ def test_an_error_says_its_table_first_and_once() -> None:
     assert caught.value.table == "db.t"
 
 
-def test_a_text_that_has_the_table_already_stays() -> None:
+def test_a_message_that_names_the_table_is_not_changed() -> None:
     with pytest.raises(LakeError) as caught, table_error_context("db.t"):
         raise CorruptData("table db.t is damaged")
 
@@ -66,7 +66,7 @@ def rows(*values: int) -> pa.Table:
     return pa.table({"k": pa.array([1] * len(values), pa.int32()), "v": pa.array(values)})
 
 
-def test_whoever_meets_records_that_cannot_be_merged_names_the_table() -> None:
+def test_records_that_cannot_be_merged_name_the_table() -> None:
     table = given_table()
     writer = table.writer()
     writer.write(rows(2**31 - 1, 1).cast(table.schema.arrow_schema))

@@ -69,7 +69,7 @@ def test_indexes_of_other_kinds_are_known_by_their_columns() -> None:
         (f"{BLOOM}.a.share", "0.1", "bloom filters have no such option"),
     ],
 )
-def test_what_means_nothing_is_told_and_the_table_can_be_read(
+def test_ineffective_declarations_are_reported_and_the_table_can_be_read(
     key: str, value: str, message: str
 ) -> None:
     declared = {f"{BLOOM}.columns": "a,b", key: value}
@@ -82,7 +82,7 @@ def test_what_means_nothing_is_told_and_the_table_can_be_read(
     assert blooms == (BloomColumn(column="a"), BloomColumn(column="b"))
 
 
-def test_where_indexes_go_and_whether_they_are_read() -> None:
+def test_options_of_storing_and_reading_indexes() -> None:
     given = TableOptions.parse({})
     other = TableOptions.parse(
         {"file-index.in-manifest-threshold": "1 kb", "file-index.read.enabled": "false"}

@@ -25,7 +25,7 @@ def test_every_option_that_the_engines_declare_is_known() -> None:
     assert {key for key in declared if "<" not in key} - OPTION_KEYS == set()
 
 
-def test_every_option_that_the_source_asks_for_by_name_is_known() -> None:
+def test_every_option_that_the_source_reads_by_name_is_known() -> None:
     asked = re.compile(r"""options(?:\.get\(|\[)\s*"([a-z0-9.-]+)\"""")
     rooms = Path(lake_options.__file__).parent
     found = {key for path in rooms.rglob("*.py") for key in asked.findall(path.read_text())}
@@ -34,7 +34,7 @@ def test_every_option_that_the_source_asks_for_by_name_is_known() -> None:
     assert found - OPTION_KEYS == set()
 
 
-def test_a_known_key_is_meant_as_it_is() -> None:
+def test_a_known_key_resembles_no_other() -> None:
     assert {similar_option_key(key) for key in OPTION_KEYS} == {None}
 
 
@@ -52,7 +52,7 @@ def test_a_known_key_is_meant_as_it_is() -> None:
         ("file-index.in-manifest-treshold", "file-index.in-manifest-threshold"),
     ],
 )
-def test_a_key_that_looks_like_a_known_one_was_meant_to_be_it(key: str, meant: str) -> None:
+def test_a_misspelt_key_resembles_the_known_one(key: str, meant: str) -> None:
     assert similar_option_key(key) == meant
 
 
@@ -60,5 +60,5 @@ def test_a_key_that_looks_like_a_known_one_was_meant_to_be_it(key: str, meant: s
     "key",
     ["owner", "team", "acme.retention", "delta.appendOnly", "parquet.page.size", "x", "", "."],
 )
-def test_a_foreign_key_is_left_alone(key: str) -> None:
+def test_a_foreign_key_resembles_none(key: str) -> None:
     assert similar_option_key(key) is None

@@ -213,14 +213,14 @@ def test_all_bad_values_are_reported_at_once() -> None:
         ("bucket", "2147483648"),
     ],
 )
-def test_an_option_cannot_lead_files_out_of_the_table(key: str, value: str) -> None:
+def test_an_option_cannot_place_files_outside_the_table(key: str, value: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         TableOptions.parse({key: value})
 
     assert [problem.field for problem in caught.value.problems] == [key]
 
 
-def test_a_directory_below_the_table_is_taken_as_it_is() -> None:
+def test_a_directory_below_the_table_is_accepted() -> None:
     options = TableOptions.parse({"data-file.path-directory": "data/v2", "data-file.prefix": "p-"})
 
     assert (options.data_file_path_directory, options.data_file_prefix) == ("data/v2", "p-")

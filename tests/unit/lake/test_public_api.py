@@ -11,7 +11,7 @@ def test_every_listed_name_can_be_imported() -> None:
     assert [name for name in lake.__all__ if not hasattr(lake, name)] == []
 
 
-def test_every_public_thing_is_listed() -> None:
+def test_every_public_name_is_listed() -> None:
     """Modules become attributes when they are imported; they are not public."""
     module_type = type(lake)
     public = {
@@ -23,7 +23,7 @@ def test_every_public_thing_is_listed() -> None:
     assert public == set(lake.__all__)
 
 
-def test_every_public_class_and_function_says_what_it_is() -> None:
+def test_every_public_class_and_function_has_a_docstring() -> None:
     undocumented = [
         name
         for name in lake.__all__

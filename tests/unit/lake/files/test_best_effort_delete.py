@@ -8,7 +8,7 @@ from tests.support.faulty_file_io import FaultyFileIO
 
 
 @pytest.mark.parametrize("error", [OSError(5, "broken"), StorageUnavailable("broken")])
-def test_one_file_that_cannot_be_deleted_does_not_keep_the_others(
+def test_a_file_that_cannot_be_deleted_does_not_stop_the_others(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     inner = MemoryFileIO()

@@ -3,11 +3,11 @@
 from lake.files.clock import ManualClock, SystemClock
 
 
-def test_the_system_clock_tells_this_century() -> None:
+def test_the_system_clock_is_in_this_century() -> None:
     assert 1_600_000_000_000 < SystemClock().now_ms() < 4_100_000_000_000
 
 
-def test_a_manual_clock_moves_when_told() -> None:
+def test_a_manual_clock_moves_by_advance_only() -> None:
     clock = ManualClock(start_ms=5)
     clock.advance(ms=2)
     clock.advance(ms=-4)

@@ -61,7 +61,7 @@ def test_nested_fields_are_found_by_their_ids() -> None:
     assert converted(column.slice(0, 0), OLD, NEW).to_pylist() == []
 
 
-def test_what_is_alike_is_not_touched() -> None:
+def test_equal_types_need_no_conversion() -> None:
     assert conversion(OLD, OLD) is None
     assert conversion(parse_type("VARCHAR(3)"), parse_type("STRING")) is None
     assert conversion(parse_type("INT NOT NULL"), parse_type("INT")) is None

@@ -19,7 +19,7 @@ from tests.unit.lake.files.test_parquet import PATH, describe, key_value
 
 @settings(deadline=None, derandomize=True)
 @given(st.data())
-def test_what_is_not_marked_comes_out_whatever_groups_and_batches(data: st.DataObject) -> None:
+def test_unmarked_rows_remain_whatever_the_groups_and_batches(data: st.DataObject) -> None:
     row_counts = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=5), "row counts")
     rows = sum(row_counts)
     groups = sorted(data.draw(st.frozensets(st.integers(0, len(row_counts) - 1)), "groups"))
@@ -66,7 +66,7 @@ def test_positions_count_the_row_groups_that_are_not_read() -> None:
     assert live_keys(marked, row_filter=last_two) == [4, 6, 7, 8]
 
 
-def test_a_file_may_have_no_row_left() -> None:
+def test_every_row_of_a_file_may_be_marked() -> None:
     assert live_keys(BitMap(range(10))) == []
 
 

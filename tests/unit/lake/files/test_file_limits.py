@@ -38,7 +38,7 @@ def test_larger_decimals_are_refused_not_wrapped(precision: int, limit: int, sig
         refuse(unscaled(precision, 1, beyond))
 
 
-def test_null_is_refused_where_it_may_not_be() -> None:
+def test_null_in_a_not_null_column_is_refused() -> None:
     column = pa.chunked_array([pa.array([1, None], pa.int32())])
 
     refuse(column)

@@ -201,7 +201,7 @@ def test_some_columns_in_small_batches_without_marked_rows(name: str, tmp_path: 
 
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("damage", [lambda data: data[:40], lambda data: b"nothing of the kind"])
-def test_damage_is_told(name: str, damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+def test_damage_is_reported(name: str, damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
     path = tmp_path / f"data-1-0.{name}"
     WRITERS[name](path)
     path.write_bytes(damage(path.read_bytes()))
@@ -211,7 +211,7 @@ def test_damage_is_told(name: str, damage: Callable[[bytes], bytes], tmp_path: P
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_another_number_of_rows_is_damage(name: str, tmp_path: Path) -> None:
+def test_another_number_of_rows_is_corrupt(name: str, tmp_path: Path) -> None:
     path = tmp_path / f"data-1-0.{name}"
     WRITERS[name](path)
 
@@ -219,7 +219,7 @@ def test_another_number_of_rows_is_damage(name: str, tmp_path: Path) -> None:
         list(reader(path, rows=4).batches(["k"]))
 
 
-def test_a_format_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "data-1-0.lance"
     path.write_bytes(b"x")
 

@@ -415,7 +415,7 @@ def test_a_missing_file_is_corrupt_data(file_io: MemoryFileIO) -> None:
         read_back(file_io, schema, meta, ["k"])
 
 
-def test_a_file_that_is_no_parquet_is_corrupt_data(file_io: MemoryFileIO) -> None:
+def test_a_file_that_is_not_parquet_is_corrupt_data(file_io: MemoryFileIO) -> None:
     schema = given_schema({"k": "INT"}, key=["k"])
     meta = describe(schema, key_value(schema, [[1]]))
     file_io.write_new(PATH, b"nonsense" * 10)

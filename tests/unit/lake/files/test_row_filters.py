@@ -36,7 +36,7 @@ FLAGGED = RowFilter(columns=("flag",), matches=lambda batch: pc.equal(batch.colu
 
 
 @pytest.mark.parametrize("in_steps", [True, False])
-def test_chosen_rows_come_in_order_with_the_columns_asked_for(in_steps: bool) -> None:
+def test_passing_rows_come_in_order_with_the_requested_columns(in_steps: bool) -> None:
     found = filtered_rows(
         GivenFile().decode, [0, 1, 2, 3], ["twice", "row"], FLAGGED, in_steps=in_steps
     )
@@ -45,7 +45,7 @@ def test_chosen_rows_come_in_order_with_the_columns_asked_for(in_steps: bool) ->
     assert rows == [{"twice": 2 * row, "row": row} for row in (11, 20, 21, 22)]
 
 
-def test_a_part_without_such_rows_is_decoded_for_the_condition_only() -> None:
+def test_a_part_without_passing_rows_is_decoded_for_the_filter_only() -> None:
     file = GivenFile()
 
     list(filtered_rows(file.decode, [0, 1, 2, 3], ["row"], FLAGGED, in_steps=True))
@@ -60,7 +60,7 @@ def test_a_part_without_such_rows_is_decoded_for_the_condition_only() -> None:
     ]
 
 
-def test_after_a_part_without_such_rows_the_next_is_read_in_steps_again() -> None:
+def test_after_a_part_without_passing_rows_the_next_is_read_in_two_steps() -> None:
     file = GivenFile()
 
     list(filtered_rows(file.decode, [1, 0, 3], ["row"], FLAGGED, in_steps=True))
@@ -68,7 +68,7 @@ def test_after_a_part_without_such_rows_the_next_is_read_in_steps_again() -> Non
     assert file.decoded[-2:] == [(0, ("row", "flag")), (3, ("flag",))]
 
 
-def test_a_part_that_statistics_have_left_is_read_at_once() -> None:
+def test_a_part_that_statistics_have_kept_is_read_in_one_step() -> None:
     file = GivenFile()
 
     list(filtered_rows(file.decode, [1, 3], ["row"], FLAGGED, in_steps=True, is_likely=True))

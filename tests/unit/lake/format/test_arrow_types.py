@@ -102,7 +102,7 @@ def test_an_arrow_type_that_nothing_holds_is_unsupported(arrow_type: pa.DataType
         from_arrow_type(arrow_type)
 
 
-def test_a_column_of_a_kindred_type_is_cast() -> None:
+def test_a_column_of_a_related_type_is_cast() -> None:
     column = pa.array(["a", None]).dictionary_encode()
 
     assert to_arrow_form(column, parse_type("STRING")).equals(pa.array(["a", None]))

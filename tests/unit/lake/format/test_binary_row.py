@@ -153,7 +153,7 @@ def test_no_rows_encode_to_nothing() -> None:
     assert encode_rows([pa.array([], pa.int32())], [parse_type("INT")]) == []
 
 
-def test_kindred_arrow_types_are_cast() -> None:
+def test_related_arrow_types_are_cast() -> None:
     types = [parse_type("STRING")]
     expected = encode_rows([pa.array(["a", "b"])], types)
 

@@ -114,14 +114,14 @@ def test_values(source: str, target: str, values: list[Any], expected: list[Any]
         ("2024-01-02 03:04", "TIMESTAMP(3)"),
     ],
 )  # fmt: skip
-def test_a_text_that_is_no_value(text: str, target: str) -> None:
+def test_an_invalid_text_is_refused(text: str, target: str) -> None:
     with pytest.raises(ValueError, match="cannot read"):
         read_text(text, parse_type(target))
 
 
 @pytest.mark.parametrize("source", ATOMIC)
 @pytest.mark.parametrize("target", ATOMIC)
-def test_whatever_has_an_executor_is_carried_out(source: str, target: str) -> None:
+def test_every_cast_with_an_executor_is_executed(source: str, target: str) -> None:
     one, other = parse_type(source), parse_type(target)
     if has_executor(one, other):
         assert cast([None, None], source, target) == [None, None]

@@ -33,6 +33,6 @@ def test_what_is_written_is_read(
 @pytest.mark.parametrize(
     "data", [b"", b"[]", b"{}", b'{"nextSnapshot": "5"}', b'{"nextSnapshot": 5, "leaseHolder": 1}']
 )
-def test_anything_else_is_damage(data: bytes) -> None:
+def test_any_other_content_is_corrupt(data: bytes) -> None:
     with pytest.raises(CorruptData, match="consumer file"):
         parse_consumer(data)

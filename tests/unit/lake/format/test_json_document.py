@@ -12,12 +12,12 @@ def test_absent_and_null_are_the_same() -> None:
     assert document.text_map("a") == document.text_map("b") == {}
 
 
-def test_a_boolean_is_no_whole_number() -> None:
+def test_a_boolean_is_not_a_whole_number() -> None:
     with pytest.raises(CorruptData, match="test file has True under `a`"):
         JsonDocument.parse(b'{"a": true}', what="test").integer("a")
 
 
-def test_a_missing_text_is_told() -> None:
+def test_a_missing_text_is_reported() -> None:
     with pytest.raises(CorruptData, match="nothing under `a`, expected a string"):
         JsonDocument.parse(b"{}", what="test").text("a")
 

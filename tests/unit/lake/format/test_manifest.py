@@ -152,7 +152,7 @@ def test_an_unknown_source_is_corrupt() -> None:
         decode_manifest(data)
 
 
-def test_another_file_of_the_format_is_no_manifest() -> None:
+def test_another_file_of_the_format_is_not_a_manifest() -> None:
     with pytest.raises(CorruptData, match=r"manifest cannot be read: .* lacks the field _KIND"):
         decode_manifest(java_file("types-manifest-list"))
 

@@ -80,7 +80,7 @@ def test_bounds_of_partitions_are_whole_and_nulls_count_per_entry() -> None:
     assert stats.null_counts == (2,)
 
 
-def test_a_manifest_is_no_list() -> None:
+def test_a_manifest_is_not_a_manifest_list() -> None:
     with pytest.raises(CorruptData, match=r"manifest list .* lacks the field _FILE_NAME"):
         decode_manifest_list(java_file("types-manifest"))
 

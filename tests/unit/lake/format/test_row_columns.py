@@ -91,7 +91,7 @@ def test_a_pointer_out_of_the_row_is_corrupt(text: str) -> None:
         decode_rows([row[:-8], row], [field])
 
 
-def test_bytes_that_are_no_text_are_corrupt() -> None:
+def test_bytes_that_are_not_utf8_are_corrupt() -> None:
     row = encode_row([b"\xff\xff"], [_field("BYTES")])
 
     with pytest.raises(CorruptData, match="no UTF-8"):

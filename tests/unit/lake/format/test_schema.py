@@ -113,7 +113,7 @@ def test_a_schema_without_version_is_of_the_first() -> None:
         (_document(fields=[{"id": 0, "name": "k", "type": "TEXT"}]), "cannot be read"),
     ],
 )
-def test_what_no_writer_writes_is_corrupt(data: bytes, message: str) -> None:
+def test_schemas_that_no_writer_writes_are_corrupt(data: bytes, message: str) -> None:
     with pytest.raises(CorruptData, match=message):
         parse_schema(data)
 
@@ -141,7 +141,7 @@ def test_a_plain_table_is_supported() -> None:
         ("bucket", "-2"),
     ],
 )
-def test_what_this_version_cannot_do_is_refused_by_option(key: str, value: str) -> None:
+def test_unsupported_options_are_refused_by_name(key: str, value: str) -> None:
     with pytest.raises(UnsupportedFeature, match=key) as caught:
         check_supported(replace(SCHEMA, options={key: value}))
 

@@ -73,7 +73,7 @@ def test_a_time_in_iso_8601_is_read() -> None:
         ("tagTimeRetained", True),
     ],
 )
-def test_a_time_that_is_none_is_corrupt(key: str, value: object) -> None:
+def test_an_invalid_time_is_corrupt(key: str, value: object) -> None:
     with pytest.raises(CorruptData, match=key):
         _parsed(**{key: value})
 
@@ -89,7 +89,7 @@ def test_a_tag_expires_after_its_time_and_not_at_it() -> None:
     assert not replace(tag, created=None).is_expired(now_ms=noon_ms + 10**12, zone=UTC)
 
 
-def test_local_time_is_what_the_clock_on_the_wall_shows() -> None:
+def test_local_time_is_the_time_of_the_zone_without_the_zone() -> None:
     assert local_time(1_500, zone=timezone(timedelta(hours=2))) == datetime.fromisoformat(
         "1970-01-01T02:00:01.500"
     )

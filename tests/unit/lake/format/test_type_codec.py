@@ -133,7 +133,7 @@ def test_types_of_later_versions_are_unsupported(source: str | Mapping[str, obje
         ({"element": "INT"}, "has no `type`"),
     ],
 )
-def test_what_is_no_type_is_refused_with_the_reason(
+def test_an_invalid_type_is_refused_with_the_reason(
     source: str | Mapping[str, object], message: str
 ) -> None:
     with pytest.raises(InvalidRequest, match=message):

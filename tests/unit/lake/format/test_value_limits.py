@@ -69,7 +69,7 @@ def problems(declared: object, values: pa.Array, *, is_partition: bool = False) 
         ),
     ],
 )
-def test_a_value_beyond_its_limit_is_told_with_its_row(
+def test_a_value_beyond_its_limit_is_reported_with_its_row(
     declared: object, values: pa.Array, limit: str
 ) -> None:
     (told,) = problems(declared, values)
@@ -175,7 +175,7 @@ def test_a_partition_value_must_fit_into_a_name() -> None:
     )
 
 
-def test_a_partition_that_is_no_text_is_told_as_such() -> None:
+def test_a_partition_value_that_is_not_utf8_is_reported_as_such() -> None:
     long = pa.concat_arrays([pa.array(["/" * 100]), NOT_UTF8])
 
     (told,) = problems("STRING", long, is_partition=True)
@@ -183,7 +183,7 @@ def test_a_partition_that_is_no_text_is_told_as_such() -> None:
     assert "row 1: the value is not UTF-8 text" in told
 
 
-def test_the_writer_takes_none_of_such_rows() -> None:
+def test_the_writer_refuses_such_rows() -> None:
     schema = given_schema({"k": "INT", "s": "VARCHAR(1)"}, key=["k"])
 
     with pytest.raises(SchemaMismatch, match="s: row 0: the value does not fit"):

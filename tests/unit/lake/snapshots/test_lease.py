@@ -39,7 +39,7 @@ def test_a_leased_snapshot_stays_until_it_is_released() -> None:
     assert expire_all(table).earliest == 8
 
 
-def test_the_newest_is_leased_unless_told() -> None:
+def test_the_newest_snapshot_is_leased_by_default() -> None:
     table, _ = given_history()
 
     lease = table.lease()
@@ -48,7 +48,7 @@ def test_the_newest_is_leased_unless_told() -> None:
     assert lease.snapshot == table.latest_snapshot()
 
 
-def test_a_lease_that_nobody_refreshes_ends() -> None:
+def test_a_lease_without_refresh_ends() -> None:
     table, clock = given_history()
     lease = table.lease(3, lease_ms=MINUTE_MS)
 
@@ -92,7 +92,7 @@ def test_a_late_refresh_takes_the_lease_anew_under_another_name() -> None:
     assert expire_all(table).earliest == 3
 
 
-def test_a_lease_whose_file_somebody_deleted_is_back_after_a_refresh() -> None:
+def test_a_refresh_restores_the_deleted_file_of_a_lease() -> None:
     table, _ = given_history()
     lease = table.lease(3)
     table.delete_consumer(lease.id)
@@ -115,7 +115,7 @@ def test_the_snapshot_of_a_rollback_is_another_one() -> None:
         lease.check()
 
 
-def test_a_snapshot_that_is_not_there_cannot_be_leased() -> None:
+def test_an_absent_snapshot_cannot_be_leased() -> None:
     table, _ = given_history()
     table.expire(retain_max=2)
 
@@ -164,14 +164,14 @@ def read_while_it_is_lost(
         read_on()
 
 
-def test_losing_the_lease_is_told_at_the_end() -> None:
+def test_losing_the_lease_raises_at_the_end() -> None:
     table, _ = given_history()
 
     with pytest.raises(LeaseLost, match="snapshot 3 was removed"):
         read_while_it_is_lost(table, table.lease(3))
 
 
-def test_losing_the_lease_explains_what_reading_raised() -> None:
+def test_losing_the_lease_is_the_cause_of_read_errors() -> None:
     table, _ = given_history()
     fresh = Table.open(table.path, file_io=table.file_io)
 
@@ -181,7 +181,7 @@ def test_losing_the_lease_explains_what_reading_raised() -> None:
     assert "snapshot 3 has expired while it was read" in str(lost.value.__cause__)
 
 
-def test_an_error_of_the_reader_s_own_is_left_alone() -> None:
+def test_an_error_of_the_reader_itself_is_not_replaced() -> None:
     table, _ = given_history()
 
     def fail() -> None:
@@ -234,7 +234,7 @@ def test_storage_that_fails_once_does_not_end_a_lease() -> None:
     assert kept_ids(table) == list(range(1, 9))
 
 
-def test_a_lease_that_cannot_be_written_is_none() -> None:
+def test_a_lease_that_cannot_be_written_is_not_taken() -> None:
     inner = MemoryFileIO()
     given_history(file_io=inner)
     file_io = FaultyFileIO(inner)

@@ -54,7 +54,7 @@ def next_snapshot(file: ConsumerFile) -> int:
     return file.consumer.next_snapshot
 
 
-def test_what_takes_long_is_leased_until_it_is_done() -> None:
+def test_a_long_hold_is_leased_until_it_ends() -> None:
     table, clock = given_history()
 
     with keeper_of(table, clock).hold(table.snapshot(3), what="a report"):
@@ -67,7 +67,7 @@ def test_what_takes_long_is_leased_until_it_is_done() -> None:
     assert expire_all(table).earliest == 8
 
 
-def test_what_is_done_soon_is_not_leased() -> None:
+def test_a_short_hold_is_not_leased() -> None:
     table, clock = given_history()
     keeper = keeper_of(table, clock, after_s=60)
 
@@ -91,7 +91,7 @@ def test_a_lease_is_refreshed_while_it_is_needed() -> None:
     assert deadline_ms(second) == deadline_ms(first) + 20
 
 
-def test_each_of_many_holds_its_own() -> None:
+def test_each_of_many_holds_has_its_own_lease() -> None:
     table, clock = given_history()
     keeper = keeper_of(table, clock)
 
@@ -105,7 +105,7 @@ def test_each_of_many_holds_its_own() -> None:
     assert table.consumers() == []
 
 
-def test_a_scan_that_takes_long_keeps_its_snapshot() -> None:
+def test_a_long_scan_keeps_its_snapshot() -> None:
     table, clock = given_history()
     expected = read(table, 3)
     scan = long_scan(table, keeper_of(table, clock), at=3)
@@ -122,7 +122,7 @@ def test_a_scan_that_takes_long_keeps_its_snapshot() -> None:
     assert table.consumers() == []
 
 
-def test_a_scan_that_nobody_reads_to_its_end_lets_go() -> None:
+def test_an_abandoned_scan_releases_its_snapshot() -> None:
     table, clock = given_history()
     batches: Iterator[object] = long_scan(table, keeper_of(table, clock), at=3).to_batches()
     next(batches)
@@ -134,7 +134,7 @@ def test_a_scan_that_nobody_reads_to_its_end_lets_go() -> None:
     assert table.consumers() == []
 
 
-def test_a_scan_whose_snapshot_has_expired_says_so() -> None:
+def test_a_scan_whose_snapshot_has_expired_raises_lease_lost() -> None:
     table, clock = given_history()
     scan = long_scan(table, keeper_of(table, clock), at=3)
     expire_all(table)
@@ -145,7 +145,7 @@ def test_a_scan_whose_snapshot_has_expired_says_so() -> None:
     assert "hint: " in str(raised.value)
 
 
-def test_a_snapshot_that_is_gone_is_not_leased_and_stops_nobody() -> None:
+def test_an_expired_snapshot_is_not_leased_and_stops_no_read() -> None:
     table, clock = given_history()
     snapshot = table.snapshot(3)
     expire_all(table)
@@ -157,7 +157,7 @@ def test_a_snapshot_that_is_gone_is_not_leased_and_stops_nobody() -> None:
     assert table.consumers() == []
 
 
-def test_a_lease_goes_on_in_another_process() -> None:
+def test_a_lease_is_continued_in_another_process() -> None:
     table, clock = given_history()
     keeper = keeper_of(table, clock)
     first = keeper.lease(table.snapshot(3), what="a page")
@@ -181,7 +181,7 @@ def test_a_lease_that_became_unreadable_is_taken_anew() -> None:
     assert [next_snapshot(file) for file in table.consumers() if file.consumer] == [5]
 
 
-def test_a_lease_that_is_gone_is_taken_anew() -> None:
+def test_an_absent_lease_is_taken_anew() -> None:
     table, clock = given_history()
     keeper = keeper_of(table, clock)
     first = keeper.lease(table.snapshot(3), what="a page")
@@ -193,7 +193,7 @@ def test_a_lease_that_is_gone_is_taken_anew() -> None:
     assert [file.id for file in table.consumers()] == [second.id]
 
 
-def test_a_consumer_of_somebody_else_is_no_lease_to_go_on_with() -> None:
+def test_a_consumer_without_deadline_is_not_continued_as_a_lease() -> None:
     table, clock = given_history()
     ConsumerStore(table.file_io, table.paths).put("billing", Consumer(next_snapshot=4))
 
@@ -219,7 +219,7 @@ def test_a_reader_of_changes_keeps_the_rest_of_its_range() -> None:
     assert table.consumers() == []
 
 
-def test_a_compaction_that_takes_long_is_leased() -> None:
+def test_a_long_compaction_leases_its_snapshot() -> None:
     storage = FaultyFileIO(MemoryFileIO())
     table, clock = given_history(file_io=storage, count=6)
     opened = OpenedTable(

@@ -59,7 +59,7 @@ def bed() -> Bed:
     return Bed(file_io, given_table(file_io))
 
 
-def test_the_name_of_what_it_follows_decides(bed: Bed) -> None:
+def test_the_property_decides(bed: Bed) -> None:
     first = bed.commit("a")
     follower = bed.commit("b", properties=lineage_properties(first))
     stranger = replace(first, delta_manifest_list="another")
@@ -68,13 +68,13 @@ def test_the_name_of_what_it_follows_decides(bed: Bed) -> None:
     assert not bed.is_built_on(follower, stranger)
 
 
-def test_what_replaces_files_was_built_on_them(bed: Bed) -> None:
+def test_a_snapshot_that_replaces_files_was_built_on_them(bed: Bed) -> None:
     first = bed.commit("a", "b")
 
     assert bed.is_built_on(bed.commit("c", drops="a"), first)
 
 
-def test_nothing_is_built_on_one_that_is_not_right_below_it(bed: Bed) -> None:
+def test_nothing_is_built_on_a_snapshot_that_is_not_directly_below(bed: Bed) -> None:
     first = bed.commit("a")
     bed.commit()
 
@@ -82,7 +82,7 @@ def test_nothing_is_built_on_one_that_is_not_right_below_it(bed: Bed) -> None:
 
 
 @pytest.mark.parametrize("other", ["b", None])
-def test_what_has_other_files_was_built_on_another(bed: Bed, other: str | None) -> None:
+def test_a_snapshot_with_other_files_was_built_on_another(bed: Bed, other: str | None) -> None:
     """Right below the oldest snapshot lies one that was published into the hole of expiry."""
     bed.commit("a")
     second = bed.commit(*([other] if other else []))
@@ -96,7 +96,7 @@ def test_what_has_other_files_was_built_on_another(bed: Bed, other: str | None) 
     assert not bed.is_built_on(third, detached)
 
 
-def test_merged_manifests_are_told_by_their_files(bed: Bed) -> None:
+def test_merged_manifests_are_compared_by_their_files(bed: Bed) -> None:
     bed.commit("a", "b")
     second = bed.commit("c", drops="a")
     third = bed.commit()
@@ -106,7 +106,7 @@ def test_merged_manifests_are_told_by_their_files(bed: Bed) -> None:
     assert not bed.is_built_on(bed.merged(third, "a", "b", "c"), second)
 
 
-def test_nobody_can_tell_where_manifests_have_expired(bed: Bed) -> None:
+def test_expired_manifests_prove_nothing(bed: Bed) -> None:
     first = bed.commit("a")
     second = bed.commit()
     bed.file_io.delete(bed.paths.manifest(first.delta_manifest_list))
@@ -114,7 +114,7 @@ def test_nobody_can_tell_where_manifests_have_expired(bed: Bed) -> None:
     assert not bed.is_built_on(second, first)
 
 
-def test_of_what_was_not_merged_no_manifest_is_read(bed: Bed) -> None:
+def test_manifests_that_were_not_merged_are_not_read(bed: Bed) -> None:
     bed.commit("a")
     second = bed.commit("b")
     third = bed.commit("c")

@@ -3,7 +3,7 @@
 from lake.snapshots.lru_cache import LruCache
 
 
-def test_the_least_recently_used_go_first() -> None:
+def test_the_least_recently_used_are_evicted_first() -> None:
     cache = LruCache(10)
     for name in "abc":
         cache.put(name, name, 3)
@@ -14,7 +14,7 @@ def test_the_least_recently_used_go_first() -> None:
     assert cache.bytes == 9
 
 
-def test_a_value_of_more_than_the_half_is_not_driven_out_by_small_ones() -> None:
+def test_a_value_of_more_than_half_the_bound_is_not_evicted_by_small_ones() -> None:
     cache = LruCache(10)
     cache.put("large", "large", 30)
     for number in range(5):
@@ -35,7 +35,7 @@ def test_of_two_large_values_the_last_used_stays() -> None:
     assert (cache.get("one"), cache.get("other"), cache.get("small")) == (None, 2, 3)
 
 
-def test_what_is_replaced_or_removed_counts_no_more() -> None:
+def test_replaced_and_removed_values_do_not_count() -> None:
     cache = LruCache(10)
     cache.put("a", 1, 4)
     cache.put("a", 2, 5)

@@ -139,7 +139,7 @@ def test_a_large_manifest_without_deletes_is_left_alone() -> None:
     assert plan_manifest_merge([large, large], OPTIONS) == ManifestMergePlan()
 
 
-def test_deletes_that_have_grown_ask_for_a_full_merge() -> None:
+def test_deletes_beyond_the_threshold_cause_a_full_merge() -> None:
     threshold = OPTIONS.manifest_full_compaction_threshold_bytes
     large = meta("large", size=threshold)
     bearing = meta("bearing", size=threshold - 10, deleted=5)

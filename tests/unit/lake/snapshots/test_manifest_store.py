@@ -39,7 +39,7 @@ def test_manifests_and_lists_come_back() -> None:
     assert (meta.num_added_files, meta.num_deleted_files) == (2, 0)
 
 
-def test_what_was_written_or_read_is_not_read_again() -> None:
+def test_written_and_read_files_are_cached() -> None:
     file_io = FaultyFileIO(MemoryFileIO())
     store = ManifestStore(file_io, PATHS)
     write(store, "m", "a")

@@ -66,21 +66,23 @@ class Bed:
         pytest.param([SLEPT], SLEPT, False, id="nothing else is left"),
     ],
 )
-def test_it_shows_in_the_chain(there: list[Snapshot], snapshot: Snapshot, is_held: bool) -> None:
+def test_removed_history_is_detected_in_the_chain(
+    there: list[Snapshot], snapshot: Snapshot, is_held: bool
+) -> None:
     assert Bed(there).removed.holds(snapshot) is is_held
 
 
-def test_without_a_mark_there_is_none() -> None:
+def test_without_a_marker_nothing_is_removed_history() -> None:
     assert not Bed([*OLD[:3], SLEPT], is_marked=False).removed.holds(SLEPT)
 
 
-def test_another_engines_snapshot_does_not_say() -> None:
+def test_a_snapshot_of_another_engine_counts_as_valid() -> None:
     foreign = replace(SLEPT, properties={})
 
     assert not Bed([*OLD[:3], *NEW[:2], foreign]).removed.holds(foreign)
 
 
-def test_what_was_found_is_not_read_again() -> None:
+def test_a_valid_snapshot_is_not_read_again() -> None:
     bed = Bed([*OLD[:3], *NEW])
     assert not bed.removed.holds(NEW[3])
     bed.put(replace(NEW[1], delta_manifest_list="damaged"))
@@ -89,7 +91,7 @@ def test_what_was_found_is_not_read_again() -> None:
     assert RemovedHistory(bed.file_io, PATHS).holds(NEW[4])
 
 
-def test_what_the_rollback_removes_last_decides_for_all_above_it() -> None:
+def test_the_newest_snapshot_before_the_rollback_decides_for_all_above_it() -> None:
     bed = Bed([*OLD[:3], *OLD[4:]])
     assert not bed.removed.holds(SLEPT)
 

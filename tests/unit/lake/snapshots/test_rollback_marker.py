@@ -18,12 +18,12 @@ def marker() -> RollbackMarker:
     return RollbackMarker(MemoryFileIO(), PATHS)
 
 
-def test_there_is_none_before_a_rollback(marker: RollbackMarker) -> None:
+def test_there_is_no_marker_before_a_rollback(marker: RollbackMarker) -> None:
     assert not marker.exists()
     assert marker.read() is None
 
 
-def test_it_says_what_the_last_rollback_removes() -> None:
+def test_the_marker_describes_the_last_rollback() -> None:
     marker = RollbackMarker(MemoryFileIO(), PATHS)
     first, second, third = (replace(SNAPSHOT, id=n, delta_manifest_list=f"{n}") for n in (1, 2, 3))
     marker.put(target=second, newest=third)
@@ -38,7 +38,7 @@ def test_it_says_what_the_last_rollback_removes() -> None:
 
 
 @pytest.mark.parametrize("data", [b"\n", b"{}", b"[]", b'{"target": 1}', b"\xff"])
-def test_one_that_says_nothing_is_one_all_the_same(data: bytes) -> None:
+def test_an_unreadable_marker_still_marks_the_table(data: bytes) -> None:
     file_io = MemoryFileIO()
     file_io.overwrite(PATHS.rollback_marker, data)
     marker = RollbackMarker(file_io, PATHS)
@@ -47,7 +47,7 @@ def test_one_that_says_nothing_is_one_all_the_same(data: bytes) -> None:
     assert marker.read() is None
 
 
-def test_an_old_one_goes(marker: RollbackMarker) -> None:
+def test_an_old_marker_is_removed(marker: RollbackMarker) -> None:
     marker.put(target=SNAPSHOT, newest=SNAPSHOT)
 
     marker.remove_if_stale([7, 8, 9], now_ms=LATE_MS)
@@ -56,7 +56,7 @@ def test_an_old_one_goes(marker: RollbackMarker) -> None:
 
 
 @pytest.mark.parametrize("ids", [[], [7, 9]], ids=["no chain", "a gap"])
-def test_an_old_one_of_a_rollback_that_broke_off_stays(
+def test_an_old_marker_of_an_interrupted_rollback_stays(
     marker: RollbackMarker, ids: list[int]
 ) -> None:
     marker.put(target=SNAPSHOT, newest=SNAPSHOT)
@@ -66,7 +66,7 @@ def test_an_old_one_of_a_rollback_that_broke_off_stays(
     assert marker.exists()
 
 
-def test_a_young_one_stays(marker: RollbackMarker) -> None:
+def test_a_young_marker_stays(marker: RollbackMarker) -> None:
     marker.put(target=SNAPSHOT, newest=SNAPSHOT)
 
     marker.remove_if_stale([7, 8], now_ms=0)

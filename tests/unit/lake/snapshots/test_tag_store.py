@@ -36,7 +36,7 @@ def test_a_name_is_taken_once() -> None:
     assert store.get("a").snapshot.id == 1
 
 
-def test_a_deleted_tag_is_gone() -> None:
+def test_a_deleted_tag_is_absent() -> None:
     store = TagStore(MemoryFileIO(), PATHS)
     store.create(given_tag("a"))
 
@@ -47,7 +47,7 @@ def test_a_deleted_tag_is_gone() -> None:
         store.get("a")
 
 
-def test_a_missing_tag_is_told_with_those_that_are_there() -> None:
+def test_a_missing_tag_is_reported_with_the_existing_ones() -> None:
     store = TagStore(MemoryFileIO(), PATHS)
     store.create(given_tag("nightly"))
 
@@ -56,7 +56,7 @@ def test_a_missing_tag_is_told_with_those_that_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", ["", " a", "a/b", "../x", "a\n", "\0"])
-def test_a_name_that_is_no_file_name_is_refused(name: str) -> None:
+def test_a_name_that_cannot_be_a_file_name_is_refused(name: str) -> None:
     store = TagStore(MemoryFileIO(), PATHS)
 
     with pytest.raises(InvalidRequest, match="tag"):
@@ -73,7 +73,7 @@ def test_a_torn_tag_stops_the_listing() -> None:
         TagStore(file_io, PATHS).list()
 
 
-def test_other_files_are_no_tags() -> None:
+def test_other_files_are_not_tags() -> None:
     file_io = MemoryFileIO()
     for name in (".tag-a.x.tmp", "tag-", "a"):
         file_io.write_new(f"{PATHS.tag_dir}/{name}", b"")

@@ -70,7 +70,7 @@ def cut(chance: random.Random, columns: list[pa.Array]) -> list[tuple[int, bytes
 
 @pytest.mark.parametrize("nulls", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("seed", range(4))
-def test_columns_are_those_that_were_encoded(seed: int, nulls: float) -> None:
+def test_decoded_columns_are_those_that_were_encoded(seed: int, nulls: float) -> None:
     chance = random.Random(seed)
     columns = given_columns(chance, chance.choice([1, 40, 300]), nulls)
     plain = plain_columns(SCHEMA)
@@ -109,7 +109,7 @@ def test_a_file_of_many_blocks_is_read_in_small_batches() -> None:
     assert all(map(pa.Array.equals, found.combine_chunks().to_batches()[0].columns, columns))
 
 
-def test_damage_is_told_or_changes_a_value() -> None:
+def test_damage_is_reported_or_changes_a_value() -> None:
     chance = random.Random(6)
     data, _ = given_file(chance)
     begin = len(container_header(SCHEMA, "null", SYNC))
@@ -125,7 +125,7 @@ def test_damage_is_told_or_changes_a_value() -> None:
     assert told > 30
 
 
-def test_nested_columns_are_read_value_by_value() -> None:
+def test_nested_columns_are_decoded_by_record() -> None:
     nested = avro_schema([DataField(id=0, name="l", type=parse_type("ARRAY<INT>"))])
 
     assert plain_columns(nested) is None

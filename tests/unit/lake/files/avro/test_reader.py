@@ -56,7 +56,7 @@ def opened(data: bytes, fields: Sequence[DataField]) -> pa.Table:
 
 @pytest.mark.parametrize("block_rows", [4, 500], ids=["side by side", "value by value"])
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.__name__)
-def test_plain_columns_do_not_depend_on_how_the_schema_says_them(
+def test_plain_columns_do_not_depend_on_the_form_of_the_schema(
     variant: Variant, block_rows: int
 ) -> None:
     columns = given_columns(random.Random(7), 200, 0.3)
@@ -71,7 +71,7 @@ def test_plain_columns_do_not_depend_on_how_the_schema_says_them(
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.__name__)
-def test_nested_columns_do_not_depend_on_how_the_schema_says_them(variant: Variant) -> None:
+def test_nested_columns_do_not_depend_on_the_form_of_the_schema(variant: Variant) -> None:
     expected = opened(written(NESTED_SCHEMA, NESTED_RECORDS), NESTED)
     assert expected["first"][0].as_py()["at"].microsecond == 123_000
 
@@ -91,7 +91,7 @@ def test_a_row_that_is_null_is_corrupt(variant: Variant, block_rows: int) -> Non
         opened(written(variant(schema), records, block_rows=block_rows), fields)
 
 
-def test_a_part_of_a_row_that_nobody_asks_for_is_passed_over() -> None:
+def test_a_part_of_a_row_that_is_not_wanted_is_skipped() -> None:
     fields = [DataField(id=0, name="first", type=parse_type("ROW<amount DECIMAL(9, 2), new INT>"))]
 
     found = opened(written(NESTED_SCHEMA, NESTED_RECORDS), fields)

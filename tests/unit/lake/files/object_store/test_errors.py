@@ -52,7 +52,7 @@ def error_of(error: Exception) -> LakeError:
     ],
     ids=lambda value: str(value).partition(" - ")[2][:40] or None,
 )
-def test_an_error_says_what_and_where_and_what_to_look_at(
+def test_an_error_has_cause_path_and_hint(
     error: Exception, kind: type[LakeError], said: str
 ) -> None:
     found = error_of(error)
@@ -75,7 +75,7 @@ def test_an_error_says_what_and_where_and_what_to_look_at(
     ],
     ids=lambda value: str(value).partition(" - ")[2][:40] or None,
 )
-def test_what_may_pass_is_tried_again(error: Exception) -> None:
+def test_transient_errors_are_retryable(error: Exception) -> None:
     assert is_retryable(error)
 
 
@@ -90,5 +90,5 @@ def test_what_may_pass_is_tried_again(error: Exception) -> None:
     ],
     ids=lambda value: str(value).partition(" - ")[2][:40] or None,
 )
-def test_what_does_not_pass_or_was_tried_enough_is_not(error: Exception) -> None:
+def test_permanent_and_exhausted_errors_are_not_retryable(error: Exception) -> None:
     assert not is_retryable(error)

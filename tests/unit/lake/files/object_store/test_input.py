@@ -53,7 +53,7 @@ def test_a_small_file_takes_no_second_request() -> None:
 
 
 @pytest.mark.parametrize("size", [TAIL_BYTES + 1, BLOCK_BYTES, 7 * BLOCK_BYTES + 13])
-def test_any_reads_anywhere_bring_the_bytes_of_the_file(size: int) -> None:
+def test_any_reads_return_the_bytes_of_the_file(size: int) -> None:
     drawn = random.Random(size)
     ranges = Ranges(drawn.randbytes(size))
     source = ranges.open()
@@ -66,7 +66,7 @@ def test_any_reads_anywhere_bring_the_bytes_of_the_file(size: int) -> None:
         assert len(source._blocks) <= BLOCKS_KEPT
 
 
-def test_reading_on_asks_for_more_every_time() -> None:
+def test_sequential_reads_fetch_more_each_time() -> None:
     ranges = Ranges(bytes(16 * BLOCK_BYTES))
     source = ranges.open()
 
@@ -80,7 +80,7 @@ def test_reading_on_asks_for_more_every_time() -> None:
     assert sum(lengths) == len(ranges.data) - TAIL_BYTES
 
 
-def test_column_chunks_that_lie_together_share_requests() -> None:
+def test_adjacent_column_chunks_share_requests() -> None:
     sink = pa.BufferOutputStream()
     drawn = random.Random(3)
     columns = {f"c{n}": [drawn.random() for _ in range(40_000)] for n in range(12)}
@@ -100,7 +100,7 @@ def _announced_bytes(asked: list[tuple[ByteRange, ...]]) -> int:
     return sum(end - begin for ranges in asked for begin, end in ranges)
 
 
-def test_parts_that_are_announced_are_fetched_together_and_nothing_else_is() -> None:
+def test_announced_ranges_are_fetched_together_and_nothing_else_is() -> None:
     ranges = Ranges(random.Random(5).randbytes(16 * BLOCK_BYTES))
     source = ranges.open()
     far = 2 * GAP_BYTES
@@ -115,7 +115,7 @@ def test_parts_that_are_announced_are_fetched_together_and_nothing_else_is() -> 
     assert len(source._announced._requests) == 0
 
 
-def test_parts_that_lie_close_share_a_request() -> None:
+def test_ranges_that_are_close_share_a_request() -> None:
     ranges = Ranges(random.Random(6).randbytes(4 * BLOCK_BYTES))
     source = ranges.open()
 
@@ -127,7 +127,7 @@ def test_parts_that_lie_close_share_a_request() -> None:
     assert ranges.asked == [((0, 600_000),)]
 
 
-def test_what_is_fetched_ahead_is_bounded() -> None:
+def test_prefetching_is_bounded() -> None:
     ranges = Ranges(bytes(16 * BLOCK_BYTES))
     source = ranges.open()
     parts = [(begin, begin + 500_000) for begin in range(0, 14 * BLOCK_BYTES, BLOCK_BYTES)]
@@ -144,7 +144,7 @@ def test_what_is_fetched_ahead_is_bounded() -> None:
     assert len(ranges.asked) == 2
 
 
-def test_a_part_that_is_larger_than_what_is_kept_is_fetched_alone() -> None:
+def test_a_range_larger_than_the_bound_is_fetched_alone() -> None:
     ranges = Ranges(random.Random(7).randbytes(16 * BLOCK_BYTES))
     source = ranges.open()
     large = (BLOCK_BYTES, BLOCK_BYTES + 2 * AHEAD_BYTES)
@@ -156,7 +156,7 @@ def test_a_part_that_is_larger_than_what_is_kept_is_fetched_alone() -> None:
     assert ranges.asked == [(large,)]
 
 
-def test_what_was_not_announced_is_read_as_ever() -> None:
+def test_ranges_that_were_not_announced_are_read_by_blocks() -> None:
     drawn = random.Random(8)
     size = 6 * BLOCK_BYTES
     ranges = Ranges(drawn.randbytes(size))
@@ -171,7 +171,7 @@ def test_what_was_not_announced_is_read_as_ever() -> None:
             assert source.read(length) == ranges.data[start : start + length]
 
 
-def test_of_a_parquet_file_only_the_columns_asked_for_are_fetched() -> None:
+def test_only_the_requested_columns_of_a_parquet_file_are_fetched() -> None:
     sink = pa.BufferOutputStream()
     drawn = random.Random(9)
     columns = {f"c.{n}": [drawn.random() for _ in range(120_000)] for n in range(40)}

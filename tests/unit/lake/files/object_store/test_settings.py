@@ -14,11 +14,11 @@ from lake.files.object_store.store import ObjectStoreFileIO
 SECRET = "s3cr3t-value"
 
 
-def test_without_settings_the_provider_is_asked_over_tls() -> None:
+def test_without_settings_the_provider_is_reached_over_tls() -> None:
     assert StoreSettings.from_environment(Service.S3, {}) == StoreSettings()
 
 
-def test_our_settings_win_over_those_of_the_tools_of_s3() -> None:
+def test_settings_of_braid_precede_those_of_s3_tools() -> None:
     environment = {
         "AWS_ENDPOINT_URL": "https://theirs",
         "AWS_REGION": "eu-west-1",
@@ -62,7 +62,7 @@ def test_a_login_in_an_endpoint_is_refused_and_not_repeated() -> None:
     assert SECRET not in str(caught.value)
 
 
-def test_what_travels_to_other_processes_holds_no_secret(
+def test_pickled_settings_contain_no_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "credentials"
@@ -84,7 +84,7 @@ def test_what_travels_to_other_processes_holds_no_secret(
 @pytest.mark.parametrize(
     "content", ["a line", "AWS_SECRET_ACCESS_KEY", f"NO_SUCH_NAME={SECRET}", f"{SECRET}=x"]
 )
-def test_a_file_of_credentials_that_is_none_is_refused_and_not_repeated(
+def test_an_invalid_credentials_file_is_refused_and_not_repeated(
     tmp_path: Path, content: str
 ) -> None:
     file = tmp_path / "credentials"
@@ -96,7 +96,7 @@ def test_a_file_of_credentials_that_is_none_is_refused_and_not_repeated(
     assert SECRET not in str(caught.value)
 
 
-def test_an_unknown_name_is_told_by_its_line_and_not_repeated(tmp_path: Path) -> None:
+def test_an_unknown_name_is_reported_by_its_line_and_not_repeated(tmp_path: Path) -> None:
     """The end of a secret is often `=`, so what is before it may be one."""
     file = tmp_path / "credentials"
     file.write_text(f"# mine\nAWS_ACCESS_KEY_ID=a\n{SECRET}=\n")
@@ -108,7 +108,7 @@ def test_an_unknown_name_is_told_by_its_line_and_not_repeated(tmp_path: Path) ->
     assert caught.value.problems[0].value == str(file)
 
 
-def test_a_file_of_credentials_that_is_absent_is_named(tmp_path: Path) -> None:
+def test_an_absent_credentials_file_is_named(tmp_path: Path) -> None:
     settings = StoreSettings(credentials_file=f"{tmp_path}/absent")
 
     with pytest.raises(InvalidRequest, match="absent"):

@@ -23,7 +23,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("declared", "stored", "expected"), CASES)
-def test_blanks_at_the_end_go(declared: str, stored: list[object], expected: list[object]) -> None:
+def test_trailing_blanks_are_stripped(
+    declared: str, stored: list[object], expected: list[object]
+) -> None:
     data_type = parse_type(declared)
     array = pa.array(stored, to_arrow_type(data_type))
 
@@ -35,7 +37,7 @@ def test_blanks_at_the_end_go(declared: str, stored: list[object], expected: lis
 
 
 @pytest.mark.parametrize(("declared", "stored", "expected"), CASES)
-def test_what_would_be_cut_is_told(
+def test_values_that_would_be_stripped_are_reported(
     declared: str, stored: list[object], expected: list[object]
 ) -> None:
     data_type = parse_type(declared)
@@ -49,7 +51,7 @@ def test_what_would_be_cut_is_told(
     assert problems(expected) == []
 
 
-def test_chars_under_null_are_not_told() -> None:
+def test_chars_under_null_are_not_reported() -> None:
     inner = pa.array(["x ", "y"])
     rows = pa.StructArray.from_arrays([inner], names=["c"], mask=pa.array([True, False]))
 

@@ -51,7 +51,7 @@ class LookingFileIO(MemoryFileIO):
         return True
 
 
-def test_storage_that_looks_before_it_writes_passes_one_probe_and_not_the_other() -> None:
+def test_storage_that_checks_before_it_writes_passes_one_probe_and_not_the_other() -> None:
     storage = LookingFileIO()
     storage.together = threading.Barrier(1)
     probe_exclusive_create(storage, "/warehouse")
@@ -71,7 +71,7 @@ class ForgetfulFileIO(MemoryFileIO):
         return False
 
 
-def test_a_lost_answer_is_no_reason_to_refuse_a_store() -> None:
+def test_a_lost_response_does_not_fail_the_probe() -> None:
     probe_exclusive_create(ForgetfulFileIO(), "/warehouse")
     probe_exclusive_race(ForgetfulFileIO(), "/warehouse")
     probe_exclusive_race(MemoryFileIO(), "/warehouse")

@@ -41,7 +41,7 @@ def test_what_is_written_is_read(file_io: FileIO, root: str) -> None:
         assert source.read() == b"56789"
 
 
-def test_an_absent_file_is_said_to_be_absent(file_io: FileIO, root: str) -> None:
+def test_an_absent_file_raises_file_not_found(file_io: FileIO, root: str) -> None:
     path = f"{root}/absent"
 
     for read in (file_io.read_bytes, file_io.open_input, file_io.size):
@@ -89,7 +89,7 @@ def test_exclusive_creation_succeeds_once(file_io: FileIO, root: str) -> None:
     assert [status.name for status in file_io.list(f"{root}/d")] == ["file"]
 
 
-def test_of_many_threads_one_creates(file_io: FileIO, root: str) -> None:
+def test_exactly_one_of_many_threads_creates(file_io: FileIO, root: str) -> None:
     barrier = threading.Barrier(8)
     winners: list[int] = []
 
@@ -131,7 +131,7 @@ def test_a_listing_holds_direct_children_by_name(file_io: FileIO, root: str) -> 
     assert isinstance(found[0], FileStatus)
 
 
-def test_deleting_a_file_says_whether_it_was_there(file_io: FileIO, root: str) -> None:
+def test_deleting_a_file_returns_whether_it_existed(file_io: FileIO, root: str) -> None:
     file_io.write_new(f"{root}/file", b"")
 
     assert file_io.delete(f"{root}/file")
@@ -149,7 +149,7 @@ def test_deleting_a_tree_deletes_all_of_it_and_no_neighbour(file_io: FileIO, roo
     assert file_io.exists(f"{root}/tt/c")
 
 
-def test_directories_of_files_are_there(file_io: FileIO, root: str) -> None:
+def test_directories_of_files_exist(file_io: FileIO, root: str) -> None:
     file_io.write_new(f"{root}/d/e/file", b"")
 
     assert file_io.has_directory(f"{root}/d")
@@ -157,7 +157,7 @@ def test_directories_of_files_are_there(file_io: FileIO, root: str) -> None:
     assert not file_io.exists(f"{root}/d/f")
 
 
-def test_a_missing_directory_is_missed_where_one_has_to_be_made(
+def test_a_missing_directory_is_absent_only_on_stores_with_directories(
     file_io: FileIO, store: str, root: str
 ) -> None:
     assert file_io.has_directory(f"{root}/absent") == (store == "s3")

@@ -12,11 +12,11 @@ from lake.files.storage.disk import SystemDisk
 from lake.files.storage.local import LocalFileIO
 
 
-def test_storage_travels_to_other_processes() -> None:
+def test_storage_can_be_pickled() -> None:
     assert isinstance(pickle.loads(pickle.dumps(LocalFileIO())), LocalFileIO)
 
 
-def test_errors_of_the_system_are_ours(tmp_path: Path) -> None:
+def test_errors_of_the_system_are_translated(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
 
     with pytest.raises(StorageUnavailable, match="ENOTDIR"):
@@ -62,7 +62,7 @@ def _open_output(storage: LocalFileIO, path: str) -> None:
     ],
     ids=["write_new", "create_exclusive", "overwrite", "open_output"],
 )
-def test_a_folder_that_cannot_be_made_is_storage_that_fails(
+def test_a_directory_that_cannot_be_created_is_a_failure_of_storage(
     tmp_path: Path, write: Callable[[LocalFileIO, str], object]
 ) -> None:
     with pytest.raises(

@@ -54,7 +54,7 @@ def test_addresses_of_buckets_open_an_object_store(uri: str, path: str) -> None:
     assert path_for(uri) == path == path_for(path)
 
 
-def test_a_scheme_in_capitals_is_told_so() -> None:
+def test_a_scheme_in_upper_case_is_refused_with_a_hint() -> None:
     with pytest.raises(InvalidRequest, match=r"in lower case.*\nhint: write s3://"):
         path_for("S3://bucket/w")
 
@@ -73,7 +73,7 @@ def test_a_relative_path_is_refused() -> None:
 
 
 @pytest.mark.parametrize("below", ["", "/warehouse", "/a/b"])
-def test_a_file_is_no_warehouse(tmp_path: Path, below: str) -> None:
+def test_a_file_is_not_a_warehouse(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").write_bytes(b"")
 
     with pytest.raises(InvalidRequest, match="/file is a file, expected a directory"):
@@ -82,5 +82,5 @@ def test_a_file_is_no_warehouse(tmp_path: Path, below: str) -> None:
         Catalog(f"file://{tmp_path}/file{below}")
 
 
-def test_a_warehouse_may_come_to_be(tmp_path: Path) -> None:
+def test_a_warehouse_need_not_exist_yet(tmp_path: Path) -> None:
     file_io_for(f"{tmp_path}/not/yet")

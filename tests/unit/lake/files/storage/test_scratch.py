@@ -45,7 +45,7 @@ def test_a_removed_file_may_be_gone_already(tmp_path: Path) -> None:
     scratch.close()
 
 
-def test_it_goes_with_whoever_has_it(tmp_path: Path) -> None:
+def test_it_is_removed_when_its_owner_is_collected(tmp_path: Path) -> None:
     scratch = ScratchDirectory(str(tmp_path))
     assert len(directories(tmp_path)) == 1
 
@@ -112,7 +112,7 @@ def test_that_of_a_living_process_is_left_alone_and_that_of_a_killed_one_removed
     assert list(tmp_path.glob("braid-*/*")) == []
 
 
-def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+def test_a_base_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
 
     with pytest.raises(StorageUnavailable, match="temporary files"):

@@ -65,7 +65,7 @@ def test_optional_values_come_back_in_turn() -> None:
 
 
 @pytest.mark.parametrize("data", ["", "80", "04", "0461", "01"])
-def test_bytes_that_end_early_are_told(data: str) -> None:
+def test_bytes_that_end_early_are_reported(data: str) -> None:
     with pytest.raises(IndexError):
         AvroDecoder(bytes.fromhex(data)).byte_string()
 

@@ -12,12 +12,12 @@ DATA = random.Random(1).randbytes(2_000) * 3
 
 @pytest.mark.parametrize("codec", AVRO_CODECS)
 @pytest.mark.parametrize("data", [DATA, b"", b"x"], ids=["much", "nothing", "a byte"])
-def test_what_was_packed_is_unpacked(codec: str, data: bytes) -> None:
+def test_compressed_blocks_round_trip(codec: str, data: bytes) -> None:
     assert decompress(compress(data, codec), codec) == data
 
 
 @pytest.mark.parametrize("codec", [codec for codec in AVRO_CODECS if codec != "null"])
-def test_damage_is_one_of_the_errors_that_are_told(codec: str) -> None:
+def test_damage_raises_one_of_the_declared_errors(codec: str) -> None:
     packed = compress(DATA, codec)
 
     for damaged in (packed[: len(packed) // 2], b"\xff" * 30, packed[:9] + b"\0" * 20):
@@ -25,7 +25,7 @@ def test_damage_is_one_of_the_errors_that_are_told(codec: str) -> None:
             decompress(damaged, codec)
 
 
-def test_a_wrong_sum_of_snappy_is_found() -> None:
+def test_a_wrong_checksum_of_snappy_is_detected() -> None:
     packed = compress(DATA, "snappy")
 
     with pytest.raises(ValueError, match="another sum"):
@@ -40,6 +40,6 @@ def test_levels_of_zstandard_differ() -> None:
     assert sizes[1] < sizes[0]
 
 
-def test_a_codec_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_codec_is_refused() -> None:
     with pytest.raises(UnsupportedFeature, match="`lzo` is not supported, only null, deflate"):
         decompress(b"", "lzo")

@@ -75,15 +75,13 @@ UNSCALED = [0, 1, -1, 127, 128, -128, -129, 255, 256, 2**63, -(2**63), 10**38 - 
         ),
     ],
 )
-def test_bytes_are_those_of_a_library_of_others(
-    declared: str, schema: Any, values: list[Any]
-) -> None:
+def test_bytes_are_those_of_fastavro(declared: str, schema: Any, values: list[Any]) -> None:
     given = [list(v.items()) if isinstance(v, dict) else v for v in values]
 
     assert encoded(given, declared) == by_fastavro(values, schema)
 
 
-def test_decimals_take_as_few_bytes_as_hold_them_with_their_sign() -> None:
+def test_decimals_have_the_shortest_form_with_their_sign() -> None:
     values = [Decimal((int(n < 0), tuple(map(int, str(abs(n)))), -2)) for n in UNSCALED]
     sizes = [(n if n >= 0 else ~n).bit_length() // 8 + 1 for n in UNSCALED]
 
@@ -95,7 +93,7 @@ def test_decimals_take_as_few_bytes_as_hold_them_with_their_sign() -> None:
     assert encoded(values, "DECIMAL(38, 2)") == expected
 
 
-def test_slices_are_encoded_as_what_they_show() -> None:
+def test_slices_are_encoded_without_the_values_around_them() -> None:
     chance = random.Random(1)
     whole = pa.array([[chance.randrange(1000), None][: k % 3] for k in range(50)])
     array = pa.array([None if k % 7 == 0 else whole[k].as_py() for k in range(50)], whole.type)
@@ -108,12 +106,12 @@ def test_slices_are_encoded_as_what_they_show() -> None:
     assert part.data.tobytes() == all_rows.data[before:until].tobytes()
 
 
-def test_a_null_where_none_may_be_is_an_error() -> None:
+def test_a_null_in_a_not_null_column_is_an_error() -> None:
     with pytest.raises(ValueError, match="1 nulls where BIGINT NOT NULL is NOT NULL"):
         encoded([1, None], "BIGINT NOT NULL")
 
 
-def test_javas_files_of_every_type_are_made_again_byte_by_byte() -> None:
+def test_javas_files_of_every_type_are_reproduced_byte_by_byte() -> None:
     table = Table.open(str(TABLES / "g11_avro_types" / "table"), file_io=LocalFileIO())
     snapshot = table.latest_snapshot()
     assert snapshot is not None

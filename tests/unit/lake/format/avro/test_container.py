@@ -24,7 +24,7 @@ def _written(records: list[dict[str, object]], compression: str = "zstandard") -
 
 
 @pytest.mark.parametrize("compression", ["zstandard", "deflate", "null"])
-def test_what_is_written_is_read_by_a_library_of_others(compression: str) -> None:
+def test_written_files_are_read_by_fastavro(compression: str) -> None:
     data = _written(RECORDS, compression)
 
     assert list(fastavro.reader(io.BytesIO(data))) == RECORDS
@@ -89,13 +89,13 @@ def test_records_that_the_schema_does_not_fit_are_corrupt() -> None:
         read_records(data, what="test")
 
 
-def test_a_root_that_is_no_record_is_corrupt() -> None:
+def test_a_root_that_is_not_a_record_is_corrupt() -> None:
     with pytest.raises(CorruptData, match="its schema is not one of records"):
         read_blocks(write_container({"type": "string"}, []), what="test")
 
 
 @pytest.mark.parametrize("codec", ["zstandard", "deflate", "bzip2", "xz", "null"])
-def test_files_of_a_library_of_others_are_read(codec: str) -> None:
+def test_files_of_fastavro_are_read(codec: str) -> None:
     buffer = io.BytesIO()
     fastavro.writer(buffer, fastavro.parse_schema(SCHEMA), RECORDS, codec=codec)
 

@@ -58,14 +58,14 @@ def as_another_writes(kind: Kind, schema: Any, **changes: object) -> bytes:
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.__name__)
 @_each_kind
-def test_entries_do_not_depend_on_how_the_schema_says_it(kind: Kind, variant: Variant) -> None:
+def test_entries_do_not_depend_on_the_form_of_the_schema(kind: Kind, variant: Variant) -> None:
     data = as_another_writes(kind, variant(kind.schema))
 
     assert kind.decode(data) == kind.entries
 
 
 @_each_kind
-def test_optional_fields_that_are_not_there_are_null(kind: Kind) -> None:
+def test_absent_optional_fields_are_null(kind: Kind) -> None:
     data = as_another_writes(kind, without_optional_fields(kind.schema))
 
     found = kind.decode(data)
@@ -84,7 +84,7 @@ def test_an_entry_that_is_null_is_corrupt(kind: Kind, variant: Variant) -> None:
 
 
 @pytest.mark.parametrize("variant", [in_union, in_union_before_null])
-def test_a_null_where_none_may_be_is_corrupt(variant: Variant) -> None:
+def test_a_null_in_a_required_field_is_corrupt(variant: Variant) -> None:
     file = read_records(encode_manifest([ENTRY]), what="test")[0]["_FILE"]
     data = as_another_writes(
         KINDS["manifest"], variant(MANIFEST), _FILE={**file, "_VALUE_STATS": None}
@@ -99,7 +99,7 @@ def test_a_file_of_another_writer_without_entries_has_none(kind: Kind) -> None:
     assert kind.decode(written(in_union(kind.schema), [])) == []
 
 
-def test_a_required_field_that_is_not_there_is_named() -> None:
+def test_an_absent_required_field_is_named() -> None:
     fields: Any = MANIFEST_LIST["fields"]
     schema = {**MANIFEST_LIST, "fields": [f for f in fields if f["name"] != "_FILE_SIZE"]}
 
@@ -117,7 +117,7 @@ def test_a_field_of_another_type_is_named() -> None:
         )
 
 
-def test_texts_and_bytes_stand_for_each_other() -> None:
+def test_texts_and_bytes_are_interchangeable() -> None:
     fields: Any = MANIFEST["fields"]
     text = [{**f, "type": "string"} if f["name"] == "_PARTITION" else f for f in fields]
     data = as_another_writes(
@@ -128,7 +128,7 @@ def test_texts_and_bytes_stand_for_each_other() -> None:
     assert resolver("bytes", "string") == bytes.decode
 
 
-def test_entries_of_a_version_to_come_are_told_by_their_version() -> None:
+def test_entries_of_a_later_version_are_refused_by_their_version() -> None:
     """Their fields may be others, too."""
     schema = {"type": "record", "name": "r", "fields": [{"name": "_VERSION", "type": "int"}]}
 
@@ -149,7 +149,7 @@ def test_entries_of_a_version_to_come_are_told_by_their_version() -> None:
         ),
     ],
 )
-def test_what_is_no_record_is_refused(schema: Any, message: str) -> None:
+def test_a_schema_without_records_is_refused(schema: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         written_schema(schema)
 

@@ -37,7 +37,7 @@ def test_a_manifest_has_one_field_more_than_java_2_0_writes() -> None:
 
 
 @pytest.mark.parametrize("schema", [MANIFEST, MANIFEST_LIST, INDEX_MANIFEST])
-def test_every_schema_is_one_to_fastavro(schema: AvroSchema) -> None:
+def test_every_schema_is_valid_for_fastavro(schema: AvroSchema) -> None:
     fastavro.parse_schema(dict(schema))
 
 

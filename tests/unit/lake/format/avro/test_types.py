@@ -7,7 +7,7 @@ from lake.format.avro.types import avro_schema
 from lake.format.data_types import DataField
 
 
-def test_records_of_one_name_get_others() -> None:
+def test_records_of_the_same_name_are_renamed() -> None:
     columns = [
         DataField(id=0, name="a", type=parse_type("ROW<b_c ROW<x INT>>")),
         DataField(id=1, name="a_b", type=parse_type("ROW<c ROW<y STRING NOT NULL>>")),

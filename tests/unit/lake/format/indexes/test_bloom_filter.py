@@ -154,7 +154,7 @@ def test_a_filter_is_as_large_as_its_values_need(rows: int, fpp: float, largest:
     assert len(bloom.data) == largest
 
 
-def test_values_that_repeat_take_no_room() -> None:
+def test_repeated_values_take_no_room() -> None:
     builder = BloomFilterBuilder(fpp=0.1)
     for _ in range(30):
         builder.add(numbers_hashes(0, 100_000) % np.uint64(10))
@@ -162,7 +162,7 @@ def test_values_that_repeat_take_no_room() -> None:
     assert len(builder.finish().data) == 10
 
 
-def test_a_declared_number_of_items_is_the_size_however_many_come() -> None:
+def test_a_declared_number_of_items_determines_the_size() -> None:
     few, many = built(10, fpp=0.1, items=1_000), built(1_200_000, fpp=0.1, items=1_000)
 
     assert len(few.finish().data) == 600
@@ -190,7 +190,7 @@ def test_a_filter_without_values_has_none() -> None:
 
 
 @pytest.mark.parametrize("body", ["", "00000003", "00000000ff", "ffffffffff", "00000080ff"])
-def test_a_body_that_is_no_filter_is_told(body: str) -> None:
+def test_an_invalid_body_is_reported(body: str) -> None:
     with pytest.raises(CorruptData, match="a bloom filter of"):
         decode_bloom_filter(bytes.fromhex(body))
 

@@ -67,7 +67,7 @@ def test_one_file_may_hold_both_kinds() -> None:
     assert found == {"a": BitMap([3]), "b": BitMap([4])}
 
 
-def test_what_is_encoded_stays_as_it_is() -> None:
+def test_encoding_does_not_change_its_argument() -> None:
     vector = BitMap(range(1_000), optimize=False)
     before = vector.serialize()
 
@@ -84,7 +84,7 @@ def test_a_vector_of_64_bits_may_be_empty() -> None:
 
 
 @IS_64_BIT
-def test_every_damaged_byte_is_noticed(is_64_bit: bool) -> None:
+def test_every_damaged_byte_is_detected(is_64_bit: bool) -> None:
     data, ranges = encode_deletion_vectors({"d": BitMap([1, 5, 9])}, is_64_bit=is_64_bit)
 
     for index in range(len(data)):
@@ -95,7 +95,7 @@ def test_every_damaged_byte_is_noticed(is_64_bit: bool) -> None:
 
 
 @IS_64_BIT
-def test_every_cut_is_noticed(is_64_bit: bool) -> None:
+def test_every_truncation_is_detected(is_64_bit: bool) -> None:
     data, ranges = encode_deletion_vectors({"d": BitMap([1, 5, 9])}, is_64_bit=is_64_bit)
 
     for length in range(len(data)):
@@ -129,7 +129,7 @@ def with_body(body: bytes) -> bytes:
         (bytes.fromhex("5e43f2d0") + b"garbage", "no bitmap"),
     ],
 )
-def test_a_body_that_is_no_vector_is_corrupt(body: bytes, said: str) -> None:
+def test_an_invalid_body_is_corrupt(body: bytes, said: str) -> None:
     with pytest.raises(CorruptData, match=said):
         decode_deletion_vectors(with_body(body), [place(length=len(body))])
 

@@ -73,13 +73,13 @@ def test_a_column_without_values_has_no_body() -> None:
     ],
     ids=["empty", "magic", "version", "long head", "short head", "cut head", "name", "cut body"],
 )
-def test_damage_is_told(data: bytes, message: str) -> None:
+def test_damage_is_reported(data: bytes, message: str) -> None:
     with pytest.raises(CorruptData, match=message):
         decode_file_index(data)
 
 
 @given(st.binary(max_size=60), st.integers(0, len(SMALL)))
-def test_arbitrary_bytes_are_read_or_told(data: bytes, kept: int) -> None:
+def test_arbitrary_bytes_are_read_or_reported(data: bytes, kept: int) -> None:
     try:
         decode_file_index(SMALL[:kept] + data)
     except CorruptData:

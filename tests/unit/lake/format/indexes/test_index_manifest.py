@@ -74,12 +74,12 @@ def test_an_index_manifest_of_java_is_carried_forward_unchanged(name: str) -> No
     assert list(fastavro.reader(io.BytesIO(written))) == list(fastavro.reader(io.BytesIO(data)))
 
 
-def test_a_manifest_list_is_no_index_manifest() -> None:
+def test_a_manifest_list_is_not_an_index_manifest() -> None:
     with pytest.raises(UnsupportedFeature, match="version 2, expected 1"):
         decode_index_manifest(java_file("types-manifest-list"))
 
 
-def test_a_file_of_no_kind_is_corrupt() -> None:
+def test_an_avro_file_of_another_kind_is_corrupt() -> None:
     buffer = io.BytesIO()
     schema = {"type": "record", "name": "r", "fields": [{"name": "_VERSION", "type": "int"}]}
     fastavro.writer(buffer, fastavro.parse_schema(schema), [{"_VERSION": 1}])
@@ -88,7 +88,7 @@ def test_a_file_of_no_kind_is_corrupt() -> None:
         decode_index_manifest(buffer.getvalue())
 
 
-def test_an_index_takes_the_place_of_the_one_of_its_bucket_and_type() -> None:
+def test_an_index_replaces_the_one_of_its_bucket_and_type() -> None:
     def entry(name: str, *, bucket: int = 0, index_type: str = HASH_INDEX) -> IndexManifestEntry:
         return IndexManifestEntry(
             partition=EMPTY_ROW,
