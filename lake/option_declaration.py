@@ -121,8 +121,7 @@ def option(
 def declared(declaration: Option[ValueT]) -> ValueT:
     """Return the dataclass field of an attribute that has the value of a declared option."""
     default = declaration.read({}, [])
-    # Typed as the value, as `dataclasses.field` is: the attribute holds one.
-    return cast("ValueT", field(default=default, metadata={_METADATA_KEY: declaration}))
+    return field(default=default, metadata={_METADATA_KEY: declaration})
 
 
 def declared_options(cls: type[Any]) -> dict[str, Option[Any]]:

@@ -94,7 +94,7 @@ def test_a_pointer_out_of_the_row_is_corrupt(text: str) -> None:
 def test_bytes_that_are_not_utf8_are_corrupt() -> None:
     row = encode_row([b"\xff\xff"], [_field("BYTES")])
 
-    with pytest.raises(CorruptData, match="no UTF-8"):
+    with pytest.raises(CorruptData, match="not UTF-8"):
         decode_rows([row], [_field("STRING")])
 
 

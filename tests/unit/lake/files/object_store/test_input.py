@@ -112,7 +112,7 @@ def test_announced_ranges_are_fetched_together_and_nothing_else_is() -> None:
         source.seek(begin)
         assert source.read(end - begin) == ranges.data[begin:end]
     assert ranges.asked == [tuple(parts)]
-    assert len(source._announced._requests) == 0
+    assert len(source._prefetched._requests) == 0
 
 
 def test_ranges_that_are_close_share_a_request() -> None:
@@ -137,7 +137,7 @@ def test_prefetching_is_bounded() -> None:
     for begin, end in [*parts, large]:
         source.seek(begin)
         source.read(end - begin)
-        held = [request.data for request in source._announced._requests]
+        held = [request.data for request in source._prefetched._requests]
         assert sum(len(data) for data in held if data is not None) <= AHEAD_BYTES
 
     assert max(_announced_bytes([asked]) for asked in ranges.asked) <= AHEAD_BYTES
