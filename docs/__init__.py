@@ -1,1 +1,1 @@
-"""Guides, reference pages and decisions; and what makes the reference pages from the code."""
+"""Guides, reference pages and decisions, and the generator of reference pages."""

@@ -1,4 +1,4 @@
-"""Writes the reference pages that are made from the code: `python -m docs.generate`."""
+"""The command `python -m docs.generate`, which writes the generated reference pages."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def main() -> None:
-    """Write every page that is not as the code says, and name it."""
+    """Write every page whose text differs from the generated one, and print its path."""
     for place, text in generated_pages(ROOT).items():
         path = ROOT / place
         if path.exists() and path.read_text(encoding="utf-8") == text:

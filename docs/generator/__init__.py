@@ -1,5 +1,6 @@
-"""Reference pages, made from the declarations of the code and from what the code does.
+"""Generator of reference pages, from the declarations in the code and from results of running it.
 
-Reading order: `markdown` (how a page is written), `worked_examples` and `function_examples` (what
-the code is asked), `function_pages`, `engine_pages`, `trap_pages` (what is said), `pages` (all).
+Reading order: `markdown` (the syntax of a page), `worked_examples` and `function_examples` (tables
+that are run), `function_pages`, `engine_pages`, `option_page`, `trap_pages` (the pages), `pages`
+(all of them by path).
 """

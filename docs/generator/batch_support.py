@@ -1,4 +1,4 @@
-"""Which steps of a function are done for whole batches, as its reductions say."""
+"""Text about the steps of a function that are merged in whole batches, from its reductions."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,11 +22,11 @@ _PROBES = (
     "ARRAY<ROW<x INT>>",
     "MAP<STRING, INT>",
 )
-"""One type of every family that functions treat alike."""
+"""One type of every family of types that functions treat in the same way."""
 
 
 def batch_support(declaration: FunctionDeclaration, examples: Sequence[FunctionExample]) -> str:
-    """Return what is done for whole batches, by option and type where these matter."""
+    """Return what is merged in whole batches; by option and type if these make a difference."""
     return " ".join(_variants(declaration, examples))
 
 

@@ -1,4 +1,4 @@
-"""The table of how something stands to the reference."""
+"""Table of the differences from Apache Paimon."""
 
 from collections.abc import Iterable
 
@@ -6,13 +6,13 @@ from docs.generator.markdown import table
 from lake.merge.compatibility import Compatibility
 
 LEGEND = (
-    "The reference is Apache Paimon. *same*: the same rows. *stricter*: less is accepted, and what "
-    "is accepted gives the same rows. *other*: an answer where the reference fails, or leaves open "
-    "what the answer is."
+    "Compared with Apache Paimon: *same*: the same rows. *stricter*: less is accepted, and what is "
+    "accepted gives the same rows. *other*: a defined result where Paimon fails or the result is "
+    "undefined."
 )
 
 
 def compatibility_table(entries: Iterable[Compatibility]) -> str | None:
-    """Return one line for each."""
+    """Return a table with one line per entry; None without entries."""
     rows = ((entry.subject, entry.verdict, entry.why) for entry in entries)
     return table(("what", "verdict", "why"), rows)

@@ -1,4 +1,4 @@
-"""What each merge engine is asked for its page."""
+"""Worked examples of the merge engines, for their pages."""
 
 from collections.abc import Mapping
 
@@ -11,14 +11,14 @@ _SHOWN = ("version", "carrier", "weight")
 ENGINE_EXAMPLES: Mapping[MergeEngine, tuple[WorkedExample, ...]] = {
     MergeEngine.DEDUPLICATE: (
         WorkedExample(
-            title="The last record to arrive stays",
+            title="The record that arrives last replaces the row",
             columns=_PARCEL,
             options={"merge-engine": "deduplicate"},
             records=[("+I", 1, 2, "ACME", 5), ("+I", 1, 1, "UPS", None), ("-D", 1, 3, None, None)],
             shown=_SHOWN,
         ),
         WorkedExample(
-            title="The record with the largest version stays",
+            title="The record with the largest version replaces the row",
             columns=_PARCEL,
             options={"merge-engine": "deduplicate", "sequence.field": "version"},
             records=[("+I", 1, 2, "ACME", 5), ("+I", 1, 1, "UPS", None), ("-D", 1, 3, None, None)],
@@ -27,7 +27,7 @@ ENGINE_EXAMPLES: Mapping[MergeEngine, tuple[WorkedExample, ...]] = {
     ),
     MergeEngine.PARTIAL_UPDATE: (
         WorkedExample(
-            title="Values that are not null replace",
+            title="Values that are not null replace the existing ones",
             columns=_PARCEL,
             options={"merge-engine": "partial-update"},
             records=[
@@ -38,7 +38,7 @@ ENGINE_EXAMPLES: Mapping[MergeEngine, tuple[WorkedExample, ...]] = {
             shown=_SHOWN,
         ),
         WorkedExample(
-            title="A sequence group: older records lose, newer ones count whole",
+            title="A sequence group: older records are ignored, newer ones replace the whole group",
             columns=_PARCEL,
             options={
                 "merge-engine": "partial-update",

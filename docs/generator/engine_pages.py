@@ -25,16 +25,14 @@ def engine_page(declaration: EngineDeclaration, traps: Sequence[Trap]) -> str:
         name,
         declaration.summary,
         block(f"merge-engine = {name}"),
-        section(
-            "What records do", table(("records", "when", "what happens"), _effects(declaration))
-        ),
+        section("Effects of records", table(("records", "when", "effect"), _effects(declaration))),
         f"Kind of the merged record: {declaration.result_kind}. Records of kind -U and -D are not "
         "visible.",
         f"**Streams.** {declaration.many_writers}",
         section("Options", table(("option", "value", "default", "meaning"), _options(declaration))),
         section(
-            "What excludes what",
-            table(("refused", "beside", "because"), _conflicts(declaration)),
+            "Options that exclude each other",
+            table(("refused", "together with", "because"), _conflicts(declaration)),
         ),
         section("Example", *_examples(ENGINE_EXAMPLES[declaration.engine])),
         section("Traps", bullets([*declaration.anomalies, *_trap_lines(own)])),
@@ -50,17 +48,17 @@ def engine_index(declarations: Iterable[EngineDeclaration]) -> str:
     ]
     return page(
         "Merge engines",
-        "The merge engine of a table says what several records of one key become. It is chosen when "
-        "the table is made, by the option `merge-engine`; without it a table is `deduplicate`.",
-        table(("engine", "what it does", "streams"), rows),
-        "A newcomer starts with the guide [Which row wins](../../guides/which-row-wins.md). "
+        "The merge engine of a table defines what several records of one key become. It is set when "
+        "the table is created, by the option `merge-engine`; the default is `deduplicate`.",
+        table(("engine", "effect", "streams"), rows),
+        "For an introduction read the guide [Merging: which row wins](../../guides/which-row-wins.md). "
         "[Aggregate functions](../aggregate-functions/README.md) combine values of one column; "
-        "[traps](../traps.md) lists every answer that surprises.",
+        "[traps](../traps.md) lists every surprising result.",
     )
 
 
 def _effects(declaration: EngineDeclaration) -> list[tuple[str, ...]]:
-    """Return the rows of the table: what happens otherwise stands below all exceptions."""
+    """Return the rows of the table, those with `otherwise` below all exceptions."""
     always: list[tuple[str, ...]] = []
     otherwise: list[tuple[str, ...]] = []
     for effect in declaration.effects:
@@ -93,8 +91,8 @@ def _option_text(text: str) -> str:
 def _examples(examples: Sequence[WorkedExample]) -> Iterator[str | None]:
     compacted = " and a compaction" if any(e.is_compacted for e in examples) else ""
     yield (
-        f"Each record is a commit of its own{compacted}; `id` is the key. The rows are what the "
-        "code gives."
+        f"Each record is a commit of its own{compacted}; `id` is the key. The rows are results of "
+        "running the code."
     )
     for example in examples:
         options = ", ".join(code(f"{key} = {text}") for key, text in example.options.items())
@@ -113,14 +111,13 @@ def _rows(example: WorkedExample) -> Iterator[tuple[str, ...]]:
 
 
 def _trap_lines(traps: Sequence[Trap]) -> Iterator[str]:
-    """Tell traps of the engine itself in full, and where those of functions are told."""
+    """Yield the traps of the engine itself, and a link to those of functions."""
     for trap in traps:
         if not trap.functions:
-            link = f"[Worked out](../traps.md#{trap.anchor})."
-            yield f"{trap.says} Way round: {trap.way_round} {link}"
+            link = f"[Worked example](../traps.md#{trap.anchor})."
+            yield f"{trap.says} Workaround: {trap.way_round} {link}"
     if any(trap.functions for trap in traps):
         yield (
-            "Aggregate functions have traps of their own: each [function's page]"
-            "(../aggregate-functions/README.md) tells them, and [traps](../traps.md) has all by "
-            "their causes."
+            "Aggregate functions have traps of their own: they are on each [function's page]"
+            "(../aggregate-functions/README.md), and [traps](../traps.md) has all of them by cause."
         )

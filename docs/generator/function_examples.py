@@ -1,7 +1,7 @@
-"""What each aggregate function is asked for its page.
+"""Worked examples of the aggregate functions, for their pages.
 
 Every table has a key, a column `v` with the function, and a column `version` that orders `v` in a
-sequence group: so a record can come late.
+sequence group, so that a record can be late.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,11 +20,11 @@ class FunctionExample:
     """Values of one column, in order of arrival.
 
     Attributes:
-        title: What it shows besides the ordinary.
+        title: What the example shows; empty for the ordinary case.
         type: SQL type of the column.
         values: Kind, version and value of each record.
-        options: Of the column, without `fields.v.`.
-        as_text: For bytes, what they hold.
+        options: Options of the column, without the prefix `fields.v.`.
+        as_text: The text of a value that is bytes.
     """
 
     title: str = ""
@@ -207,4 +207,4 @@ EXAMPLES: Mapping[str, tuple[FunctionExample, ...]] = {
         ),
     ),
 }
-"""By function; a function without an example has no page, and a test tells of it."""
+"""Examples by function; a test fails for a function without one."""

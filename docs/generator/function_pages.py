@@ -13,24 +13,23 @@ from lake.merge.compatibility import Compatibility
 
 FOLDER = "docs/reference/aggregate-functions"
 _FAILS = "../../guides/which-row-wins.md#when-merging-fails"
-_REFUSED = f"Cannot be: [merging fails]({_FAILS}), unless the column has `ignore-retract`."
+_REFUSED = f"Not possible: [merging fails]({_FAILS}), unless the column has `ignore-retract`."
 
 _RESULT = Compatibility(
-    subject="merged values, lone records, traps included",
+    subject="merged values, single records, traps included",
     verdict="same",
-    why="Every engine of the format shall see one answer in one table.",
+    why="Every engine of the format has to show the same rows of a table.",
 )
 _TYPES = Compatibility(
     subject="columns of other types",
     verdict="stricter",
-    why="Refused when the table is made; the reference accepts the table and fails at its first "
-    "merge.",
+    why="Refused when the table is created; Paimon accepts the table and fails at its first merge.",
 )
 _OPTIONS = Compatibility(
     subject="options that cannot be read",
     verdict="stricter",
-    why="Refused when the table is made; the reference accepts the table and fails at its first "
-    "merge, or takes the default.",
+    why="Refused when the table is created; Paimon accepts the table and fails at its first merge, "
+    "or uses the default.",
 )
 
 
@@ -71,23 +70,23 @@ def function_index(declarations: Sequence[FunctionDeclaration]) -> str:
     ]
     return page(
         "Aggregate functions",
-        "An aggregate function says how the values of one column combine: every column of an "
+        "An aggregate function defines how the values of one column are combined: every column of an "
         "[aggregation](../merge-engines/aggregation.md) table has one, and columns of a sequence "
         "group of a [partial-update](../merge-engines/partial-update.md) table may have one.",
         table(head, rows),
         bullets(
             (
-                "*Takes values back*: a record of kind -U or -D subtracts its value. Where it says "
-                f"no, such a record makes [merging fail]({_FAILS}), unless "
+                "*Takes values back*: a record of kind -U or -D subtracts its value. If the function "
+                f"cannot, such a record makes [merging fail]({_FAILS}), unless "
                 "`fields.<column>.ignore-retract` is `true`.",
-                "*Order of arrival*: free means that any order gives the same value, so late "
-                "records and several streams can do no harm. Sums and products of FLOAT and DOUBLE, "
-                "and products of DECIMAL with digits after the point, are rounded at each record, "
-                "so their last digits depend on it all the same.",
-                "A record that is alone of its key is kept as it is: the function is not asked.",
+                "*Order of arrival*: free means that any order gives the same value, so late records "
+                "and several streams do no harm. Sums and products of FLOAT and DOUBLE, and products "
+                "of DECIMAL with digits after the point, are rounded at each record, so their last "
+                "digits depend on the order nevertheless.",
+                "The only record of a key is kept as it is, without calling the function.",
             )
         ),
-        "A function of your own: [guide](../../guides/custom-aggregate-functions.md).",
+        "[Custom aggregate functions](../../guides/custom-aggregate-functions.md) come from packages.",
     )
 
 
@@ -106,8 +105,8 @@ def _order(declaration: FunctionDeclaration) -> str:
     if declaration.order_free:
         return "Free: any order gives the same value, so several streams may feed the table."
     if declaration.name == "last_value":
-        return "Matters, so one stream, unless a sequence group says which value is newer."
-    return "Matters, so one stream that is in order; a sequence group alone does not help."
+        return "Matters: one stream, unless a sequence group defines which value is newer."
+    return "Matters: one stream, in order; a sequence group alone does not help."
 
 
 def _options(declaration: FunctionDeclaration) -> Iterator[tuple[str, ...]]:
@@ -133,7 +132,7 @@ def _examples(declaration: FunctionDeclaration) -> str | None:
     return section(
         "Example",
         "A partial-update table in which `version` orders `v` (a sequence group); each record is a "
-        "commit of its own. The rows are what the code gives.",
+        "commit of its own. The rows are results of running the code.",
         *parts,
     )
 
@@ -153,7 +152,7 @@ def _cells(answer: Answer) -> tuple[str, ...]:
 
 
 def _trap_line(trap: Trap) -> str:
-    return f"{trap.says} Way round: {trap.way_round} [Worked out](../traps.md#{trap.anchor})."
+    return f"{trap.says} Workaround: {trap.way_round} [Worked example](../traps.md#{trap.anchor})."
 
 
 def _compatibility(declaration: FunctionDeclaration) -> Iterator[Compatibility]:

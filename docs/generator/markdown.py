@@ -1,8 +1,8 @@
-"""Pieces of Markdown."""
+"""Functions that build Markdown: pages, sections, tables, lists."""
 
 from collections.abc import Iterable, Sequence
 
-MADE = "<!-- Made from the code by `make docs`: change the code, not this page. -->"
+MADE = "<!-- Generated from the code by `make docs`: change the code, not this page. -->"
 
 
 def page(title: str, *parts: str | None) -> str:
@@ -41,12 +41,12 @@ def capital(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return the text in the letters of code."""
+    """Return the text as inline code."""
     return f"`{text}`"
 
 
 def block(text: str, language: str = "text") -> str:
-    """Return lines in the letters of code."""
+    """Return the lines as a code block."""
     return f"```{language}\n{text}\n```"
 
 

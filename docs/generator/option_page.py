@@ -10,10 +10,10 @@ PAGE = "docs/reference/options.md"
 
 _INTRODUCTION = (
     "Options of a table are texts by key, in its declaration or in `options` of "
-    "`Catalog.create_table`. These are the options that this engine knows; a value that it cannot read "
-    "is refused when the table is made, altered or opened. Other options stay with the table for other "
-    "engines of the format. Sizes take `b`, `kb`, `mb`, `gb` and `tb`, durations `ms`, `s`, `min`, `h` "
-    "and `d`."
+    "`Catalog.create_table`. This page lists the options that Braid knows; an invalid value is refused "
+    "when the table is created, altered or opened. Other options stay in the table's schema for other "
+    "engines of the format. The units of sizes are `b`, `kb`, `mb`, `gb` and `tb`, those of durations "
+    "`ms`, `s`, `min`, `h` and `d`."
 )
 _FAMILIES = (
     "Options of single columns, `fields.<column>.…`, are on the pages of the "

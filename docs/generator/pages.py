@@ -1,4 +1,4 @@
-"""All generated pages by their place."""
+"""All generated pages, by path."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def generated_pages(root: Path) -> dict[str, str]:
     """Return the text of every generated page, by its path below the root.
 
     Args:
-        root: Of the repository; a guide is there of which a part is generated.
+        root: The root of the repository; it contains the guide of which one table is generated.
     """
     found = traps()
     engines, functions = engine_pages.FOLDER, function_pages.FOLDER

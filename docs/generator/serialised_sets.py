@@ -1,4 +1,4 @@
-"""Bitmaps and sketches for the examples: bytes that hold a set, and what bytes hold."""
+"""Serialised bitmaps and sketches for the examples, and their content as text."""
 
 import base64
 
@@ -12,7 +12,7 @@ _BITMAPS_64 = {
     "{1, 2, 3}": "AQEAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAQAAAP4BAAAAAQIDAAAAAQACAAMAAQAAAAAAAAAAAAAA"
     "AAAAAA==",
 }
-"""What Java's `Roaring64Bitmap` writes, in base64."""
+"""Output of Java's `Roaring64Bitmap`, in base64."""
 
 
 def bitmap_32(*numbers: int) -> bytes:
@@ -37,7 +37,7 @@ def bitmap_64_text(value: object) -> str:
 
 
 def hll(*names: str) -> bytes:
-    """Return an HLL sketch that has seen the names."""
+    """Return an HLL sketch of the names."""
     sketch = datasketches.hll_sketch(12)
     for name in names:
         sketch.update(name)
@@ -45,12 +45,12 @@ def hll(*names: str) -> bytes:
 
 
 def hll_text(value: object) -> str:
-    """Return how many names an HLL sketch has seen, as it estimates."""
+    """Return the estimated number of names of an HLL sketch, as text."""
     return f"sketch of {datasketches.hll_sketch.deserialize(value).get_estimate():.0f}"
 
 
 def theta(*names: str) -> bytes:
-    """Return a theta sketch that has seen the names."""
+    """Return a theta sketch of the names."""
     sketch = datasketches.update_theta_sketch()
     for name in names:
         sketch.update(name)
@@ -58,5 +58,5 @@ def theta(*names: str) -> bytes:
 
 
 def theta_text(value: object) -> str:
-    """Return how many names a theta sketch has seen, as it estimates."""
+    """Return the estimated number of names of a theta sketch, as text."""
     return f"sketch of {datasketches.compact_theta_sketch.deserialize(value).get_estimate():.0f}"

@@ -1,4 +1,4 @@
-"""Why answers surprise: traps that have one cause are told together."""
+"""Causes of surprising results; traps with the same cause are described together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from docs.generator.traps import Trap
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrapCause:
-    """What several traps have in common.
+    """The common cause of several traps.
 
     Attributes:
-        title: A sentence without its point; a heading of the page of traps.
+        title: A sentence without its full stop; a heading of the page of traps.
         says: What happens, and why.
-        way_round: What keeps clear of all of them, as far as one thing does.
-        names: Of the traps, as their tests are called.
+        way_round: What avoids all of them, as far as one measure does.
+        names: Names of the tests of the traps.
     """
 
     title: str
@@ -25,16 +25,16 @@ class TrapCause:
 
     @property
     def anchor(self) -> str:
-        """Where on the page of traps it is."""
+        """The anchor of its heading on the page of traps."""
         return self.title.lower().replace(" ", "-").replace(",", "")
 
 
 CAUSES: Final = (
     TrapCause(
         title="A record alone of its key is not merged",
-        says="One record is no merge: it is kept as it was written until a second one comes, and "
-        "only then do the engine and its functions look at it.",
-        way_round="Write values as they shall be seen.",
+        says="A single record is kept as it was written; the engine and its functions process it only "
+        "when a second record of its key arrives.",
+        way_round="Write values in the form in which readers should see them.",
         names=(
             "a_lone_record_is_kept_as_it_was_written",
             "a_lone_list_keeps_its_duplicates",
@@ -43,9 +43,9 @@ CAUSES: Final = (
     ),
     TrapCause(
         title="Retracts come before what they take back",
-        says="A -U or -D that finds no row cannot wait for it: merged first, it starts the row with "
-        "its own values or is lost.",
-        way_round="One ordered stream, in which a retract follows its record; or `ignore-retract`.",
+        says="A -U or -D whose row does not exist yet cannot wait for it: if it is merged first, it "
+        "starts the row with its own values or is lost.",
+        way_round="Use one ordered stream, in which a retract follows its record; or `ignore-retract`.",
         names=(
             "a_retract_that_comes_first_is_lost",
             "retracts_without_a_row_are_counted_from_their_own_value",
@@ -55,8 +55,8 @@ CAUSES: Final = (
     ),
     TrapCause(
         title="A removed row leaves its values behind",
-        says="Removing hides a row. Its values stay underneath, and the key's next record is merged "
-        "onto them, until a compaction drops them.",
+        says="A removal hides the row. Its values are kept until a compaction drops them, and the "
+        "key's next record is merged with them.",
         way_round="Clear a group's columns instead of removing the row, or write every column "
         "after a removal.",
         names=(
@@ -70,9 +70,9 @@ CAUSES: Final = (
     ),
     TrapCause(
         title="A compaction drops deletes",
-        says="Compacted files hold no -D, so its place in the order is forgotten: a record older "
+        says="Compacted files contain no -D, and so not its position in the order: a record older "
         "than the delete is then a new row.",
-        way_round="Where records come late, do not remove rows: null the columns with a +I, or "
+        way_round="If records can be late, do not remove rows: set the columns to null with a +I, or "
         "mark the row in a column of its own.",
         names=(
             "a_compaction_forgets_how_new_a_delete_was",
@@ -82,9 +82,10 @@ CAUSES: Final = (
     ),
     TrapCause(
         title="Order of arrival still counts",
-        says="An ordering column orders what it can tell apart. Equal values, what functions do "
-        "with late records, and records that one commit merges early go by arrival.",
-        way_round="Ordering values that do not repeat, and functions whose order of arrival is "
+        says="An ordering column orders records with different values. Records with equal values, the "
+        "treatment of late records by functions, and records that one commit merges early depend on "
+        "the order of arrival.",
+        way_round="Use ordering values that do not repeat, and functions whose order of arrival is "
         "[free](aggregate-functions/README.md).",
         names=(
             "an_equal_ordering_value_is_the_newer_one",
@@ -112,9 +113,9 @@ CAUSES: Final = (
     ),
     TrapCause(
         title="Functions do not know what they took in",
-        says="A column keeps its combined value, not the records it was made of. What is taken back "
-        "is worked out from that value alone.",
-        way_round="`fields.<column>.ignore-retract`, or a -U only where a +U follows.",
+        says="A column stores its combined value, not the records it was made of. A retract is "
+        "computed from that value alone.",
+        way_round="Set `fields.<column>.ignore-retract`, or send a -U only before a +U.",
         names=(
             "last_value_turns_null_whatever_is_taken_back",
             "a_retract_of_a_map_looks_at_keys_only",
@@ -124,10 +125,10 @@ CAUSES: Final = (
     ),
     TrapCause(
         title="Retracts that nothing allows are stored",
-        says="A -U or -D that is alone of its key in its commit is not merged, so nobody refuses it. "
-        "From the key's next merge on every full scan and every compaction of the table fails: "
-        "[when merging fails](../guides/which-row-wins.md#when-merging-fails).",
-        way_round="Say what deletes do when the table is made.",
+        says="A -U or -D that is the only record of its key in its commit is not merged, so it is not "
+        "refused. From the key's next merge on every full scan and every compaction of the table "
+        "fails: [when merging fails](../guides/which-row-wins.md#when-merging-fails).",
+        way_round="Declare what deletes do when the table is created.",
         names=(
             "a_refused_retract_fails_when_it_meets_a_row",
             "a_refused_delete_fails_when_it_meets_a_row",
@@ -135,12 +136,12 @@ CAUSES: Final = (
     ),
     TrapCause(
         title="First rows wait for a compaction",
-        says="Which record is the first is found out when files are compacted.",
+        says="The first record of a key is determined when files are compacted.",
         way_round="[Compact](../guides/compaction.md) after writing.",
         names=("first_rows_are_invisible_until_they_are_compacted",),
     ),
 )
-"""In the order in which they are told of; every trap is in one of them."""
+"""All causes in the order of the page; every trap belongs to exactly one."""
 
 
 def by_cause(traps: Sequence[Trap]) -> Mapping[TrapCause, list[Trap]]:

@@ -1,4 +1,4 @@
-"""The page of all traps, and the short list of their causes in the guide."""
+"""The reference page of all traps, and the table of their causes in the guide."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,36 +10,34 @@ from tests.unit.lake.merge.test_anomalies import REMOVED_ROW, WRAPPED
 
 
 def trap_page(traps: Sequence[Trap]) -> str:
-    """Return the page with every trap below its cause: table, records, rows, way round."""
+    """Return the page with every trap below its cause: table, records, rows, and workaround."""
     grouped = by_cause(traps)
     return page(
         "Traps",
-        "Where merging gives an answer that surprises. Apache Paimon gives the same answer to each "
-        "of these (a test asks its own Java reader), and so does Braid: every engine shall see one "
-        "row in one table. None of them can happen where only +I and +U are written and each "
-        "column either has a function that minds no order and results that its type holds exactly, "
-        "or no function and a sequence group whose ordering values are never null and never "
-        "repeat.",
+        "Surprising results of merging. Apache Paimon has the same results (a test compares with its "
+        "own Java reader), and so has Braid: every engine has to show the same rows of a table. None "
+        "of them can happen if only +I and +U are written and each column either has an order-free "
+        "function whose results its type represents exactly, or no function and a sequence group whose "
+        "ordering values are never null and never repeat.",
         bullets(f"[{cause.title}](#{cause.anchor}): {len(own)}" for cause, own in grouped.items()),
-        "How to read the tables: each line is one commit, with the kind of each record in front of "
-        "its values; beside it stand the rows that a reader sees afterwards. `k` is the primary "
-        "key.",
+        "How to read the tables: each line is one commit, with the kind of each record before its "
+        "values, and the rows that a reader sees after it. `k` is the primary key.",
         *(part for cause, own in grouped.items() for part in _cause_parts(cause, own)),
         section(
-            "One answer that is not followed",
+            "One result that differs from Paimon's",
             "A record that removes a row through its sequence group removes it from every read. "
-            "Paimon shows the row to a read that does not ask for the group's ordering column:",
+            "Paimon shows the row to a read without the group's ordering column:",
             f"Columns `{columns_text(REMOVED_ROW)}`; {_options(REMOVED_ROW.options)}.",
             steps_table(REMOVED_ROW),
-            "Here the last read has no row: a projection agrees with the full read.",
+            "In Braid the last read has no row: a projection returns the same rows as the full read.",
         ),
         section(
-            "An option that others do not know",
-            "A sum or product with `braid.on-overflow` = `wrap` wraps round here, integers and DECIMAL. "
-            "Paimon 2.0 does not know the option: it fails to read a key whose integers do not fit "
-            "their type, and shows a DECIMAL of at most 18 digits beyond them, until a compaction of "
-            "Braid has merged the key's records. Paimon 1.4 wraps integers, too.",
-            "**Way round.** Compact with Braid, or choose a wider type.",
+            "An option that other engines ignore",
+            "In Braid a sum or product of integers or DECIMAL with `braid.on-overflow` = `wrap` wraps "
+            "around. Paimon 2.0 ignores the option: it fails to read a key whose integers do not fit "
+            "their type, and shows a DECIMAL of at most 18 digits with more digits, until a compaction "
+            "of Braid has merged the key's records. Paimon 1.4 wraps integers, too.",
+            "**Workaround.** Compact with Braid, or choose a wider type.",
             f"Columns `{columns_text(WRAPPED)}`; {_options(WRAPPED.options)}.",
             steps_table(WRAPPED),
         ),
@@ -47,7 +45,7 @@ def trap_page(traps: Sequence[Trap]) -> str:
 
 
 def trap_list(traps: Sequence[Trap]) -> str:
-    """Return one line for every cause, as the guide has them."""
+    """Return the table of causes of the guide, one line per cause."""
     rows = [
         (
             f"[{cause.title}](../reference/traps.md#{cause.anchor})",
@@ -56,24 +54,24 @@ def trap_list(traps: Sequence[Trap]) -> str:
         )
         for cause in by_cause(traps)
     ]
-    text = table(("cause", "what happens", "way round"), rows)
+    text = table(("cause", "what happens", "workaround"), rows)
     assert text is not None
     return text
 
 
 def _from_guide(text: str) -> str:
-    """Return text of the page of traps with its links as they are from a guide."""
+    """Return text of the page of traps with its links relative to a guide."""
     links = text.replace("](../guides/which-row-wins.md#", "](#").replace("](../guides/", "](")
     return links.replace("](aggregate-functions/", "](../reference/aggregate-functions/")
 
 
 def _cause_parts(cause: TrapCause, traps: Sequence[Trap]) -> Iterator[str | None]:
-    yield section(cause.title, cause.says, f"**Way round.** {cause.way_round}")
+    yield section(cause.title, cause.says, f"**Workaround.** {cause.way_round}")
     for trap in traps:
         yield subsection(
             trap.title,
             trap.says,
-            f"**Way round.** {capital(trap.way_round)}",
+            f"**Workaround.** {capital(trap.way_round)}",
             f"Columns `{columns_text(trap.anomaly)}`; {_options(trap.options)}.",
             steps_table(trap.anomaly),
         )

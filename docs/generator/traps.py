@@ -1,6 +1,6 @@
-"""Where the format's answer surprises: the traps that tests pin, as the docs tell them.
+"""Traps: surprising results of merging, read from the tests that pin them.
 
-The tests own the facts: each trap is a table, records, and the rows that the reference gives.
+The tests own the facts: each trap is a table, records, and the rows that Apache Paimon returns.
 """
 
 import json
@@ -18,13 +18,13 @@ _WAY_ROUND, _SOURCE = "Way round: ", "Source: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trap:
-    """A surprising answer.
+    """A surprising result.
 
     Attributes:
-        name: Of its test, without `test_`.
-        title: A sentence without its point.
+        name: The name of its test, without `test_`.
+        title: A sentence without its full stop.
         says: What happens.
-        way_round: What to do instead; begins in small letters.
+        way_round: What to do instead; begins with a lower-case letter.
         source: Where it is specified.
         anomaly: Table, records, rows.
     """
@@ -49,7 +49,7 @@ class Trap:
 
     @property
     def anchor(self) -> str:
-        """Where on the page of traps it is."""
+        """The anchor of its heading on the page of traps."""
         return self.title.lower().replace(" ", "-").replace(",", "")
 
     @property
@@ -59,7 +59,7 @@ class Trap:
 
 
 def traps() -> list[Trap]:
-    """Return all of them, in the order of their tests."""
+    """Return all traps, in the order of their tests."""
     assert pinned.GROUP, "importing the tests has filled the list"
     return [_trap(name, describe) for name, describe in ANOMALIES.items()]
 
@@ -83,7 +83,7 @@ def _found(paragraphs: list[str], start: str) -> str:
 
 
 def steps_table(anomaly: Anomaly) -> str | None:
-    """Return what is done to the table, and its rows after each step."""
+    """Return a table with each step and the rows after it."""
     rows = [(_done(step), _rows(expected, anomaly)) for step, expected in anomaly.steps]
     return table(("commit", "rows then"), rows)
 

@@ -1,4 +1,4 @@
-"""Values of columns as a reader of the docs sees them."""
+"""Text of column values in the documentation."""
 
 import json
 
@@ -6,11 +6,12 @@ import pyarrow as pa
 
 
 def value_text(value: object, kind: pa.DataType) -> str:
-    """Return a value, as `to_pylist` gives it, in a few characters.
+    """Return the text of a value.
 
     Args:
-        value: None is `null`; bytes have no text and are shown by whoever knows what they hold.
-        kind: Of its column.
+        value: As `to_pylist` returns it; None is `null`. Requires: no bytes, whose text depends on
+            their content.
+        kind: The type of its column.
     """
     if value is None:
         return "null"

@@ -1,4 +1,4 @@
-"""Small tables of one key: records in, and the row that the code makes of them."""
+"""Worked examples: records of one key, and the row that a table returns after each of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ KINDS = {"+I": 0, "-U": 1, "+U": 2, "-D": 3}
 NO_ROW = "no row"
 
 Records = Sequence[Sequence[object]]
-"""Each a kind, then a value for every column."""
+"""Records; each is a kind followed by a value for every column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkedExample:
-    """Records of one key and how they merge.
+    """Records of one key and the table that merges them.
 
     Attributes:
-        title: What it shows; empty where the page says it.
+        title: What the example shows; empty if the page has no other example.
         columns: SQL type by name; the first is the key.
-        options: Of the table.
-        records: One commit each.
+        options: Options of the table.
+        records: The records, one commit each.
         shown: Columns whose values are shown.
-        as_text: For columns whose values have no text: from the value, what it means.
-        is_compacted: The table is compacted fully after each commit.
+        as_text: The text of a value that is bytes; None without such columns.
+        is_compacted: Whether the table is compacted fully after each commit.
     """
 
     title: str = ""
@@ -40,10 +40,10 @@ class WorkedExample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One record of an example and what the table then holds.
+    """One record of an example and the row after it.
 
     Attributes:
-        record: Its kind and its shown values.
+        record: The record's kind and its shown values.
         row: The shown values of the row, or `NO_ROW`.
     """
 
@@ -52,7 +52,7 @@ class Answer:
 
 
 def answers(example: WorkedExample) -> list[Answer]:
-    """Return what a table gives after each record, each a commit of its own."""
+    """Return the row after each record, each record in a commit of its own."""
     table = _table(example)
     return [_answer(table, example, record) for record in example.records]
 
