@@ -1,4 +1,4 @@
-"""Which options exclude a merge engine, or one another.
+"""Rules for options that exclude a merge engine or each other.
 
 Source: merge-semantics 2.5.
 """
@@ -15,23 +15,21 @@ FIRST_ROW = f"merge-engine = {MergeEngine.FIRST_ROW}"
 
 
 def engine_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield every pair of options of which the table can have one only."""
+    """Yield a problem for every pair of options that exclude each other."""
     if options.merge_engine is MergeEngine.FIRST_ROW:
         yield from _first_row_problems(options)
     yield from _changelog_problems(schema, options)
 
 
 def _first_row_problems(options: TableOptions) -> Iterator[Problem]:
-    place, producer = "changelog-producer", options.changelog_producer
+    key, producer = "changelog-producer", options.changelog_producer
     if producer in (ChangelogProducer.INPUT, ChangelogProducer.FULL_COMPACTION):
         yield conflict(
-            place, producer, FIRST_ROW, why_excluded(MergeEngine.FIRST_ROW, place, FIRST_ROW)
+            key, producer, FIRST_ROW, why_excluded(MergeEngine.FIRST_ROW, key, FIRST_ROW)
         )
-    place = "deletion-vectors.enabled"
+    key = "deletion-vectors.enabled"
     if options.deletion_vectors_enabled:
-        yield conflict(
-            place, "true", FIRST_ROW, why_excluded(MergeEngine.FIRST_ROW, place, FIRST_ROW)
-        )
+        yield conflict(key, "true", FIRST_ROW, why_excluded(MergeEngine.FIRST_ROW, key, FIRST_ROW))
 
 
 def _changelog_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:

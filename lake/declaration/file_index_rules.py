@@ -1,7 +1,7 @@
-"""Which file indexes a table may declare.
+"""Rules for the file indexes of a table.
 
-Only new and altered tables are refused: files of one that another engine has made are read by what
-they have, and written with the indexes that make sense.
+They hold for new and altered tables only: files of a table from another engine are read by the indexes
+that they have, and written with the declared ones that are supported.
 
 Source: table-format 16; `org.apache.paimon.schema.SchemaValidation.validateFileIndex`.
 """
@@ -17,7 +17,7 @@ from lake.format.indexes.indexed_columns import bloom_problems
 from lake.format.schema import TableSchema
 
 KINDS: Final = (BLOOM_FILTER, "bitmap", "bsi", "range-bitmap")
-"""This engine writes and reads the first; other engines the others, which hinder nobody here."""
+"""This engine writes and reads the first and ignores the others, which other engines use."""
 
 
 def file_index_problems(schema: TableSchema) -> Iterator[Problem]:
@@ -25,18 +25,18 @@ def file_index_problems(schema: TableSchema) -> Iterator[Problem]:
     options = parse_file_index_options(schema.options)
     yield from options.problems
     for kind, names in options.declared.items():
-        place = f"file-index.{kind}.columns"
+        key = f"file-index.{kind}.columns"
         if kind not in KINDS:
             yield Problem(
-                field=place,
-                value=schema.options[place],
+                field=key,
+                value=schema.options[key],
                 message=f"there is no index of the kind `{kind}`",
                 hint=known_names("kinds", kind, KINDS),
             )
         for name in names:
             column, _ = column_of(name)
             if find_field(schema, column) is None:
-                yield unknown_column(place, column, schema)
+                yield unknown_column(key, column, schema)
     for bloom in options.blooms:
         if find_field(schema, bloom.column) is not None:
             yield from bloom_problems(bloom, schema)

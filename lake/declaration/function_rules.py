@@ -1,16 +1,16 @@
-"""What a table may declare about aggregate functions: names, column types, options.
+"""Rules for aggregate functions of a table: names, column types, options.
 
-Everything that the reference finds out when it first uses a function is told here already:
+The reference finds these problems when it first uses a function; here the declaration is refused:
 
 | rule | engines |
 |---|---|
-| a function that is declared exists, also for columns that do not use it | both |
-| the column's type is one that the function takes | both |
+| a declared function exists, also for columns that do not use it | both |
+| the column's type is one that the function accepts | both |
 | the options that the function reads are well formed and name what exists | both |
 | `ignore-retract` is true or false, and not beside `aggregation.remove-record-on-delete` | both |
 
-Both are aggregation and partial-update; the other engines leave these options alone, as the
-reference does. An option that the column's function does not read is left alone, too.
+Both are aggregation and partial-update. Under other engines these options are not checked, as in the
+reference, nor is an option that the column's function does not read.
 
 Source: merge-semantics 2.5, 3.3 (8, 9), 4, 5.
 """
@@ -41,7 +41,7 @@ def function_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
     """Yield what is wrong with the aggregate functions of an aggregation or partial-update table.
 
     Raises:
-        UnsupportedFeature: One is a user's own, and its package is broken.
+        UnsupportedFeature: A user's function cannot be loaded from its package.
     """
     for key, name in declared_functions(schema.options).items():
         if function_named(name) is None:
@@ -56,19 +56,19 @@ def function_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
         declaration = function_named(function.name)
         if declaration is not None:
             yield from _column_problems(schema, function, declaration)
-    # Java makes an aggregator for key columns as well, and checks this option when it does.
+    # Java creates an aggregator for key columns as well, and checks this option then.
     retracting = [*schema.primary_keys, *(function.column for function in functions)]
     yield from _ignore_retract_problems(schema, options, retracting)
 
 
 def _hint(name: str) -> str:
     if is_misnamed(name):
-        return "the name of a function of your own needs a dot, <namespace>.<function>"
+        return "the name of a custom function needs a dot, <namespace>.<function>"
     return known_names("functions", name, known_functions())
 
 
 def known_functions() -> list[str]:
-    """Return the names of all functions that a table can declare here, own ones last."""
+    """Return the names of all functions that a table can declare here, users' functions last."""
     return [*sorted(FUNCTIONS), *user_function_names()]
 
 
@@ -89,7 +89,7 @@ def _user_function_problems(
     declaration: FunctionDeclaration,
     field: DataField,
 ) -> Iterator[Problem]:
-    """Yield what a user's own function says, or that it fails to."""
+    """Yield the problems that a user's function reports, or one if its checks fail."""
     try:
         with user_function_errors(function, "its check"):
             yield from _problems_of_column(schema, function, declaration, field)
@@ -99,7 +99,7 @@ def _user_function_problems(
             field=function_key(schema.options, function.column) or DEFAULT_FUNCTION,
             value=function.name,
             message=f"the function's own checks fail: {error_text(cause)}",
-            hint="mend `accepts` or `problems` in the package that brings the function",
+            hint="fix `accepts` or `problems` in the package that provides the function",
         )
 
 

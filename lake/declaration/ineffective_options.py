@@ -1,10 +1,10 @@
-"""Which options of a table have no effect: of merging, and of compaction at commit.
+"""Options of a table that have no effect: options of merging, and of compaction at commit.
 
-The reference ignores options of other engines, of functions that a column does not use, and
-misspelt ones, and so does `validate_schema`. Nobody writes such an option on purpose: this tells of
-them, with what was probably meant.
+The reference ignores options of other engines, of functions that a column does not use, and misspelt
+ones, and so does `validate_schema`. They are probably mistakes, so they are listed here, with the option
+that was probably meant.
 
-Keys that nobody knows are told where they look like a known one; others may be somebody else's.
+An unknown key is listed only if it is similar to a known one; others may belong to other programs.
 
 Source: merge-semantics 3.2, 3.3, 5, 6.3, 7.6, 9.
 """
@@ -34,24 +34,24 @@ _IGNORE_RETRACT: Final = "ignore-retract"
 _SEQUENCE_FIELD: Final = "sequence.field"
 _SORT_ORDER: Final = "sequence.field.sort-order"
 _COMMON: Final = (_FUNCTION, _IGNORE_RETRACT, SEQUENCE_GROUP)
-# For writers that compact beside writing: here that is for others, and no commit waits for them.
+# They control compaction by writers. Here writers do not compact, and commits wait for no compaction.
 _AT_COMMIT: Final = frozenset(
     {"commit.force-compact", "lookup-wait", "changelog-producer.lookup-wait"}
 )
-# How maps are stored and keys are indexed: other engines of the format read these.
+# Options of columns that other engines of the format read: storage of maps, indexes of keys.
 _FOREIGN: Final = ("map.", "pk-")
 
 
 def ineffective_options(schema: TableSchema) -> tuple[Problem, ...]:
-    """Return one problem for every option of merging, or of when to compact, that nothing reads.
+    """Return one problem for every option of merging, or of compaction at commit, without effect.
 
-    Keys of no engine at all are told as well where they look like a known key; others are not.
+    Unknown keys are included where they are similar to a known key.
 
     Args:
         schema: One that `validate_schema` accepts.
 
     Returns:
-        In the order of the keys; `hint` says what would have an effect.
+        In the order of the keys; `hint` names what would have an effect.
     """
     functions = {function.column: function for function in effective_functions(schema)}
     return tuple(
@@ -80,11 +80,13 @@ def _engine_option_problems(schema: TableSchema, key: str) -> Iterator[Problem]:
             f"it belongs to {', '.join(reading)}",
         )
     if key == _SORT_ORDER and not schema.table_options.sequence_field:
-        yield _ineffective(schema, key, f"there is no `{_SEQUENCE_FIELD}`", "name the fields, too")
-    if key in _AT_COMMIT:
-        why = "commits do not compact, and wait for no compaction"
         yield _ineffective(
-            schema, key, why, "leave it out, and have the table compacted: braid maintain"
+            schema, key, f"there is no `{_SEQUENCE_FIELD}`", "declare the fields too"
+        )
+    if key in _AT_COMMIT:
+        why = "commits neither compact nor wait for a compaction"
+        yield _ineffective(
+            schema, key, why, "leave it out, and compact the table with `braid maintain`"
         )
     meant = _meant(schema, key)
     if meant is not None:
@@ -136,8 +138,7 @@ def _function_option_problems(
 ) -> Iterator[Problem]:
     function = functions.get(column)
     if function is None:
-        part = _part(schema, column)
-        yield _ineffective(schema, key, f"`{column}` is {part} and has no aggregate function")
+        yield _ineffective(schema, key, _why_without_function(schema, column))
     elif suffix not in _COMMON and suffix not in _read_by(functions, column):
         reading = sorted(name for name, other in FUNCTIONS.items() if suffix in _keys(other))
         yield _ineffective(
@@ -173,10 +174,10 @@ def _keys(declaration: FunctionDeclaration) -> frozenset[str]:
     return frozenset(option.key for option in declaration.options)
 
 
-def _part(schema: TableSchema, column: str) -> str:
+def _why_without_function(schema: TableSchema, column: str) -> str:
     if column in schema.primary_keys:
-        return "a key column"
+        return f"`{column}` is a key column and has no aggregate function"
     groups = declared_groups(schema.options).values()
     if any(column in group.ordering for group in groups):
-        return "an ordering column"
-    return "a column without one"
+        return f"`{column}` is an ordering column and has no aggregate function"
+    return f"`{column}` has no aggregate function"

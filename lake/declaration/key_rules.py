@@ -1,4 +1,4 @@
-"""What a table may declare about columns, keys and buckets.
+"""Rules for the names of columns, keys, partition columns and buckets of a table.
 
 Source: merge-semantics 8.4.
 """
@@ -32,26 +32,26 @@ def key_problems(schema: TableSchema) -> Iterator[Problem]:
         )
     yield from _bucket_key_problems(schema)
     yield from _partition_problems(schema)
-    for place, names in (
+    for part, names in (
         ("primary_key", schema.primary_keys),
         ("partition", schema.partition_keys),
     ):
-        yield from repeated(place, names)
+        yield from repeated(part, names)
         for name in dict.fromkeys(names):
             field = find_field(schema, name)
             if field is None:
-                yield unknown_column(place, name, schema)
+                yield unknown_column(part, name, schema)
             elif field.type.is_nested:
                 yield Problem(
-                    field=place,
+                    field=part,
                     value=f"{name} {field.type}",
                     message="a key column cannot be an ARRAY, MAP, MULTISET or ROW",
                 )
-            elif place == "partition" and field.type.root in (TypeRoot.BINARY, TypeRoot.VARBINARY):
+            elif part == "partition" and field.type.root in (TypeRoot.BINARY, TypeRoot.VARBINARY):
                 yield Problem(
-                    field=place,
+                    field=part,
                     value=f"{name} {field.type}",
-                    message="bytes cannot be spelt as the name of a directory",
+                    message="bytes cannot be written as the name of a directory",
                     hint="partition by a number, a date or a text",
                 )
 
@@ -70,23 +70,22 @@ def column_problems(schema: TableSchema) -> Iterator[Problem]:
             yield Problem(
                 field="columns",
                 value=name,
-                message="the name belongs to the format",
-                hint=f"not to be used: {', '.join(sorted(RESERVED_NAMES))} and what begins with "
-                "_KEY_",
+                message="the name is reserved by the format",
+                hint=f"reserved: {', '.join(sorted(RESERVED_NAMES))} and names that begin with _KEY_",
             )
 
 
 def _partition_problems(schema: TableSchema) -> Iterator[Problem]:
-    """Yield a problem when one key could be in several partitions, where nobody merges it.
+    """Yield a problem when one key could be in several partitions, whose rows are not merged.
 
-    The reference accepts such tables, and gives one row of the key per partition.
+    The reference accepts such tables and returns one row of the key per partition.
     """
     outside = [
         name
         for name in schema.partition_keys
         if name not in schema.primary_keys and find_field(schema, name) is not None
     ]
-    # With dynamic buckets rows would move between partitions: right, but not in this version.
+    # With dynamic buckets rows could move between partitions, which this version does not support.
     if outside and schema.primary_keys and not _is_dynamic(schema):
         yield Problem(
             field="partition",
@@ -102,23 +101,23 @@ def _is_dynamic(schema: TableSchema) -> bool:
 
 
 def _bucket_key_problems(schema: TableSchema) -> Iterator[Problem]:
-    place = "bucket-key"
-    declared = schema.options.get(place)
+    key = "bucket-key"
+    declared = schema.options.get(key)
     if declared is None:
         return
     if _is_dynamic(schema):
         yield Problem(
-            field=place,
+            field=key,
             value=declared,
-            message="with `bucket = -1` an index says which bucket a key is in, no bucket key",
+            message="with `bucket = -1` an index assigns keys to buckets, not a bucket key",
             hint="leave it out, or set a bucket count from 1",
         )
     for name in (name.strip() for name in split_names(declared)):
         if find_field(schema, name) is None:
-            yield unknown_column(place, name, schema)
+            yield unknown_column(key, name, schema)
         elif schema.primary_keys and name not in schema.primary_keys:
             yield Problem(
-                field=place,
+                field=key,
                 value=name,
                 message="the column is not in the primary key, so one key could be in two buckets",
                 hint=f"primary key: {', '.join(schema.primary_keys)}",

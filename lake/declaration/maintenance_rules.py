@@ -1,7 +1,7 @@
-"""Values of options about upkeep that mean nothing, or that no engine acts on as they stand.
+"""Rules for the values of maintenance options: compaction, consumers, tags.
 
-Only new and altered tables are refused: the reference takes these values, and lifts those that are
-too small to the compaction trigger without a word, so tables that have them are read and kept up.
+They hold for new and altered tables only: the reference accepts such values and silently raises those
+that are too small to the compaction trigger, so tables that have them are read and maintained.
 
 Source: merge-semantics 7, 8.4, 9.
 """
@@ -9,6 +9,7 @@ Source: merge-semantics 7, 8.4, 9.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from lake.declaration.rule_problems import unknown_column
 from lake.errors import Problem
 from lake.format.schema import TableSchema
 from lake.option_parsers import parse_duration, parse_integer
@@ -16,12 +17,12 @@ from lake.options import TableOptions
 
 _TRIGGER: Final = "num-sorted-run.compaction-trigger"
 _FROM_TRIGGER: Final = {
-    "num-sorted-run.stop-trigger": "it is 3 more when left out",
-    "lookup-compact.max-interval": "it is twice as much when left out",
+    "num-sorted-run.stop-trigger": "by default it is 3 more than the trigger",
+    "lookup-compact.max-interval": "by default it is twice the trigger",
 }
 _DURATIONS: Final = {
-    "consumer.expiration-time": "leave it out for consumers that stay until they are deleted",
-    "tag.default-time-retained": "leave it out for tags that stay until they are deleted",
+    "consumer.expiration-time": "leave it out to keep consumers until they are deleted",
+    "tag.default-time-retained": "leave it out to keep tags until they are deleted",
 }
 _SMALL_FILES: Final = "compaction.small-file-ratio"
 _IGNORED: Final = "changelog-producer.row-deduplicate-ignore-fields"
@@ -29,7 +30,7 @@ _TIME_FIELD: Final = "record-level.time-field"
 
 
 def maintenance_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield values that mean nothing.
+    """Yield a problem for every value without a meaning.
 
     Args:
         schema: Of the table.
@@ -47,19 +48,14 @@ def maintenance_problems(schema: TableSchema, options: TableOptions) -> Iterator
             field=_SMALL_FILES,
             value=declared[_SMALL_FILES],
             message="expected a number from 0 to 1",
-            hint="a file of the target size is not small, and need not be rewritten; 0.7 when left out",
+            hint="a file of the target size is not small, and need not be rewritten; the default is 0.7",
         )
     named = [(_IGNORED, one) for one in options.changelog_producer_row_deduplicate_ignore_fields]
     if _TIME_FIELD in declared:
         named.append((_TIME_FIELD, declared[_TIME_FIELD]))
     for key, name in named:
         if name not in schema.field_names:
-            yield Problem(
-                field=key,
-                value=name,
-                message="there is no such column",
-                hint=f"columns: {', '.join(schema.field_names)}",
-            )
+            yield unknown_column(key, name, schema)
 
 
 def _trigger_problems(declared: Mapping[str, str], trigger: int) -> Iterator[Problem]:

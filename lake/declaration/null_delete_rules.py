@@ -1,4 +1,4 @@
-"""Rules for the tables that can write retracts without values (`braid.null-deletes`).
+"""Rules for sequence groups whose deletes carry no values (`braid.null-deletes`).
 
 Source: ours.
 """
@@ -51,7 +51,7 @@ def null_delete_problems(schema: TableSchema, options: TableOptions) -> Iterator
 
 
 def _function_problems(schema: TableSchema, named: list[SequenceGroup]) -> Iterator[Problem]:
-    """Yield the aggregated columns: a null adds nothing to them, and takes nothing away."""
+    """Yield a problem for every aggregated column: null adds nothing to it and retracts nothing."""
     protected = {name for group in named for name in group.protected}
     for function in effective_functions(schema):
         if function.column in protected:
@@ -59,6 +59,6 @@ def _function_problems(schema: TableSchema, named: list[SequenceGroup]) -> Itera
                 field=NULL_DELETES,
                 value=function.column,
                 message=f"`{function.name}` of the column combines values, and a delete without "
-                "values takes none back",
+                "values retracts none",
                 hint="put the column into a group of its own",
             )

@@ -1,7 +1,6 @@
-"""Options that no table should be made with: nonsense sizes, and a second word on the declaration.
+"""Rules for options outside of merging: sizes, and options that repeat the declaration.
 
-Only new tables are refused: one that another engine of the format has made can be read whatever
-these say.
+They hold for new tables only: a table from another engine is read whatever values these have.
 
 Source: merge-semantics 8.4, 9. `primary-key` and `partition` as options are the reference's other
 way to declare, which it refuses beside the first.
@@ -18,11 +17,11 @@ _INT_MAX: Final = (1 << 31) - 1
 _DECLARED_ELSEWHERE: Final = {
     "primary-key": "name the columns in `primary_key`",
     "partition": "name the columns in `partition_keys`",
-    "path": "leave it out: the warehouse and the table's name say where it lies",
+    "path": "leave it out: the location follows from the warehouse and the table's name",
 }
 _TABLE: Final = "table"
 _FLAGS: Final = ("auto-create", "chain-table.enabled", "streaming-read-overwrite")
-"""That `TableOptions` does not read, and the reference does when a table is made."""
+"""Booleans that `TableOptions` does not read, but the reference does when a table is created."""
 
 
 def option_problems(options: Mapping[str, str]) -> Iterator[Problem]:
@@ -32,14 +31,14 @@ def option_problems(options: Mapping[str, str]) -> Iterator[Problem]:
             yield Problem(
                 field=key,
                 value=options[key],
-                message="this is a part of the declaration, no option",
+                message="this is a part of the declaration, not an option",
                 hint=hint,
             )
     if options.get("type", _TABLE).lower() != _TABLE:
         yield Problem(
             field="type",
             value=options["type"],
-            message="this engine makes no other kind of table than `table`",
+            message="only tables of type `table` can be created",
             hint="leave it out",
         )
     for key in _FLAGS:
@@ -50,14 +49,14 @@ def option_problems(options: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def _size_problems(key: str, options: Mapping[str, str]) -> Iterator[Problem]:
-    # What cannot be read at all is told by `TableOptions.parse`.
+    # What cannot be parsed is reported by `TableOptions.parse`.
     size = parse_size(options.get(key, "1"))
     if size is not None and not 1 <= size <= _LONG_MAX:
         yield Problem(
             field=key,
             value=options[key],
             message=f"expected a size from 1 to {_LONG_MAX} bytes",
-            hint="for example `128 mb`, which it is when left out",
+            hint="for example `128 mb`, the default",
         )
 
 
@@ -69,5 +68,5 @@ def _count_problems(key: str, options: Mapping[str, str]) -> Iterator[Problem]:
             field=key,
             value=options[key],
             message=f"expected a whole number from 1 to {_INT_MAX}",
-            hint="leave it out for buckets made as they are needed",
+            hint="leave it out for buckets that are created as needed",
         )

@@ -1,4 +1,4 @@
-"""What a partial-update table may declare: sequence groups, deletes, what needs a group.
+"""Rules for partial-update tables: sequence groups, deletes, columns that need a group.
 
 Source: merge-semantics 2.5, 3.2, 3.3, 5.
 """
@@ -46,11 +46,11 @@ def partial_update_problems(schema: TableSchema, options: TableOptions) -> Itera
 
 
 def _group_problems(schema: TableSchema, key: str, group: SequenceGroup) -> Iterator[Problem]:
-    told = unknown_columns_of_key(schema, key)
-    # The check of all `fields.*` keys asks for names up to the second dot only, and a column's name
-    # may have dots itself: here whole names are asked.
-    untold = [name for name in group.ordering if name.split(".")[0] not in told]
-    for name in dict.fromkeys((*untold, *group.protected)):
+    reported = unknown_columns_of_key(schema, key)
+    # `fields_option_problems` checks the part of a name up to its first dot, and reports it. The name
+    # of a column may have dots, so here whole names are checked, except those reported already.
+    ordering = [name for name in group.ordering if name.split(".")[0] not in reported]
+    for name in dict.fromkeys((*ordering, *group.protected)):
         if find_field(schema, name) is None:
             yield unknown_column(key, name, schema)
     for name in dict.fromkeys(group.ordering + group.protected):
@@ -64,7 +64,7 @@ def _group_problems(schema: TableSchema, key: str, group: SequenceGroup) -> Iter
 
 
 def _shared_column_problems(groups: dict[str, SequenceGroup]) -> Iterator[Problem]:
-    """Yield every column that takes more than one part in sequence groups."""
+    """Yield a problem for every column that has more than one role in sequence groups."""
     protecting: dict[str, list[str]] = {}
     ordered_by: dict[str, list[str]] = {}
     for key, group in groups.items():
@@ -85,14 +85,14 @@ def _shared_column_problems(groups: dict[str, SequenceGroup]) -> Iterator[Proble
             yield Problem(
                 field=keys[-1],
                 value=name,
-                message="the column orders more than once; other engines leave open what that does",
+                message="the column orders more than one group; other engines do not define the result",
                 hint=f"also in {keys[0]}; give each group ordering columns of its own",
             )
         for key in protecting.get(name, [])[:1]:
             yield Problem(
                 field=key,
                 value=name,
-                message="an ordering column is protected; other engines leave open what that does",
+                message="an ordering column is protected; other engines do not define the result",
                 hint=f"it orders {keys[0]} and changes together with that group",
             )
 
@@ -119,9 +119,9 @@ def _delete_problems(
             )
 
 
-def _conflict(place: str, value: str, other: str, set_to: str = "") -> Problem:
-    why = why_excluded(MergeEngine.PARTIAL_UPDATE, place, other)
-    return conflict(place, value, f"{other}{set_to}", why)
+def _conflict(key: str, value: str, other: str, set_to: str = "") -> Problem:
+    why = why_excluded(MergeEngine.PARTIAL_UPDATE, key, other)
+    return conflict(key, value, f"{other}{set_to}", why)
 
 
 def _unprotected_problems(
@@ -134,7 +134,7 @@ def _unprotected_problems(
             yield Problem(
                 field=str(function_key(schema.options, function.column)),
                 value=function.name,
-                message=f"column `{function.column}` is in no sequence group, which it needs to be "
+                message=f"column `{function.column}` is in no sequence group, and only protected columns can be "
                 "aggregated",
                 hint=f"protect it by a group, or use {LAST_NON_NULL_VALUE}",
             )

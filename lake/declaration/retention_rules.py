@@ -1,10 +1,10 @@
-"""How many snapshots and changelogs stay: at least no more than at most.
+"""Rules for the number of retained snapshots and changelogs: the minimum must not exceed the maximum.
 
-`snapshot.num-retained.min` is 10 when left out, so a smaller maximum alone contradicts it. Where the
-options of changelogs are left out, those of snapshots count. The reference opens no table whose
-options contradict each other; here such a table is read and written, but none is made, and its
-snapshots do not expire until the options fit. That a changelog's time is shorter than a snapshot's is
-no contradiction: then changelogs go with their snapshots.
+`snapshot.num-retained.min` is 10 by default, so a smaller maximum alone contradicts it. Options of
+changelogs default to those of snapshots. The reference does not open a table whose options contradict
+each other; here such a table is read and written, but cannot be created, and its snapshots do not expire
+until the options agree. A shorter time for changelogs than for snapshots is no contradiction: changelogs
+then expire with their snapshots.
 
 Source: merge-semantics 8.4, table-format 19.
 """
@@ -22,7 +22,7 @@ CHANGELOG_MAX: Final = "changelog.num-retained.max"
 
 
 def retention_problems(declared: Mapping[str, str], options: TableOptions) -> Iterator[Problem]:
-    """Yield what contradicts each other in how many snapshots and changelogs stay.
+    """Yield contradictions in the numbers of retained snapshots and changelogs.
 
     Args:
         declared: Options of the table.
@@ -30,7 +30,7 @@ def retention_problems(declared: Mapping[str, str], options: TableOptions) -> It
     """
     yield from snapshot_retention_problems(declared, options)
     low, high = options.changelog_num_retained_min, options.changelog_num_retained_max
-    # What changelogs only inherit is told of snapshots.
+    # A contradiction that changelogs only inherit is reported for snapshots.
     if low > high and (CHANGELOG_MIN in declared or CHANGELOG_MAX in declared):
         yield _contradiction(
             declared,
@@ -42,7 +42,7 @@ def retention_problems(declared: Mapping[str, str], options: TableOptions) -> It
 def snapshot_retention_problems(
     declared: Mapping[str, str], options: TableOptions
 ) -> Iterator[Problem]:
-    """Yield what contradicts each other in how many snapshots stay; as `retention_problems`."""
+    """Yield contradictions in the number of retained snapshots; arguments as `retention_problems`."""
     low, high = options.snapshot_num_retained_min, options.snapshot_num_retained_max
     if low > high:
         unset = "when left out"
@@ -52,12 +52,12 @@ def snapshot_retention_problems(
 def _contradiction(
     declared: Mapping[str, str], least: tuple[str, int, str], most: tuple[str, int, str]
 ) -> Problem:
-    """Return the problem, told of the maximum where that is declared, else of the minimum.
+    """Return the problem, at the maximum where that is declared, else at the minimum.
 
     Args:
         declared: Options of the table.
-        least: The option of the minimum, its number, and why that is so when it is not declared.
-        most: As well for the maximum.
+        least: The option of the minimum, its number, and where that comes from if it is not declared.
+        most: The same for the maximum.
     """
     (low_key, low, low_reason), (high_key, high, high_reason) = least, most
     if high_key not in declared:

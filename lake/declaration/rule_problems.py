@@ -1,4 +1,4 @@
-"""Problems that several rules tell, in one wording."""
+"""Problems that several rules report."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -20,17 +20,17 @@ def find_field(schema: TableSchema, name: str) -> DataField | None:
     return schema.fields_by_name.get(name)
 
 
-def repeated(place: str, names: Sequence[str]) -> Iterator[Problem]:
-    """Yield every name that occurs more than once."""
+def repeated(field: str, names: Sequence[str]) -> Iterator[Problem]:
+    """Yield a problem for every name that occurs more than once."""
     for name, count in Counter(names).items():
         if count > 1:
-            yield Problem(field=place, value=name, message="the column is named more than once")
+            yield Problem(field=field, value=name, message="the column is named more than once")
 
 
-def unknown_column(place: str, name: str, schema: TableSchema) -> Problem:
-    """Return the problem of a name that is no column."""
+def unknown_column(field: str, name: str, schema: TableSchema) -> Problem:
+    """Return the problem of a name that no column has."""
     return Problem(
-        field=place,
+        field=field,
         value=name,
         message="the table has no such column",
         hint=known_names("columns", name, schema.field_names),
@@ -38,9 +38,9 @@ def unknown_column(place: str, name: str, schema: TableSchema) -> Problem:
 
 
 def known_names(what: str, name: str, known: Collection[str]) -> str:
-    """Return a hint for a name that is none of those known: the one that was meant, then all.
+    """Return a hint for an unknown name: the known name that was probably meant, then all of them.
 
-    Names that differ in case or in blanks around them are meant before others that look alike.
+    A name that differs in case or surrounding blanks only is preferred to similar ones.
 
     Example:
         >>> known_names("functions", "Sum", ["max", "sum"])
@@ -48,7 +48,8 @@ def known_names(what: str, name: str, known: Collection[str]) -> str:
     """
     plain = name.strip().lower()
     folded = next((other for other in known if other.lower() == plain), None)
-    # Comparing costs the product of lengths and numbers: of what is long nothing else was meant.
+    # The cost of comparing is the product of lengths and number, so long names and lists are not
+    # compared.
     is_short = len(plain) <= _NAME_MAX and len(known) <= _COMPARED_MAX
     close = get_close_matches(plain, known, n=1) if is_short and folded is None else []
     meant = close if folded is None else [folded]
@@ -58,11 +59,11 @@ def known_names(what: str, name: str, known: Collection[str]) -> str:
     return f"{question}{what}: {listed}" + (f" and {rest} more" if rest > 0 else "")
 
 
-def conflict(place: str, value: str, other: str, because: str | None = None) -> Problem:
+def conflict(field: str, value: str, other: str, because: str | None = None) -> Problem:
     """Return the problem of an option that excludes another declaration."""
     choose = "choose one of the two"
     return Problem(
-        field=place,
+        field=field,
         value=value,
         message=f"in conflict with {other}",
         hint=choose if because is None else f"{because}; {choose}",

@@ -1,4 +1,4 @@
-"""What a table may declare about the order of its records, and about the columns it names for it.
+"""Rules for the order of records: sequence fields, the row kind field, columns of `fields.*` options.
 
 Source: merge-semantics 3.1, 3.3 (1, 2), 2.5.
 """
@@ -17,30 +17,30 @@ from lake.options import MergeEngine, TableOptions
 
 def sequence_field_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
     """Yield what is wrong with the columns that order all records of a key."""
-    place = "sequence.field"
-    declared = schema.options.get(place)
+    option = "sequence.field"
+    declared = schema.options.get(option)
     if declared is None:
         return
     names = [name.strip() for name in split_names(declared)]
-    yield from repeated(place, names)
+    yield from repeated(option, names)
     for name in dict.fromkeys(names):
         if find_field(schema, name) is None:
-            yield unknown_column(place, name, schema)
+            yield unknown_column(option, name, schema)
         key = f"fields.{name}.aggregate-function"
         if key in schema.options:
             yield Problem(
                 field=key,
                 value=schema.options[key],
                 message="a sequence field cannot have an aggregate function",
-                hint=f"leave the option out, or take `{name}` out of {place}",
+                hint=f"leave the option out, or take `{name}` out of {option}",
             )
     if options.merge_engine is MergeEngine.FIRST_ROW:
-        why = why_excluded(MergeEngine.FIRST_ROW, place, FIRST_ROW)
-        yield conflict(place, declared, FIRST_ROW, why)
+        why = why_excluded(MergeEngine.FIRST_ROW, option, FIRST_ROW)
+        yield conflict(option, declared, FIRST_ROW, why)
     outside = [name for name in schema.partition_keys if name not in schema.primary_keys]
     if schema.primary_keys and outside:
         yield Problem(
-            field=place,
+            field=option,
             value=declared,
             message="no sequence field while rows can move between partitions",
             hint=f"add the partition columns to the primary key: {', '.join(outside)}",
@@ -48,16 +48,16 @@ def sequence_field_problems(schema: TableSchema, options: TableOptions) -> Itera
 
 
 def row_kind_field_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield what is wrong with the column that says what a row does."""
-    place, name = "rowkind.field", options.rowkind_field
+    """Yield what is wrong with the column that holds the row kind."""
+    option, name = "rowkind.field", options.rowkind_field
     if name is None:
         return
     field = find_field(schema, name)
     if field is None:
-        yield unknown_column(place, name, schema)
+        yield unknown_column(option, name, schema)
     elif field.type.root not in (TypeRoot.CHAR, TypeRoot.VARCHAR):
         yield Problem(
-            field=place,
+            field=option,
             value=f"{name} {field.type}",
             message="the column holds +I, -U, +U or -D, so it must be a text",
             hint="name a column of type STRING",
@@ -65,7 +65,7 @@ def row_kind_field_problems(schema: TableSchema, options: TableOptions) -> Itera
 
 
 def fields_option_problems(schema: TableSchema) -> Iterator[Problem]:
-    """Yield what is wrong with the columns that `fields.*` options name, under any engine."""
+    """Yield what is wrong with the columns in the keys of `fields.*` options, under any engine."""
     for key in sorted(key for key in schema.options if key.startswith(FIELDS)):
         segments = key.split(".")
         names = split_names(segments[1]) if len(segments) > 1 else ()
@@ -89,7 +89,7 @@ def fields_option_problems(schema: TableSchema) -> Iterator[Problem]:
 
 
 def unknown_columns_of_key(schema: TableSchema, key: str) -> tuple[str, ...]:
-    """Return the names between the first two dots of a `fields.*` key that are no columns."""
+    """Return the names between the first two dots of a `fields.*` key that no column has."""
     segments = key.split(".")
     names = split_names(segments[1]) if len(segments) > 1 else ()
     default = DEFAULT_FUNCTION.split(".")[1]

@@ -1,7 +1,7 @@
-"""What `sequence.snapshot-ordering` asks of a table.
+"""Rules for tables that order records by snapshot (`sequence.snapshot-ordering`).
 
-Records of later snapshots win, whatever their sequence numbers; a commit learns its snapshot's id
-only when it is published, so nothing may be merged across commits before that.
+Records of later snapshots win, whatever their sequence numbers. A snapshot gets its id when it is
+published, so records of several commits cannot be merged before that.
 
 Source: merge-semantics 3.7.
 """
@@ -17,9 +17,9 @@ _ORDERING = "sequence.snapshot-ordering"
 
 
 def snapshot_ordering_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield what is wrong with a table that orders records by snapshot; nothing for any other.
+    """Yield what is wrong with a table that orders records by snapshot; nothing for other tables.
 
-    That it needs a primary key is not said here: every table does.
+    `key_rules` already requires a primary key.
     """
     if not options.sequence_snapshot_ordering:
         return
@@ -32,5 +32,5 @@ def snapshot_ordering_problems(schema: TableSchema, options: TableOptions) -> It
             value=schema.options[_ORDERING],
             message="ordering by snapshot needs `write-only = true`: a writer that compacts would "
             "merge records whose snapshot has no id yet",
-            hint="set `write-only` to true and compact apart from writing",
+            hint="set `write-only` to true and compact in another process",
         )

@@ -1,4 +1,4 @@
-"""Which tables can keep the retracts of deleted rows for a while (`braid.delete-retention`).
+"""Rules for tables that retain the retracts of deleted rows (`braid.delete-retention`).
 
 Source: ours; merge-semantics 6.6 for what deletion vectors drop.
 """
@@ -22,7 +22,7 @@ def tombstone_problems(schema: TableSchema, options: TableOptions) -> Iterator[P
             DELETE_RETENTION,
             declared,
             "deletion-vectors.enabled = true",
-            "compacted files of such a table are read without looking for retracts",
+            "compacted files of such a table are read without a check for retracts",
         )
     if options.merge_engine is MergeEngine.FIRST_ROW:
         yield conflict(
@@ -35,7 +35,7 @@ def tombstone_problems(schema: TableSchema, options: TableOptions) -> Iterator[P
         yield Problem(
             field=DELETE_TIME_FIELDS,
             value=None,
-            message=f"`{DELETE_RETENTION}` needs to know when a row was deleted",
+            message=f"`{DELETE_RETENTION}` needs the time of a delete",
             hint="name the TIMESTAMP columns that a deleting record fills, such as `orders__at`",
         )
     for name in options.delete_time_fields:

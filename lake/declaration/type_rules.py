@@ -1,8 +1,8 @@
-"""What a table may declare about the types of columns.
+"""Rules for the types and defaults of columns.
 
-A type that can be written and not be read back is refused before data exists.
+A type that could be written but not read back is refused before data exists.
 
-Source: table-format 12 (how nested types are spelt in Parquet); the bound is that of Arrow's reader.
+Source: table-format 12 (nested types in Parquet); the bound is that of Arrow's reader.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from lake.format.data_types import DataType, TypeRoot
 from lake.format.schema import TableSchema
 
 PARQUET_LEVELS_MAX: Final = 99
-"""Of one column in a Parquet file; Arrow's reader takes 100, the schema itself being one."""
+"""Of one column in a Parquet file: Arrow's reader accepts 100, and the schema itself is one."""
 
 
 def type_problems(schema: TableSchema) -> Iterator[Problem]:
@@ -38,7 +38,7 @@ def type_problems(schema: TableSchema) -> Iterator[Problem]:
                 column=field.name,
                 part="default",
                 value=field.default_value,
-                message=f"the default of column `{field.name}` is no value of type {field.type}",
+                message=f"the default of column `{field.name}` is not a value of type {field.type}",
                 hint="nested types have no defaults" if field.type.is_nested else None,
             )
 
@@ -54,7 +54,7 @@ def _is_value(text: str, data_type: DataType) -> bool:
 
 
 def parquet_levels(data_type: DataType) -> int:
-    """Return how deep a column of the type is in the schema of a Parquet file, itself included.
+    """Return the number of levels of a column of the type in the schema of a Parquet file.
 
     Example:
         >>> from lake.format.data_types import parse_type

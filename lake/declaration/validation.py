@@ -1,10 +1,9 @@
-"""What a table may declare about keys and merging: every rule, checked before any data exists.
+"""Validation of a table's declaration: every rule, checked before any data exists.
 
-All rules are looked at and everything that is wrong is told at once, each with its place, what was
-found, what is valid and a way out. Where the reference refuses a declaration at its first use, it
-is refused here; what the reference leaves to chance is refused, too: an ordering column of two
-groups, or one that a group protects. A declaration that merely has no effect is accepted, as in the
-reference; `ineffective_options` tells of those.
+All rules are checked and all problems are reported at once, each with the field, the value found, and how
+to fix it. What the reference refuses at its first use is refused here. What the reference leaves undefined
+is refused too: an ordering column of two groups, or one that a group protects. A declaration without
+effect is accepted, as in the reference; `ineffective_options` lists those.
 
 | rules | where |
 |---|---|
@@ -12,12 +11,12 @@ reference; `ineffective_options` tells of those.
 | types of columns | `type_rules` |
 | `sequence.field`, `rowkind.field`, columns of `fields.*` options | `sequence_rules` |
 | `sequence.snapshot-ordering` | `snapshot_ordering_rules` |
-| a declaration repeated as options, sizes | `option_rules` |
+| options that repeat the declaration, sizes | `option_rules` |
 | options that exclude an engine or each other | `engine_rules` |
-| how long retracts of deleted rows are kept | `tombstone_rules` |
+| retention of the retracts of deleted rows | `tombstone_rules` |
 | deletes without values | `null_delete_rules` |
-| how many snapshots and changelogs stay | `retention_rules` |
-| values about upkeep that mean nothing | `maintenance_rules` |
+| number of retained snapshots and changelogs | `retention_rules` |
+| values of maintenance options | `maintenance_rules` |
 | columns of file indexes | `file_index_rules` |
 | sequence groups and deletes of partial-update | `partial_update_rules` |
 | names, types and options of aggregate functions | `function_rules` |
@@ -53,11 +52,11 @@ def validate_schema(schema: TableSchema) -> None:
     """Check the keys, columns and merge options of a new or altered table.
 
     Args:
-        schema: As it would be written; key columns need not be NOT NULL yet.
+        schema: As it would be written, but key columns need not be NOT NULL yet.
 
     Raises:
         InvalidRequest: A rule is broken; `problems` holds every one of them.
-        UnsupportedFeature: An aggregate function is a user's own, and its package is broken.
+        UnsupportedFeature: A user's aggregate function cannot be loaded from its package.
     """
     problems = [
         *key_problems(schema),
@@ -72,7 +71,7 @@ def validate_schema(schema: TableSchema) -> None:
     else:
         problems.extend(_merging_problems(schema, options))
     if problems:
-        text = "the table cannot be made as declared"
+        text = "the table cannot be created as declared"
         raise InvalidRequest(text, problems=problems)
 
 

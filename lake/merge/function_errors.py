@@ -29,7 +29,7 @@ def refused_retract(column: str, name: str) -> SchemaMismatch:
     return value_error(
         column,
         name,
-        "cannot take a value back, and a record is a retract",
-        f"make the table with `fields.{column}.ignore-retract`, or with `ignore-delete`",
+        "has no retract, and a record is one",
+        f"create the table with `fields.{column}.ignore-retract`, or with `ignore-delete`",
         value="-U or -D",
     )

@@ -67,7 +67,7 @@ def merge_spec(schema: TableSchema) -> MergeSpec:
     """
     problems = unsupported_merging(schema)
     if problems:
-        text = "the table merges in a way that is not known here"
+        text = "the table uses an aggregate function that is unknown here"
         raise UnsupportedFeature(text, problems=problems)
     options = schema.table_options
     engine = options.merge_engine
@@ -141,8 +141,8 @@ def unsupported_merging(schema: TableSchema) -> list[Problem]:
         Problem(
             field=str(key),
             value=name,
-            message="this aggregate function is not known here",
-            hint=f"known: {', '.join(sorted(FUNCTIONS))}; a function of your own has to be "
+            message="unknown aggregate function",
+            hint=f"known: {', '.join(sorted(FUNCTIONS))}; a custom function has to be "
             "installed wherever the table is merged",
         )
         for key, name in declared.items()

@@ -219,5 +219,5 @@ def _failed(function: ColumnFunction, what: str) -> SchemaMismatch:
         function.column,
         function.name,
         f"fails: {what}",
-        "mend the package that brings the function, or the values that it does not expect",
+        "fix the package that provides the function, or the values that it does not expect",
     )

@@ -52,6 +52,6 @@ def retract_of_first_row() -> SchemaMismatch:
         field="row kind",
         value="-U or -D",
         message="first-row keeps the first record of a key and takes no retract",
-        hint="make the table with `ignore-delete`",
+        hint="create the table with `ignore-delete`",
     )
     return SchemaMismatch("records do not fit the table", problems=[problem])

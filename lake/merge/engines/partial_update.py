@@ -204,8 +204,8 @@ def retract_not_allowed() -> SchemaMismatch:
     problem = Problem(
         field="row kind",
         value="-U or -D",
-        message="partial-update does not say what a retract does",
-        hint="make the table with `ignore-delete` or `partial-update.remove-record-on-delete`, or put "
+        message="partial-update does not define the effect of a retract",
+        hint="create the table with `ignore-delete` or `partial-update.remove-record-on-delete`, or put "
         "the columns into sequence groups",
     )
     return SchemaMismatch("records do not fit the table", problems=[problem])

@@ -65,7 +65,7 @@ def _load_user_function(name: str) -> FunctionDeclaration:
             return _declaration(point)
         case found:
             sources = ", ".join(point.value for point in found)
-            raise _refused(name, f"several packages bring it: {sources}", "uninstall all but one")
+            raise _refused(name, f"several packages provide it: {sources}", "uninstall all but one")
 
 
 def is_misnamed(name: str) -> bool:

@@ -142,7 +142,7 @@ class MergeMapWithKeyTime:
         return value_error(
             self._function.column,
             MERGE_MAP_WITH_KEYTIME,
-            "got a time that is no text",
+            "got a time that is not text",
             f"name a STRING field in `{option_key(self._function, TS_FIELD)}`",
             value=str(time),
         )
@@ -194,7 +194,7 @@ def _keytime_problems(field: DataField, function: ColumnFunction) -> Iterator[Pr
         yield Problem(
             field=key if has_option(function, TS_FIELD) else field.name,
             value=f"{name} {found[name]}",
-            message="the times of keys are compared as text, and this field is none",
+            message="the times of keys are compared as text, and this field is not text",
             hint=f"make the field a STRING, or name another in `{key}`",
         )
 

@@ -76,7 +76,7 @@ def _update_problems(field: DataField, function: ColumnFunction) -> Iterator[Pro
             yield Problem(
                 field=option_key(function, key),
                 value=function.option(key, ""),
-                message="without a nested key this option has no meaning",
+                message="without a nested key this option has no effect",
                 hint=f"set `{option_key(function, NESTED_KEY)}`, or leave this one out",
             )
 
@@ -87,7 +87,7 @@ def _partial_problems(field: DataField, function: ColumnFunction) -> Iterator[Pr
         yield Problem(
             field=option_key(function, NESTED_KEY),
             value=None,
-            message=f"`{NESTED_PARTIAL_UPDATE}` needs to know what tells rows apart",
+            message=f"`{NESTED_PARTIAL_UPDATE}` needs a nested key, which identifies rows",
             hint=f"name fields of the ROW, for example the first of {known}",
         )
     yield from _key_problems(field, function)

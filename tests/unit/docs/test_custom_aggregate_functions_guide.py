@@ -100,7 +100,7 @@ def test_a_table_that_has_it_is_not_read_without_the_package(
     monkeypatch.setattr(sys, "path", sys.path[1:])
     reset_installed_functions()
 
-    with pytest.raises(UnsupportedFeature, match="merges in a way that is not known") as refused:
+    with pytest.raises(UnsupportedFeature, match="aggregate function that is unknown") as refused:
         catalog.table("shop.orders").scan().to_arrow()
     assert refused.value.problems[0].value == "acme.xor"
 

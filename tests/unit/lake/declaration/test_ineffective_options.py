@@ -138,14 +138,14 @@ def test_options_with_an_effect_are_not_told(options: dict[str, str]) -> None:
         (
             {"commit.force-compact": "true"},
             "commit.force-compact",
-            "commits do not compact",
+            "commits neither compact",
             "braid maintain",
         ),
-        ({"lookup-wait": "false"}, "lookup-wait", "commits do not compact", "braid maintain"),
+        ({"lookup-wait": "false"}, "lookup-wait", "commits neither compact", "braid maintain"),
         (
             {"changelog-producer.lookup-wait": "true"},
             "changelog-producer.lookup-wait",
-            "commits do not compact",
+            "commits neither compact",
             "braid maintain",
         ),
     ],

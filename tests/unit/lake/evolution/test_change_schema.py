@@ -515,7 +515,7 @@ class TestUpdateColumnType:
         assert type_of(changed(given_schema(), number, to_int), "s") == INT
         text = UpdateColumnDefault(path=("s",), default_value="seven")
         assert refused(given_schema(), text, to_int) == [
-            ("columns", "the default of column `s` is no value of type INT")
+            ("columns", "the default of column `s` is not a value of type INT")
         ]
         none = UpdateColumnDefault(path=("s",), default_value=None)
         assert type_of(changed(given_schema(), text, none, to_int), "s") == INT

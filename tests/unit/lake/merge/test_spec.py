@@ -97,7 +97,7 @@ def test_aggregation_gives_every_column_outside_the_key_a_function() -> None:
 def test_a_function_that_is_not_known_is_refused() -> None:
     options = {"merge-engine": "aggregation", "fields.a.aggregate-function": "acme.median"}
 
-    with pytest.raises(UnsupportedFeature, match="not known here") as refused:
+    with pytest.raises(UnsupportedFeature, match="unknown here") as refused:
         merge_spec(given_schema(COLUMNS, options=options))
 
     assert [problem.field for problem in refused.value.problems] == ["fields.a.aggregate-function"]

@@ -138,7 +138,7 @@ def test_every_function_can_be_declared_with_its_options(
             [column("v", ROWS, "nested_partial_update")],
             "/columns/1/aggregate/nested_key",
             None,
-            "what tells rows apart",
+            "which identifies rows",
         ),
         (
             [

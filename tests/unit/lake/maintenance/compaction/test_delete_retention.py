@@ -186,7 +186,7 @@ def test_a_table_without_retention_keeps_nothing() -> None:
         (
             {"braid.delete-retention.time-fields": ""},
             "braid.delete-retention.time-fields",
-            "when a row was deleted",
+            "needs the time of a delete",
         ),
         (
             {"braid.delete-retention.time-fields": "at,v"},

@@ -92,7 +92,7 @@ def test_a_record_is_picked(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["max", "min"])
 def test_nothing_can_be_taken_back(name: str) -> None:
-    with pytest.raises(SchemaMismatch, match=rf"`{name}` of the column cannot take a value back"):
+    with pytest.raises(SchemaMismatch, match=rf"`{name}` of the column has no retract"):
         definition(name, pa.int32()).retract(1, 1)
 
 

@@ -31,7 +31,7 @@ def test_null_counts_as_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", TRUTHS)
 def test_nothing_can_be_taken_back(name: str) -> None:
-    with pytest.raises(SchemaMismatch, match=rf"`{name}` of the column cannot take a value back"):
+    with pytest.raises(SchemaMismatch, match=rf"`{name}` of the column has no retract"):
         definition(name, pa.bool_()).retract(True, True)
 
 

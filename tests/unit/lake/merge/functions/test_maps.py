@@ -138,7 +138,7 @@ def test_a_time_that_is_no_text_is_refused() -> None:
     kind = pa.map_(pa.string(), pa.struct([("v", pa.string()), ("ts", pa.int32())]))
     function = given_function("merge_map_with_keytime", kind)
 
-    with pytest.raises(SchemaMismatch, match="a time that is no text"):
+    with pytest.raises(SchemaMismatch, match="a time that is not text"):
         added(function, [("k", ("A", 1))], [("k", ("B", 2))])
 
 

@@ -370,7 +370,7 @@ def test_only_arrays_of_rows_are_accepted(name: str) -> None:
         pytest.param(
             "nested_partial_update",
             {},
-            "fields.v.nested-key: `nested_partial_update` needs to know",
+            "fields.v.nested-key: `nested_partial_update` needs a nested key",
             id="F60 no key",
         ),
         pytest.param("nested_partial_update", {"nested_key": "k0"}, None, id="key"),

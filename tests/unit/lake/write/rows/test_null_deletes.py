@@ -131,7 +131,7 @@ def test_values_of_a_removed_row_do_not_come_back() -> None:
         ({"braid.null-deletes": "nope"}, "not an ordering column"),
         ({"braid.null-deletes.kept-fields": "nope"}, "no such column"),
         ({"braid.null-deletes.kept-fields": "k"}, "protects the column"),
-        ({"fields.a.aggregate-function": "max"}, "takes none back"),
+        ({"fields.a.aggregate-function": "max"}, "retracts none"),
     ],
 )
 def test_impossible_options_are_refused_when_they_are_declared(
