@@ -21,7 +21,7 @@ from lake import (
     parse_duration,
     path_for,
 )
-from registry.rules.names import is_identifier, is_runner_name
+from registry.names import is_identifier, is_runner_name
 
 EXIT_USAGE: Final = 2
 EXIT_TRY_AGAIN: Final = 75  # EX_TEMPFAIL

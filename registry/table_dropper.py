@@ -10,8 +10,8 @@ A process that dies in between leaves a table that is not registered; a repeated
 """
 
 from lake import Catalog, Clock, FileIO, TableNotFound
+from registry import names
 from registry.errors import RegistryConflict
-from registry.rules import names
 from registry.stopped_streams import check_streams_stopped
 from registry.store.document_writer import ATTEMPTS, check_features, too_many_conflicts
 from registry.store.documents import RegistryStore

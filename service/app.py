@@ -11,12 +11,12 @@ from registry.store.documents import RegistryStore
 from registry.store.progress import ProgressStore
 from registry.table_dropper import TableDropper
 from schemas import Problem
+from service.body_thread import BodyThread
 from service.components import Components
 from service.guard.admission import Admission
 from service.guard.body_bounds import BodyBounds
 from service.guard.same_site import SameSite
 from service.http.access_log import AccessLog
-from service.http.body_thread import BodyThread
 from service.http.request_context import RequestContext
 from service.open_tables import OpenTables
 from service.problems.problems import MEDIA_TYPE, install_problem_handlers

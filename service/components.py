@@ -8,7 +8,7 @@ from registry.store.documents import RegistryStore
 from registry.store.progress import ProgressStore
 from registry.table_dropper import TableDropper
 from schemas import TableDocument
-from service.http.body_thread import BodyThread
+from service.body_thread import BodyThread
 from service.open_tables import OpenTables
 from service.settings import ServiceSettings
 

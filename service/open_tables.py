@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lake import Catalog, Clock, Table, TableNotFound
-from registry.rules import names
+from registry import names
 
 TABLES_MAX: Final = 200
 IDLE_MS: Final = 15 * 60_000

@@ -18,7 +18,7 @@ from pipelines.new_fields.schema_delta import FieldPath, SchemaDelta
 from pipelines.new_fields.value_shape import Kind, Shape, join_all, shape_of
 from pipelines.new_fields.wider_type import is_fitting, is_widened_by, widened
 from pipelines.stream.stream_plan import StreamPlan
-from registry.rules.names import check_column_name
+from registry.names import check_column_name
 
 _SHOWN_MAX: Final = 200
 

@@ -6,7 +6,7 @@ Pure.
 import hashlib
 
 from registry.layout.physical_table import ungrouped_columns
-from registry.rules.names import TOPIC_LENGTH_MAX
+from registry.names import TOPIC_LENGTH_MAX
 from schemas import MergeEngine, StreamColumn, StreamDefinition, StreamSpec, TableSpec, Unordered
 
 DEAD_LETTERS = ".dead-letters"

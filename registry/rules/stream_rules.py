@@ -22,9 +22,9 @@ columns.
 from collections.abc import Iterator, Mapping
 
 from lake import parse_duration
+from registry import names
 from registry.layout.column_functions import sequence_fields
 from registry.layout.physical_table import ungrouped_columns
-from registry.rules import names
 from registry.rules.aggregation_table_rules import check_multiple_streams
 from registry.rules.arrival_rules import check_key_source
 from registry.rules.default_rules import check_defaults_of_multiple_streams

@@ -24,9 +24,9 @@ from lake import (
     TypeRoot,
     parse_type,
 )
+from registry import names
 from registry.layout.declared_types import parsed_type
 from registry.layout.physical_table import physical_groups, ungrouped_columns
-from registry.rules import names
 from registry.rules.aggregate_function_rules import check_aggregates
 from registry.rules.default_rules import check_defaults
 from registry.rules.delete_retention import check_delete_retention

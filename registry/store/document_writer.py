@@ -7,8 +7,8 @@ another process has left incomplete is completed before (`pending_schemas`).
 from collections.abc import Callable
 
 from lake import Catalog, TableNotFound
+from registry import names
 from registry.errors import DefinitionRefused, RegistryConflict
-from registry.rules import names
 from registry.store.documents import RegistryStore
 from registry.store.pending_schemas import (
     proposed_schema,

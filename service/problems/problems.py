@@ -21,7 +21,7 @@ from registry.errors import (
 )
 from schemas import FieldProblem, Problem, ProblemCode
 from schemas.contract import TOO_LONG
-from service.http.checked_body import FINDINGS_MAX, TOO_MANY, body_model
+from service.checked_body import FINDINGS_MAX, TOO_MANY, body_model
 from service.problems.problem_table import STATUS_AND_TITLE, code_of, code_of_status
 from service.problems.request_problems import field_problems
 

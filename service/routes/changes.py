@@ -6,11 +6,11 @@ import orjson
 from fastapi import APIRouter, Query, Response
 
 from lake import ChangesMode
+from service.checked_body import CheckedBody
 from service.control.changes import first_position, position_of, read_page
 from service.control.consumers import list_consumers, remove_consumer, set_consumer
 from service.control.read_at_parameters import bound_of_changes
 from service.dependencies import ComponentsOf, Confirm
-from service.http.checked_body import CheckedBody
 from service.views import SNAPSHOT_ID_MAX, ChangesPage, ConsumerList, ConsumerPosition, ConsumerView
 
 PAGE_SIZE = 1_000

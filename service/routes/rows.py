@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request, Response
 from formats.key_values import parse_key
 from lake import ReadAt
 from schemas import RowStatus, WideRow
+from service.checked_body import CheckedBody
 from service.control.read_at_parameters import take_read_at
 from service.control.row_lookup import find_row, find_row_status, find_rows
 from service.dependencies import ComponentsOf
-from service.http.checked_body import CheckedBody
 from service.http.query_parameters import query_parameters
 from service.views import KEYS_MAX, RowKeys, WideRows
 

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Header, Response
 from registry.alteration.table_changes import plan_changes
 from registry.store.named_request import NamedRequest
 from schemas import SchemaChanges
+from service.checked_body import CheckedBody
 from service.dependencies import ComponentsOf, PreconditionOf
-from service.http.checked_body import CheckedBody
 from service.schema_history import SchemaList, schema_history
 from service.table_view import table_view
 from service.views import TableView, Validation

@@ -6,11 +6,11 @@ from registry.store.progress import Report, RunnerReports, current_report, strea
 from registry.store.revision import revision_of
 from registry.stream_entries import Verb, entry_of
 from schemas import StreamDefinition, StreamStatus, TableDocument, VerbAnswer
+from service.checked_body import CheckedBody
 from service.components import Components
 from service.control.newest_commit import newest_commit_of
 from service.control.stream_status import reported_state, stream_status
 from service.dependencies import ComponentsOf, PreconditionOf
-from service.http.checked_body import CheckedBody
 from service.views import StreamList, StreamView, Validation
 
 router = APIRouter(

@@ -7,10 +7,10 @@ from fastapi import APIRouter, Query, Response
 
 from lake import InvalidRequest, Problem
 from schemas import MaintenanceStatus, TableSpec
+from service.checked_body import CheckedBody
 from service.control.confirmation import not_confirmed
 from service.control.maintenance_status import maintenance_status
 from service.dependencies import ComponentsOf, Confirm, PreconditionOf
-from service.http.checked_body import CheckedBody
 from service.table_view import table_view
 from service.views import TableList, TableName, TableView, Validation
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from braid.arguments import ensure_warehouse, machine_name, warehouse_path
 from braid.cli import app
-from registry.rules.names import is_runner_name
+from registry.names import is_runner_name
 
 RUNNER = ["runner", "--warehouse", "/w"]
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from starlette.types import ASGIApp, Message
 
+from service.body_thread import BodyThread
 from service.guard.body_bounds import BodyBounds
 from service.guard.limits import BodyLimits, RequestLimits
-from service.http.body_thread import BodyThread
 from tests.unit.service.guard.asgi import Guard, ask, echo
 
 LIMITS = RequestLimits(

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, model_validator
 
 from service import routes
-from service.http.checked_body import FINDINGS_MAX, CheckedBody, body_model
+from service.checked_body import FINDINGS_MAX, CheckedBody, body_model
 from service.problems.problems import ERRORS_MAX, FINDINGS_REPORTED
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
