@@ -25,7 +25,7 @@ BLOOM = "file-index.bloom-filter"
         ({f"{BLOOM}.columns": "d"}, f"{BLOOM}.columns", "d", "values of type DECIMAL(5, 2)"),
         ({f"{BLOOM}.columns": "a"}, f"{BLOOM}.columns", "a", "values of type ARRAY<INT>"),
         ({f"{BLOOM}.columns": "m"}, f"{BLOOM}.columns", "m", "values of type MAP"),
-        ({f"{BLOOM}.columns": "n[1]"}, f"{BLOOM}.columns", "n[1]", "texts for keys"),
+        ({f"{BLOOM}.columns": "n[1]"}, f"{BLOOM}.columns", "n[1]", "only a MAP with text keys"),
         ({f"{BLOOM}.columns": "v[x]"}, f"{BLOOM}.columns", "v[x]", "only a MAP with text keys"),
         (
             {f"{BLOOM}.columns": "k", f"{BLOOM}.k.items": "2147483647"},
