@@ -126,7 +126,7 @@ _SNAPSHOTS_TIME: Final = Option(
     doc="Age before which snapshots do not expire while there are not too many",
 )
 _CODEC_ALIASES: Final = {"zstd": "zstandard", "none": "null"}
-_UNUSED: Final = "No effect in this engine, which checks the value for others: "
+_UNUSED: Final = "For other engines, checked but not used by this one: "
 _REFUSED: Final = "Tables that set it are refused: "
 
 
@@ -307,7 +307,7 @@ class TableOptions:
         "data-file.thin-mode",
         FLAG,
         default=False,
-        doc="Data files are without the `_KEY_` columns, which are copies of key columns",
+        doc="Data files have no `_KEY_` columns, which are copies of key columns",
     )
     data_file_prefix: str = option(
         "data-file.prefix", NAME_PREFIX, default="data-", doc="Start of the names of data files"
@@ -363,8 +363,8 @@ class TableOptions:
         "partition.legacy-name",
         FLAG,
         default=True,
-        doc="Whether the names of partition directories have dates and times as numbers and ISO "
-        "8601, as older releases wrote them, instead of as casts to text write them",
+        doc="Whether names of partition directories spell dates and times as older releases did "
+        "(numbers, ISO 8601), and not as casts to text do",
     )
 
     manifest_compression: ManifestCompression = option(
@@ -502,7 +502,7 @@ class TableOptions:
         default=Following(
             base=_COMPACTION_TRIGGER,
             derive=lambda trigger: trigger + 3,
-            text="the compaction trigger + 3",
+            text=f"`{_COMPACTION_TRIGGER.key}` + 3",
             is_minimum=True,
         ),
         doc="Sorted runs of a bucket from which writers wait; at least the compaction trigger",
@@ -513,7 +513,7 @@ class TableOptions:
         default=Following(
             base=_COMPACTION_TRIGGER,
             derive=lambda trigger: trigger + 1,
-            text="the compaction trigger + 1",
+            text=f"`{_COMPACTION_TRIGGER.key}` + 1",
         ),
         doc="Levels of a bucket, level 0 included",
     )
@@ -594,7 +594,7 @@ class TableOptions:
         default=Following(
             base=_COMPACTION_TRIGGER,
             derive=lambda trigger: 2 * trigger,
-            text="twice the compaction trigger",
+            text=f"twice `{_COMPACTION_TRIGGER.key}`",
             is_minimum=True,
         ),
         doc="Compactions that a gentle table waits at most before level 0 is due; at least the "
@@ -620,7 +620,10 @@ class TableOptions:
         doc="Time after its last use that a copy of a data file is kept",
     )
     force_lookup: bool = option(
-        "force-lookup", FLAG, default=False, doc="Merge by lookup where nothing else asks for it"
+        "force-lookup",
+        FLAG,
+        default=False,
+        doc="Merge by lookup in tables that do not need it otherwise",
     )
     commit_force_compact: bool = option(
         "commit.force-compact", FLAG, default=False, doc=f"{_UNUSED}compact before each commit"
@@ -716,7 +719,7 @@ class TableOptions:
         "deletion-vectors.enabled",
         FLAG,
         default=False,
-        doc="Compactions mark rows of older files as deleted instead of leaving that to readers",
+        doc="Compactions mark the rows of older files that are replaced, so that readers need not merge",
     )
     deletion_vectors_merge_on_read: bool = option(
         "deletion-vectors.merge-on-read",
