@@ -100,6 +100,7 @@ def decode_manifest_list(data: bytes) -> list[ManifestFileMeta]:
 
 
 def _partition_stats(entries: Sequence[ManifestEntry], fields: Sequence[DataField]) -> SimpleStats:
+    # Over the distinct partitions, which are few beside the entries.
     partitions = sorted({entry.partition for entry in entries})
     stats = collect_statistics(decode_rows(partitions, fields), fields, truncate=None)
     if not fields:

@@ -70,6 +70,7 @@ def decode_rows(
         (index, field) for index, field in enumerate(fields) if only is None or field.name in only
     ]
     columns = [_column(matrix, index, field.type) for index, field in chosen]
+    assert all(len(column) == len(rows) for column in columns), "one value per row"
     schema = pa.schema([pa.field(field.name, to_arrow_type(field.type)) for _, field in chosen])
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -170,6 +171,7 @@ def _column(matrix: _RowMatrix, index: int, data_type: DataType) -> pa.Array:
             text = f"a binary row holds a value of `{data_type}`, which this version cannot read"
             raise UnsupportedFeature(text)
         return pa.nulls(len(nulls), to_arrow_type(data_type))
+    # All other types are a number in the slot, or become one.
     dtype = _NUMPY_TYPES[data_type.root]
     if data_type.root in TIMESTAMP_ROOTS and not is_compact_timestamp(data_type):
         slots = _timestamp_units(matrix, slots, nulls, data_type)
@@ -212,6 +214,7 @@ def _shift_right(
     high: Int64Array, low: UInt64Array, bits: Int64Array
 ) -> tuple[UInt64Array, UInt64Array]:
     """Return (low, high) of each signed 128-bit value shifted right by 0 to 120 bits."""
+    assert ((bits >= 0) & (bits < 128)).all(), "a shift within 128 bits"
     # Shifting a word by 64 or more is undefined: two forms from clamped amounts, one chosen per row.
     small = np.minimum(bits, 63)
     carry = np.where(small == 0, 0, high << (64 - np.maximum(small, 1))).view(np.uint64)
@@ -238,6 +241,8 @@ def _bytes_column(
     ends = np.cumsum(lengths)
     # For each byte of the result its position in the data.
     sources = np.repeat(begins - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+    assert (lengths >= 0).all(), "both kinds of lengths are unsigned"
+    # The low byte of the word at a position is the byte there.
     data = (matrix.view[sources] & np.uint64(0xFF)).astype(np.uint8)
     starts = np.concatenate([np.zeros(1, np.int32), ends.astype(np.int32)])
     buffers = [pa.array(~nulls).buffers()[1], pa.py_buffer(starts), pa.py_buffer(data)]

@@ -293,6 +293,7 @@ def _shift_left(
     low: UInt64Array, high: UInt64Array, bits: Int64Array
 ) -> tuple[UInt64Array, UInt64Array]:
     """Return (high, low) of each 128-bit value shifted left by 0 to 120 bits."""
+    assert ((bits >= 0) & (bits <= 120)).all(), "at least one byte is stored"
     amount = bits.astype(np.uint64)
     # Shifting a word by 64 or more is undefined. So two forms are computed for all rows, each from amounts
     # clamped to its legal range, and one is chosen for each row.
@@ -373,6 +374,7 @@ def _decimal_halves(array: pa.Array) -> UInt64Array:
         return np.zeros((len(array), 2), dtype=np.uint64)
     words = np.frombuffer(data, dtype=np.uint64, count=2 * len(array), offset=16 * array.offset)
     halves: UInt64Array = words.reshape(-1, 2)
+    assert len(halves) == len(array), "16 bytes per value"
     return halves
 
 

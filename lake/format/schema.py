@@ -127,6 +127,7 @@ def parse_schema(data: bytes) -> TableSchema:
             not have.
     """
     document = JsonDocument.parse(data, what="schema")
+    # The first version of the file did not have the key.
     version = document.integer("version", default=1)
     if version > SCHEMA_VERSION:
         text = f"schema has version {version}, expected at most {SCHEMA_VERSION}"

@@ -104,6 +104,7 @@ def serialize_tag(tag: Tag) -> bytes:
         return data
     document = orjson.loads(data)
     seconds, milliseconds = divmod(tag.retained_ms, 1000)
+    # As text, because Java writes nine digits, which a float does not keep.
     decimal = f"{seconds}.{milliseconds * _NANOS_PER_MS:09d}"
     times = {
         _CREATE_TIME: _time_parts(tag.created),
@@ -140,6 +141,7 @@ def _parse_duration_ms(value: object) -> int | None:
     if value is None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
+        # By way of the text, so that 0.1 s is 100 ms exactly.
         return int(Decimal(repr(value)) * 1000)
     found = _ISO_DURATION.fullmatch(value) if isinstance(value, str) else None
     if found is None or not any(found[part] for part in ("days", "hours", "minutes", "seconds")):

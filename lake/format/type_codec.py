@@ -202,6 +202,7 @@ class _TypeText:
         word = self._next()
         if word in _UNSUPPORTED_WORDS:
             _refuse_unsupported(self._text)
+        # Each returns None for words that are not its own.
         base = self._nested(word) or self._sized(word) or self._timed(word) or self._plain(word)
         if base is None:
             self._refuse("not a type of the format")
@@ -239,6 +240,7 @@ class _TypeText:
         return tuple(fields)
 
     def _field(self) -> DataField:
+        # Any word may be the name of a field, also the name of a type.
         word = self._next()
         name = self._written[self._index - 1]
         if word != _QUOTED and re.fullmatch(r"\w+", name) is None:
@@ -270,7 +272,7 @@ class _TypeText:
         (precision,) = self._numbers([0 if root is TypeRoot.TIME else 6])
         self._check("precision", precision, 0, TIMESTAMP_PRECISION_MAX)
         if self._skip("WITHOUT", "TIME", "ZONE"):
-            pass
+            pass  # the default, spelt out
         elif root is TypeRoot.TIMESTAMP and self._skip("WITH", "LOCAL", "TIME", "ZONE"):
             root = TypeRoot.TIMESTAMP_LTZ
         return DataType(root=root, precision=precision)
@@ -303,6 +305,7 @@ class _TypeText:
 
     def _number(self) -> int:
         token = self._next()
+        # Signs are not tokens, so numbers are not negative.
         if not token.isdecimal():
             self._refuse(f"`{token}` is not a number")
         return int(token)

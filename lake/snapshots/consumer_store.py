@@ -63,6 +63,7 @@ class ConsumerFile:
             expiration_ms: The option, None when consumers never expire.
         """
         if self.consumer is None:
+            # Whichever it was, a lease or another consumer: it has expired after the shorter of the two.
             limits_ms = (UNREADABLE_MS, expiration_ms or UNREADABLE_MS)
             return now_ms - self.modified_ms > min(limits_ms)
         if self.consumer.deadline_ms is not None and now_ms > self.consumer.deadline_ms:
@@ -85,7 +86,7 @@ class ConsumerStore:
             if consumer_id == status.name or status.is_directory:
                 continue
             file = self._file(consumer_id, status)
-            if file is not None:
+            if file is not None:  # else it was deleted since the listing
                 found.append(file)
         return found
 

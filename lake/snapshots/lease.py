@@ -145,6 +145,7 @@ class Lease:
                 ),
             )
             self._deadline_ms = deadline_ms
+            assert self._id, "a written lease has a name"
             # The checks come after the write. In the other order an expiry could mark the snapshot and
             # list the consumers between the two, and neither would see the other.
             try:

@@ -65,6 +65,7 @@ class _Hold:
                 return
             if self._lease is None:
                 self._lease = self.take()
+                assert self._lease.id, "a taken lease has a file"
             else:
                 self._lease.refresh()
             # `release` may have run meanwhile in this very thread, by way of the collector.

@@ -123,6 +123,7 @@ class LiveFiles:
                     added.append(entry)
                 else:
                     deleted.append(entry.identity)
+        # A DELETE may be without its ADD: of some buckets only, not every manifest is read.
         removed = [entries.pop(identity) for identity in deleted if identity in entries]
         return entries, size + entries_bytes(added) - entries_bytes(removed)
 
@@ -133,6 +134,8 @@ class LiveFiles:
         # Not atomic: of two threads at once one may drop the other's state, which is then read again.
         others = [known for known in self._states() if known.manifests != state.manifests]
         states = (state, *others)[: self._states_max]
+        assert states, "at least the newest state is kept"
+        # Entries are shared between the states, so they count once, as in the largest state.
         size = max(known.bytes for known in states)
         size += sum(_DICTIONARY_ENTRY_BYTES * len(known.entries) for known in states)
         self._store.cache.put(self._key, states, size)

@@ -100,6 +100,7 @@ def _minor_groups(
     # What is left after the last full group: manifests too small together for the target size. At least
     # two, for merging one manifest would rewrite it with every commit.
     tail = _tail_group(group, min_count=max(options.manifest_merge_min_count, 2))
+    assert all(len(merged) > 1 for merged in groups), "a merge replaces several manifests"
     return [*groups, tail] if tail else groups
 
 
@@ -119,6 +120,7 @@ def _tail_group(
     while start > 0 and _entry_count(tail[start - 1]) <= entries:
         start -= 1
         entries += _entry_count(tail[start])
+    assert len(tail) - start >= min_count, "the newest are merged whatever their sizes"
     return tuple(tail[start:])
 
 
@@ -220,6 +222,7 @@ def _merge_full(
             adds.extend(kept)
     # The DELETEs are dropped: the base list is everything before a commit, so an ADD that is in none
     # of its manifests is in no manifest at all.
+    assert all(entry.kind is FileKind.ADD for entry in adds), "no DELETE is left"
     return MergedGroup(before=frozenset(before), after=tuple(write(adds)))
 
 

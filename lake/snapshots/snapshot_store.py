@@ -43,6 +43,7 @@ class SnapshotStore:
         """
         hint = self.read_hint(self._paths.latest_hint)
         hinted = None if hint is None else self.find(hint)
+        # The usual case: the hint is fresh.
         if hinted is not None and not self.exists(hinted.id + 1):
             return hinted
         newest = self._latest_id_from(None if hinted is None else hinted.id + 1)

@@ -85,6 +85,7 @@ class AvroFormatReader(SinglePartReader):
         del parts, batch_bytes
         for blocks in _groups(self._blocks):
             if self._plain_columns is not None and len(blocks) >= _BLOCKS_MIN:
+                # Decoded whole, whatever the batch size: slices share the arrays.
                 whole = self._decoded_together(blocks, self._plain_columns, columns)
                 yield from (
                     whole.slice(start, batch_rows) for start in range(0, len(whole), batch_rows)
@@ -136,6 +137,7 @@ def _groups(blocks: Sequence[AvroBlock]) -> Iterator[list[AvroBlock]]:
             continue
         group.append(block)
         rows, size = rows + block.count, size + len(block.compressed)
+        # Closed after the block that exceeds a bound: a block is decoded whole.
         if rows >= _GROUP_ROWS or size >= _GROUP_BYTES:
             yield group
             group, rows, size = [], 0, 0
@@ -181,6 +183,7 @@ def _reader(schema: Any, target: pa.DataType) -> _ReadValue:
 
 
 def _decimal(value: bytes, *, scale: int) -> Decimal:
+    # By `scaleb`, which shifts the point without arithmetic on the digits.
     return _EXACT.scaleb(Decimal(int.from_bytes(value, "big", signed=True)), -scale)
 
 

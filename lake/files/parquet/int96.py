@@ -79,6 +79,7 @@ def declare_int96(footer: bytes, columns: Collection[str]) -> bytes:
     """
     changed = parse_struct(footer)
     leaves = _leaves(changed, columns, _is_storage)
+    assert leaves or not columns, "columns that were written as storage have such leaves"
     for element in leaves.values():
         element.fields[_TYPE] = (WireType.I32, _PARQUET_INT96)
         del element.fields[_TYPE_LENGTH]
@@ -136,6 +137,7 @@ def _pack(chunk: pa.Array) -> pa.Array:
     assert _PACKED.itemsize == INT96_STORAGE.byte_width, "the two fields lie side by side"
     # Rounded down, so the nanoseconds are not negative, before 1970 either: every reader agrees then.
     days, packed["nanos_of_day"] = divmod(nanos, _NANOS_PER_DAY)
+    assert not len(nanos) or packed["nanos_of_day"].min() >= 0, "rounded down"
     packed["julian_day"] = days + _JULIAN_DAY_OF_EPOCH
     validity = chunk.is_valid().buffers()[1] if chunk.null_count else None
     return pa.Array.from_buffers(
