@@ -1,6 +1,7 @@
 """The read-only methods of a table: schema, snapshots, scans, changes, lookups and inspection.
 
-The contract of each method is here, which makes the file long; the work is done by `lake.table.operations.reads`.
+The contract of each method is here, which makes the file long; the work is done by
+`lake.table.operations.reads`.
 """
 
 import random as random_module
