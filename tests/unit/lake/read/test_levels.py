@@ -81,7 +81,7 @@ def test_without_lookup_all_compacted_records_are_summed(machine: Machine) -> No
 
 
 def test_a_single_record_of_a_table_with_lookup_is_not_merged(machine: Machine) -> None:
-    """The engine, were it asked, would make a row of a retract (merge-semantics 1.6)."""
+    """The merge engine would turn a retract into a row (merge-semantics 1.6)."""
     table = given_table({**SUM, **LOOKUP})
     table.write([1, 10], [2, 20], kinds="-U +I")
     table.write([0, 7], [3, 30])

@@ -121,7 +121,7 @@ def test_no_file_with_a_float_that_matches_is_dropped(operator: str) -> None:
         where = bind_conditions(given_conditions([("x", operator, given)]), SCHEMA)
         stats = collect_statistics(rows, SCHEMA.fields, truncate=16)
         ours = file_bounds([stats], [2], SCHEMA.fields)
-        # Other writers pass over NaN, and do not tell the zeros apart.
+        # Other writers leave NaN out of bounds, and do not distinguish the zeros.
         plain = pc.min_max(pa.array([x + 0.0 for x in values if x == x], pa.float64()))
         others = {
             "x": Bounds(

@@ -6,7 +6,7 @@ from lake import Changes, Table
 
 KINDS = {"+I": 0, "-U": 1, "+U": 2, "-D": 3}
 SYMBOLS = {code: symbol for symbol, code in KINDS.items()}
-Told = list[tuple[int, list[tuple[object, ...]]]]
+ChangesBySnapshot = list[tuple[int, list[tuple[object, ...]]]]
 
 
 def write(table: Table, *rows: tuple[str, int, str]) -> int:
@@ -18,8 +18,8 @@ def write(table: Table, *rows: tuple[str, int, str]) -> int:
     ).snapshot_id
 
 
-def told(changes: Changes) -> Told:
-    """Return what each snapshot tells, kinds as symbols."""
+def changes_by_snapshot(changes: Changes) -> ChangesBySnapshot:
+    """Return the changes of each snapshot, kinds as symbols."""
     return [(part.snapshot_id, _rows_of(part.to_arrow())) for part in changes]
 
 

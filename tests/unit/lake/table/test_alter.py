@@ -163,10 +163,10 @@ def test_lookups_find_old_rows() -> None:
 def test_changes_are_read_under_the_new_schema() -> None:
     table = altered(options={"changelog-producer": "input"})
 
-    told = table.changes(0).to_arrow()
+    changes = table.changes(0).to_arrow()
 
-    assert told.schema.names == ["_VALUE_KIND", "k", "a", "b2", "c"]
-    assert told["b2"].to_pylist() == [10, 20, None]
+    assert changes.schema.names == ["_VALUE_KIND", "k", "a", "b2", "c"]
+    assert changes["b2"].to_pylist() == [10, 20, None]
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_write_and_commit_takes_up_the_new_schema() -> None:
 
 
 def altered_elsewhere() -> Table:
-    """Return a table of which somebody else has made `a` another column, and added `d`."""
+    """Return a table of which another process has replaced the column `a`, and added `d`."""
     table = given_table()
     write(table, OLD)
     Table.open(table.path, file_io=table.file_io).alter(

@@ -42,7 +42,7 @@ def test_batches_are_bounded_and_come_one_by_one(table: Table) -> None:
         assert scan.counters.files == 0
         first = reader.read_next_batch()
         assert first.num_rows <= 100
-        # The other bucket waits until it is asked for.
+        # The other bucket is not read before its first batch is requested.
         assert scan.counters.files == 2
     assert table.to_arrow_reader(batch_rows=100).read_all().num_rows == ROWS
 

@@ -11,7 +11,7 @@ from lake.files.data_files import DataFileReader
 from lake.format.binary_row import decode_row
 from lake.format.data_file import FileSource
 from lake.maintenance.compaction.compaction_picks import CompactionMemory
-from tests.unit.lake.table.given_changes import told, write
+from tests.unit.lake.table.given_changes import changes_by_snapshot, write
 
 FULL = {"changelog-producer": "full-compaction"}
 LOOKUP = {"changelog-producer": "lookup"}
@@ -36,7 +36,7 @@ def test_a_compaction_writes_the_changes_of_rows(options: dict[str, str]) -> Non
     write(table, ("+I", 5, "e"), ("+I", 1, "a3"))
     table.compact()
 
-    assert told(table.changes(0)) == [
+    assert changes_by_snapshot(table.changes(0)) == [
         (2, [("+I", 1, "a"), ("+I", 2, "b"), ("+I", 3, "c")]),
         (5, [("-U", 1, "a"), ("+U", 1, "a3"), ("-D", 2, "b"), ("+I", 5, "e")]),
     ]
@@ -46,7 +46,7 @@ def test_a_compaction_writes_the_changes_of_rows(options: dict[str, str]) -> Non
 def test_due_compactions_write_changes_after_the_declared_number_of_commits(
     commits: int | None,
 ) -> None:
-    """However much larger the rows are that have been told already."""
+    """However much larger the rows are whose changes were written before."""
     declared = {} if commits is None else {"full-compaction.delta-commits": str(commits)}
     table = given_table({**FULL, **declared})
     write(table, *(("+I", key, sha256(bytes([key])).hexdigest()) for key in range(100)))
@@ -57,7 +57,7 @@ def test_due_compactions_write_changes_after_the_declared_number_of_commits(
         done.append(table.compact(full=False, memory=memory).buckets)
 
     assert done == ([0, 0, 1] if commits == 3 else [1, 1, 1])
-    last = told(table.changes(2))[-1][1]
+    last = changes_by_snapshot(table.changes(2))[-1][1]
     assert last[-1] == ("+U", 1, "2")
 
 
@@ -77,7 +77,7 @@ def test_repeated_updates_can_be_left_out(options: dict[str, str], ignored: str)
     table.compact()
 
     updates = [] if ignored else [("-U", 2, "b"), ("+U", 2, "b2")]
-    assert told(table.changes(2)) == [(4, [*updates, ("+I", 3, "c")])]
+    assert changes_by_snapshot(table.changes(2)) == [(4, [*updates, ("+I", 3, "c")])]
     assert table.get({"k": 2}) == {"k": 2, "v": "b2"}
 
 
@@ -88,7 +88,7 @@ def test_a_first_row_table_has_one_change_per_key() -> None:
     write(table, ("+I", 1, "late"), ("+I", 2, "b"))
     table.compact()
 
-    assert told(table.changes(0)) == [(2, [("+I", 1, "a")]), (4, [("+I", 2, "b")])]
+    assert changes_by_snapshot(table.changes(0)) == [(2, [("+I", 1, "a")]), (4, [("+I", 2, "b")])]
 
 
 @pytest.mark.parametrize("options", [FULL, LOOKUP], ids=["full-compaction", "lookup"])
@@ -99,7 +99,7 @@ def test_a_compaction_of_old_rows_alone_tells_nothing(options: dict[str, str]) -
     last = table.compact()
 
     assert last.snapshot_id is None
-    assert told(table.changes(2)) == []
+    assert changes_by_snapshot(table.changes(2)) == []
 
 
 @pytest.mark.parametrize("options", [FULL, LOOKUP], ids=["full-compaction", "lookup"])

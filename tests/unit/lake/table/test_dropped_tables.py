@@ -19,14 +19,14 @@ ROWS = pa.table({"k": pa.array([1], pa.int32()), "v": ["abc"]})
 
 
 class CountingFileIO(MemoryFileIO):
-    """Counts what is asked of storage."""
+    """Counts the requests to storage."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked: list[str] = []
+        self.requested: list[str] = []
 
     def read_bytes(self, path: str) -> bytes:
-        self.asked.append(path.rsplit("/", 1)[-1])
+        self.requested.append(path.rsplit("/", 1)[-1])
         return super().read_bytes(path)
 
 
@@ -184,12 +184,12 @@ def test_a_confirmed_snapshot_costs_no_further_read(
     table = created(catalog)
     table.write_and_commit(ROWS)
     table.scan()
-    file_io.asked.clear()
+    file_io.requested.clear()
 
     table.scan()
     table.get({"k": 1})
 
-    assert [name for name in file_io.asked if name.startswith("schema-")] == []
+    assert [name for name in file_io.requested if name.startswith("schema-")] == []
 
 
 def test_a_commit_confirms_the_table_once_and_only_for_a_new_snapshot(
@@ -199,8 +199,8 @@ def test_a_commit_confirms_the_table_once_and_only_for_a_new_snapshot(
     table.write_and_commit(ROWS)
     committer = table.committer()
     committer.commit([], commit_user="u", commit_identifier=1, allow_empty=True)
-    file_io.asked.clear()
+    file_io.requested.clear()
 
     committer.commit([], commit_user="u", commit_identifier=2, allow_empty=True)
 
-    assert file_io.asked.count("schema-0") == 1
+    assert file_io.requested.count("schema-0") == 1

@@ -100,7 +100,7 @@ def test_what_is_written_compacted_and_rescaled_reads_as_in_a_parquet_table(
 def test_every_engine_and_changelog_of_a_format_is_that_of_parquet(
     options: dict[str, str], more: dict[str, str]
 ) -> None:
-    told = []
+    found = []
     for each in (given_table(options, **more), given_table({}, **more)):
         write(each, 0, 40, 1)
         each.compact()
@@ -110,9 +110,9 @@ def test_every_engine_and_changelog_of_a_format_is_that_of_parquet(
         write(each, 0, 1, 3)
         each.compact()
         changes = each.changes(0).to_arrow().to_pylist()
-        told.append((rows(each), sorted(map(repr, changes)), each.get({"k": 52})))
+        found.append((rows(each), sorted(map(repr, changes)), each.get({"k": 52})))
 
-    assert told[0] == told[1]
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("options", FORMATS.values(), ids=FORMATS)

@@ -54,7 +54,7 @@ def given_table(file_io: Any = None, **options: str) -> Table:
 
 
 def another(table: Table) -> Table:
-    """The same table, opened by somebody else."""
+    """The same table, opened by another process."""
     return Table.open(table.path, file_io=table.file_io)
 
 

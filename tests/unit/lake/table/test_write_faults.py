@@ -1,6 +1,6 @@
 """Storage fails, or the process dies, at every single call of `write_and_commit`.
 
-Rows and changes are told together or not at all, and what is left over is found by orphan cleaning.
+Rows and changes are visible together or not at all, and what is left over is found by orphan cleaning.
 """
 
 from collections.abc import Mapping

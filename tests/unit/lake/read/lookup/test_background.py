@@ -46,8 +46,8 @@ def test_jobs_run_a_few_at_a_time_and_their_threads_end() -> None:
 def test_an_error_of_a_job_is_reported_and_does_not_stop_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[threading.ExceptHookArgs] = []
-    monkeypatch.setattr(threading, "excepthook", told.append)
+    errors: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", errors.append)
     jobs = BackgroundJobs()
     finished = threading.Event()
 
@@ -62,4 +62,4 @@ def test_an_error_of_a_job_is_reported_and_does_not_stop_the_next(
         jobs.submit(lambda: None)
 
     assert finished.wait(timeout=WAIT_S)
-    assert {args.exc_type for args in told} == {RuntimeError}
+    assert {args.exc_type for args in errors} == {RuntimeError}

@@ -71,12 +71,12 @@ def test_a_group_larger_than_the_window_is_found_whole() -> None:
 def test_only_candidates_are_compared() -> None:
     hashes = given_hashes(10_000)
     index = build_index(hashes.copy())
-    asked: list[int] = []
+    compared: list[int] = []
 
     def matches(wanted: Rows, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        asked.append(len(rows))
+        compared.append(len(rows))
         return np.zeros(len(wanted), dtype=bool)
 
     index.find(np.random.default_rng(6).integers(0, 2**64, 10_000, dtype=np.uint64), matches)
 
-    assert sum(asked) == 0
+    assert sum(compared) == 0

@@ -67,7 +67,7 @@ class GivenFile:
 
 
 class ManualSeconds:
-    """A clock that moves when told to."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -78,7 +78,7 @@ class ManualSeconds:
 
 
 class ManualJobs:
-    """Jobs that are done when told to."""
+    """Jobs that run when the test says so."""
 
     def __init__(self) -> None:
         self.jobs: list[Job] = []

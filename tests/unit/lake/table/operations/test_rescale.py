@@ -80,7 +80,7 @@ class Committing:
     def commit(self, result: WriteResult) -> CommitResult:
         if self.conflicts:
             self.conflicts -= 1
-            error = CommitConflict("somebody was faster")
+            error = CommitConflict("another process was faster")
             error.committed_nothing = True
             raise error
         return self.table.committer().commit(result.messages, commit_user="u")
@@ -112,7 +112,7 @@ def test_a_schema_that_changes_without_end_is_a_conflict() -> None:
     committing = Committing(ATTEMPTS_MAX, is_moved=True)
 
     with pytest.raises(
-        CommitConflict, match=r"100 attempts: somebody was faster\nhint: write again"
+        CommitConflict, match=r"100 attempts: another process was faster\nhint: write again"
     ):
         committing.run()
     assert committing.deleted == ATTEMPTS_MAX
@@ -121,6 +121,6 @@ def test_a_schema_that_changes_without_end_is_a_conflict() -> None:
 def test_another_conflict_is_raised_at_once() -> None:
     committing = Committing(1, is_moved=False)
 
-    with pytest.raises(CommitConflict, match="somebody was faster"):
+    with pytest.raises(CommitConflict, match="another process was faster"):
         committing.run()
     assert committing.deleted == 1

@@ -15,7 +15,7 @@ from lake import (
     ReadCounters,
     Table,
 )
-from tests.unit.lake.table.given_changes import told, write
+from tests.unit.lake.table.given_changes import changes_by_snapshot, write
 
 
 def given_table(producer: str = "none", **options: str) -> Table:
@@ -35,7 +35,7 @@ def test_without_a_producer_appends_tell_what_was_written() -> None:
     table.compact()
     write(table, ("+I", 3, "c"), ("+I", 3, "c2"))
 
-    assert told(table.changes(0)) == [
+    assert changes_by_snapshot(table.changes(0)) == [
         (1, [("+I", 1, "a"), ("+I", 2, "b")]),
         (2, [("+U", 1, "a2"), ("-D", 2, "b")]),
         (4, [("+I", 3, "c2")]),
@@ -47,7 +47,7 @@ def test_the_input_is_told_unfolded() -> None:
     write(table, ("+I", 2, "b"), ("+I", 1, "a"), ("+U", 2, "b2"), ("-D", 2, "b2"))
     write(table, ("+U", 1, "a2"))
 
-    assert told(table.changes(0)) == [
+    assert changes_by_snapshot(table.changes(0)) == [
         (1, [("+I", 1, "a"), ("+I", 2, "b"), ("+U", 2, "b2"), ("-D", 2, "b2")]),
         (2, [("+U", 1, "a2")]),
     ]
@@ -64,7 +64,7 @@ def test_a_range_goes_on_where_the_one_before_ended() -> None:
     assert [part.snapshot_id for part in first] == [1, 2]
     assert [part.snapshot_id for part in second] == [3, 4]
     assert (second.after_snapshot_id, second.until_snapshot_id) == (2, 4)
-    assert told(table.changes(4)) == []
+    assert changes_by_snapshot(table.changes(4)) == []
 
 
 def test_what_comes_later_is_not_in_the_range() -> None:
@@ -81,7 +81,7 @@ def test_a_table_without_snapshots_has_no_changes() -> None:
 
     changes = table.changes(0)
 
-    assert told(changes) == []
+    assert changes_by_snapshot(changes) == []
     assert changes.to_arrow().schema == changes.arrow_schema
 
 
@@ -170,7 +170,7 @@ def test_changes_outlive_their_snapshot_where_they_are_kept() -> None:
     fresh = Table.open(table.path, file_io=table.file_io)
 
     assert [part.snapshot_id for part in fresh.changes(0)] == [1, 2]
-    assert told(fresh.changes(0))[0] == (1, [("+I", 1, "a")])
+    assert changes_by_snapshot(fresh.changes(0))[0] == (1, [("+I", 1, "a")])
 
 
 def test_expired_changes_are_refused_by_name() -> None:
@@ -244,12 +244,12 @@ def test_expiry_leaves_the_changes_that_are_to_outlive_snapshots(producer: str) 
     for value in "abc":
         write(table, ("+I", 1, value), ("+I", 2, value))
         table.compact()
-    before = told(table.changes(0))
+    before = changes_by_snapshot(table.changes(0))
 
     result = table.expire()
 
     assert result.snapshots == (1, 2, 3, 4, 5)
-    assert told(Table.open(table.path, file_io=table.file_io).changes(0)) == before
+    assert changes_by_snapshot(Table.open(table.path, file_io=table.file_io).changes(0)) == before
     with pytest.raises(InvalidRequest):
         table.scan(at=1)
 

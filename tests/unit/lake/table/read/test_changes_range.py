@@ -1,4 +1,4 @@
-"""The range of changes by snapshot, tag and moment, and which files tell them."""
+"""Ranges of changes: bounds by snapshot, tag and time, and the mode."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from lake import (
     ReadAt,
     Table,
 )
-from tests.unit.lake.table.given_changes import told, write
+from tests.unit.lake.table.given_changes import changes_by_snapshot, write
 
 START = ManualClock().now_ms()
 OUTLIVING = {
@@ -61,7 +61,7 @@ def test_a_range_is_bounded_by_states(after: Any, until: Any, ids: tuple[int, in
     changes = given_table().changes(after, until)
 
     assert (changes.after_snapshot_id, changes.until_snapshot_id) == ids
-    assert told(changes) == WRITTEN[ids[0] : ids[1]]
+    assert changes_by_snapshot(changes) == WRITTEN[ids[0] : ids[1]]
 
 
 @pytest.mark.parametrize(
@@ -85,15 +85,15 @@ def test_a_time_whose_snapshots_have_expired_cannot_begin_a_range() -> None:
 
     with pytest.raises(ChangesExpired, match="not kept, the first that are kept are those of 3"):
         table.changes(ReadAt(timestamp=START + 1_500))
-    assert told(table.changes(ReadAt(timestamp=START + 2_000))) == WRITTEN[3:]
-    assert told(table.changes(ReadAt(tag="at-2"))) == WRITTEN[2:]
+    assert changes_by_snapshot(table.changes(ReadAt(timestamp=START + 2_000))) == WRITTEN[3:]
+    assert changes_by_snapshot(table.changes(ReadAt(tag="at-2"))) == WRITTEN[2:]
 
 
 def test_a_time_whose_changes_are_kept_can_begin_a_range() -> None:
     table = given_table(**OUTLIVING)
     table.expire(retain_min=1, older_than_ms=START + 99_000)
 
-    assert told(table.changes(ReadAt(timestamp=START + 1_500))) == WRITTEN[2:]
+    assert changes_by_snapshot(table.changes(ReadAt(timestamp=START + 1_500))) == WRITTEN[2:]
 
 
 def test_delta_mode_reads_written_records_beside_a_changelog() -> None:
@@ -102,19 +102,21 @@ def test_delta_mode_reads_written_records_beside_a_changelog() -> None:
     write(table, ("-D", 1, "x"))
     table.compact()
 
-    assert told(table.changes(0, mode="delta")) == [*WRITTEN, (6, [("-D", 1, "x")])]
-    assert told(table.changes(0, mode=ChangesMode.CHANGELOG)) == told(table.changes(0))
-    assert [number for number, _ in told(table.changes(0))] == [5, 7]
+    assert changes_by_snapshot(table.changes(0, mode="delta")) == [*WRITTEN, (6, [("-D", 1, "x")])]
+    assert changes_by_snapshot(table.changes(0, mode=ChangesMode.CHANGELOG)) == changes_by_snapshot(
+        table.changes(0)
+    )
+    assert [number for number, _ in changes_by_snapshot(table.changes(0))] == [5, 7]
 
 
 def test_written_records_expire_with_their_snapshot_although_the_changelog_is_kept() -> None:
     table = given_table("input", **OUTLIVING)
     table.expire(retain_min=1, older_than_ms=START + 99_000)
 
-    assert told(table.changes(0)) == WRITTEN
+    assert changes_by_snapshot(table.changes(0)) == WRITTEN
     with pytest.raises(ChangesExpired, match="the first that are kept are those of 4"):
         table.changes(0, mode="delta")
-    assert told(table.changes(3, mode="delta")) == WRITTEN[3:]
+    assert changes_by_snapshot(table.changes(3, mode="delta")) == WRITTEN[3:]
 
 
 def test_a_reader_in_delta_mode_leases_the_snapshot_itself() -> None:
@@ -122,7 +124,7 @@ def test_a_reader_in_delta_mode_leases_the_snapshot_itself() -> None:
 
     with table.changes(1, mode="delta").lease(what="a test"):
         table.expire(retain_min=1, older_than_ms=START + 99_000)
-        assert told(table.changes(1, mode="delta")) == WRITTEN[1:]
+        assert changes_by_snapshot(table.changes(1, mode="delta")) == WRITTEN[1:]
 
 
 @pytest.mark.parametrize(
