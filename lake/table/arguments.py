@@ -95,6 +95,12 @@ def check_number(name: str, value: object) -> None:
         refuse_argument(name, value, "a whole number of 64 bits")
 
 
+def check_wait(wait_ms: object) -> None:
+    """Refuse what is no duration in milliseconds."""
+    if not _is_whole(wait_ms, low=0):
+        refuse_argument("wait_ms", wait_ms, "milliseconds, 0 or more")
+
+
 def check_count(name: str, value: object) -> None:
     """Refuse what is neither a whole number from 1 nor None."""
     if value is not None and not _is_whole(value, low=1):

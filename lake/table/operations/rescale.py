@@ -15,7 +15,7 @@ from lake.maintenance.rescale.rescale_writer import RescaleWriter
 from lake.maintenance.rescale.table_rescale import TableRescale
 from lake.options import BUCKETS_MAX, POSTPONE_BUCKET
 from lake.snapshots.table_store import TableStore
-from lake.table.arguments import refuse_argument
+from lake.table.arguments import check_wait, refuse_argument
 from lake.table.opened_table import OpenedTable
 from lake.write.writable import check_writable
 
@@ -47,8 +47,7 @@ def follow_schema(table: OpenedTable, known: int | None = None, *, wait_ms: int)
             that shares the table with other threads gives its own, as they may have refreshed it.
         wait_ms: Longest wait.
     """
-    if isinstance(wait_ms, bool) or not isinstance(wait_ms, int) or wait_ms < 0:
-        refuse_argument("wait_ms", wait_ms, "milliseconds, 0 or more")
+    check_wait(wait_ms)
     known = table.store.schema.id if known is None else known
     table.refresh()
     has_waited = wait_while_rescaled(lambda: _is_under_way(table), wait_ms=wait_ms)

@@ -263,7 +263,7 @@ def test_a_pickled_table_looks_up_with_copies_of_its_own(tmp_path: Path) -> None
     write(table, {1: 1})
     assert lookup(table, 1) == [(1, 1)]
 
-    assert lookup(pickle.load_tasks(pickle.dumps(table)), 1) == [(1, 1)]
+    assert lookup(pickle.loads(pickle.dumps(table)), 1) == [(1, 1)]
 
 
 def assert_as_scanned(table: Table) -> None:

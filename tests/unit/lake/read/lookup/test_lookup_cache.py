@@ -321,7 +321,7 @@ def test_a_reopened_table_uses_the_same_copies() -> None:
 
 
 def test_another_process_has_copies_of_its_own_within_the_same_bounds() -> None:
-    store = pickle.load_tasks(pickle.dumps(CopyStore(LookupSettings(max_memory_bytes=8))))
+    store = pickle.loads(pickle.dumps(CopyStore(LookupSettings(max_memory_bytes=8))))
 
     assert store.max_memory_bytes == 8
 

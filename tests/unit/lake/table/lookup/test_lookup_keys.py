@@ -76,7 +76,11 @@ def test_all_values_of_the_first_key_that_do_not_fit_are_refused() -> None:
         "db.t", columns=[("a", "INT"), ("b", "DATE")], primary_key=["a", "b"]
     )
     day = date(2026, 1, 2)
-    keys = [{"a": 1, "b": day}, {"a": "1", "b": "2026-01-02"}, {"a": 1.5, "b": day}]
+    keys: list[dict[str, object]] = [
+        {"a": 1, "b": day},
+        {"a": "1", "b": "2026-01-02"},
+        {"a": 1.5, "b": day},
+    ]
 
     with pytest.raises(InvalidRequest, match="the key does not fit the table") as refused:
         table.lookup_at().get_many(keys)
