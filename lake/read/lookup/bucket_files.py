@@ -98,7 +98,6 @@ class BucketFiles:
         self._schema = schema
         self._older_schemas = older_schemas
         self._numbers = {file.file_name: number for number, file in enumerate(self._files)}
-        assert len(self._numbers) == len(self._files), "names of files are unique"
         self._paths = [live_file_path(paths, schema, *bucket_id, file) for file in self._files]
         self.filters = KeyFilters(
             self._files,
