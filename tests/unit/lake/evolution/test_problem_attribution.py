@@ -6,7 +6,13 @@ from lake.errors import InvalidRequest, Problem
 from lake.evolution.change_problem import ChangeProblem
 from lake.evolution.change_schema import change_schema
 from lake.evolution.problem_attribution import attribute_problems
-from lake.evolution.schema_changes import DropColumn, RemoveOption, SetOption, UpdateComment
+from lake.evolution.schema_changes import (
+    DropColumn,
+    RemoveOption,
+    SchemaChange,
+    SetOption,
+    UpdateComment,
+)
 from tests.unit.lake.evolution.test_change_schema import given_schema
 
 OLD = Problem(field="old", value=None, message="was wrong before")
@@ -45,7 +51,7 @@ def test_a_problem_that_is_located_at_a_change_already_stays_there() -> None:
 
 def test_problems_of_changes_carry_index_part_and_option() -> None:
     schema = given_schema(options={"merge-engine": "deduplicate"})
-    changes = [
+    changes: list[SchemaChange] = [
         UpdateComment(comment="x"),
         DropColumn(path=("nope",)),
         RemoveOption(key="type"),
