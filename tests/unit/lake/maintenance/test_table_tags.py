@@ -192,7 +192,7 @@ def test_a_tag_whose_files_are_unknown_is_deleted() -> None:
     done = late(file_io).delete_tag("t2")
 
     assert done.left_over is not None
-    assert "is gone" in done.left_over
+    assert "is absent" in done.left_over
     assert_cleaned_exact(file_io)
 
 
