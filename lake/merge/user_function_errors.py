@@ -1,8 +1,8 @@
-"""Errors inside a user's own aggregate function, told as what they are.
+"""Errors of users' aggregate functions: whatever their code raises or returns becomes a SchemaMismatch.
 
-A function of the format raises what it means to; anything else there is a mistake of ours and stays
-as it is. The code of a user's own function is not ours: whatever it raises or returns becomes an
-error that names function, column and the Python error, which is its cause.
+A function of the format raises the errors that it declares; any other error there is a defect of this
+engine and is not converted. A user's function may raise and return anything: it becomes an error that
+names function, column and the Python error, which is its cause.
 
 Source: merge-semantics 4.
 """
@@ -30,7 +30,7 @@ _TEXT_MAX = 200
 
 @contextmanager
 def user_function_errors(function: ColumnFunction, part: str) -> Iterator[None]:
-    """Turn what a user's own function raises within into a SchemaMismatch; no other function's.
+    """Convert errors that a user's function raises inside the block; those of other functions pass.
 
     Args:
         function: Of the column.
@@ -55,12 +55,12 @@ def error_text(error: BaseException) -> str:
 def wrap_user_function(
     definition: AggregateFunction, function: ColumnFunction
 ) -> AggregateFunction:
-    """Return the definition of a user's own function so that what its methods raise is told."""
+    """Return the definition of a user's function with the errors of its methods converted."""
     return _UserFunction(definition, function)
 
 
 class _UserFunction:
-    """A definition whose methods raise nothing but errors of the engine."""
+    """A definition whose methods raise only errors of the engine."""
 
     def __init__(self, definition: AggregateFunction, function: ColumnFunction) -> None:
         self._definition = definition
@@ -83,7 +83,7 @@ class _UserFunction:
         return self._ask("retract", accumulated, value)
 
     def _ask(self, method: str, *values: object) -> object:
-        # `user_function_errors` written out: this is done for every value.
+        # `user_function_errors` inlined, because this runs for every value.
         try:
             return getattr(self._definition, method)(*values)
         except (LakeError, MemoryError):
@@ -96,13 +96,13 @@ class _UserFunction:
 def check_user_numbers(
     function: ColumnFunction, values: Sequence[object], kind: pa.DataType
 ) -> None:
-    """Refuse a number with a fraction where a user's own function has to give a whole one.
+    """Refuse a number with a fraction where a user's function has to return a whole one.
 
     Arrow would cut the fraction off.
 
     Args:
-        function: Of the column; any but a user's own is left alone.
-        values: Plain values that it gave.
+        function: Of the column; only a user's function is checked.
+        values: Plain values that it returned.
         kind: Of the column.
 
     Raises:
@@ -117,7 +117,7 @@ def check_user_numbers(
 
 
 def _not_whole(value: object, kind: pa.DataType) -> object | None:
-    """Return the first number inside of a plain value that should be whole and is not."""
+    """Return the first number in a plain value that has to be whole and is not; None for none."""
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
         return value if isinstance(value, float | Decimal) else None
     if pa.types.is_struct(kind) and isinstance(value, tuple):
@@ -134,10 +134,10 @@ def _not_whole(value: object, kind: pa.DataType) -> object | None:
 
 
 def check_user_values(function: ColumnFunction, values: pa.Array) -> None:
-    """Refuse values of a user's own function that could not be written to the column.
+    """Refuse values of a user's function that could not be written to the column.
 
     Args:
-        function: Of the column; any but a user's own is left alone.
+        function: Of the column; only a user's function is checked.
         values: In the Arrow form of the column's type.
 
     Raises:
@@ -152,10 +152,10 @@ def check_user_values(function: ColumnFunction, values: pa.Array) -> None:
 
 
 def checked_reduction(function: ColumnFunction, reduction: Reduction | None) -> Reduction | None:
-    """Return the reduction of a user's own function, or of any other.
+    """Return the reduction of a function; that of a user's function is checked.
 
     Raises:
-        SchemaMismatch: It is none.
+        SchemaMismatch: It is not a Reduction.
     """
     if is_user_function_name(function.name) and not isinstance(reduction, Reduction | None):
         raise _failed(function, f"`reduction` returns {_kind(reduction)}, not a Reduction or None")
@@ -165,7 +165,7 @@ def checked_reduction(function: ColumnFunction, reduction: Reduction | None) -> 
 def checked_reduced(
     function: ColumnFunction, reduced: Reduced, steps: Steps, column: pa.Array
 ) -> Reduced:
-    """Return what the reduction of a user's own function, or of any other, has found.
+    """Return the result of a function's reduction; that of a user's function is checked.
 
     Raises:
         SchemaMismatch: It is not one value of the column's type per segment.

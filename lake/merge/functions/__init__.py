@@ -1,5 +1,5 @@
-"""The aggregate functions, one family a file; `registry` holds them all.
+"""The aggregate functions, one family per file; `registry` holds them all.
 
-Each file gives `FunctionDeclaration`s: the definition, one value at a time, where possible a
-vectorised reduction beside it, and the words from which the reference pages are made.
+Each file defines `FunctionDeclaration`s: the definition, one value at a time, a vectorised reduction where
+possible, and the texts of the reference pages.
 """

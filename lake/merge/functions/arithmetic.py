@@ -41,9 +41,9 @@ class Combination:
 
     Attributes:
         function: What the column declares.
-        combine: Two values into one.
-        take_back: From the accumulated value, which is the first, a retracted one.
-        from_nothing: What a retracted value leaves where nothing was accumulated.
+        combine: From the accumulated value and a new one to the next accumulated value.
+        take_back: From the accumulated value and a retracted one to the next accumulated value.
+        from_nothing: The same for a retracted value where nothing is accumulated.
     """
 
     function: ColumnFunction
@@ -73,7 +73,7 @@ class Combination:
         return self.aggregate(value, accumulated)
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Return the accumulated value without the other.
+        """Return the accumulated value after the other is retracted.
 
         Raises:
             SchemaMismatch: An integer does not fit its type, a division by zero, or a quotient of

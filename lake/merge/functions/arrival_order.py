@@ -1,4 +1,4 @@
-"""Values that combine in the order in which they arrive, older ones before what is there.
+"""Order of combination: values in order of arrival, late ones before the accumulated value.
 
 Source: merge-semantics 4, `aggReversed` as `agg(in, acc)`.
 """
@@ -10,7 +10,7 @@ from lake.merge.steps import Step, Steps
 
 
 def value_counts(steps: Steps, positions: Ints) -> Ints:
-    """Return how many of the positions each segment has."""
+    """Return the number of the given positions in each segment."""
     if len(positions) == len(steps.segments.order):
         return steps.segments.lasts - steps.segments.starts + 1
     return np.bincount(steps.segments.segment_of[positions], minlength=steps.segments.count)
@@ -19,12 +19,13 @@ def value_counts(steps: Steps, positions: Ints) -> Ints:
 def late_first(steps: Steps, positions: Ints) -> Ints:
     """Return the positions, segment by segment: late ones, the last first, then the others in order.
 
-    A late value is combined as `aggregate(value, accumulated)`, so each comes before all that
-    happened earlier.
+    A late value is combined as `aggregate(value, accumulated)`, so it precedes everything accumulated
+    before it. A stable partition by arithmetic: the rank of a position among the late ones, or the
+    others, of its segment gives its index in the result.
 
     Args:
         steps: The steps of one column.
-        positions: Those that count, ascending.
+        positions: Those with a value, ascending.
     """
     if not steps.has(Step.LATE):
         return positions

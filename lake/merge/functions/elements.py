@@ -1,6 +1,6 @@
-"""Elements of arrays, and entries of maps, gathered segment by segment.
+"""Elements of arrays and entries of maps, gathered segment by segment.
 
-An element is an index into the child array of the column, so only those of the result are copied.
+An element is an index into the child array of the column, so only elements of the result are copied.
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class Elements:
 
     Attributes:
         indices: Into the child array.
-        starts: First of `indices` of each segment, and behind the last.
-        value_counts: How many values that are not null each segment has.
+        starts: Index in `indices` of each segment's first element, then the length of `indices`.
+        value_counts: Number of values that are not null, per segment.
     """
 
     indices: Ints
@@ -38,7 +38,7 @@ class Elements:
         return np.repeat(np.arange(len(self.value_counts)), np.diff(self.starts))
 
     def offsets_of(self, kept: Bools) -> pa.Array:
-        """Return the offsets of the segments once only these elements are kept."""
+        """Return the offsets of the segments when only the given elements are kept."""
         before = np.zeros(len(kept) + 1, dtype=np.int32)
         np.cumsum(kept, out=before[1:])
         return pa.array(before[self.starts])
@@ -50,7 +50,7 @@ class Elements:
 
     @property
     def nulls(self) -> pa.Array | None:
-        """Return which segments have no value; None when all have."""
+        """Return which segments have no value; None when all have one."""
         missing = self.value_counts == 0
         return pa.array(missing) if missing.any() else None
 
@@ -61,7 +61,7 @@ def gather_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Elemen
     Args:
         steps: The steps of one column.
         column: Its rows: lists or maps.
-        in_order: Values are taken as they came; otherwise the weakest first, see `late_first`.
+        in_order: Values in order of arrival; otherwise late ones first, see `late_first`.
     """
     positions = present_positions(steps, column)
     counts = value_counts(steps, positions)
@@ -78,19 +78,20 @@ def gather_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Elemen
 
 
 def _ranges(firsts: Int32s, lengths: Int32s, ends: Ints) -> Ints:
-    """Return the numbers from each first one on, as many as its length, one after the other.
+    """Return ranges of numbers, given by first number and length, one after another.
 
-    A running sum of steps: by one within a range, from the end of a range to the next one's first.
+    A running sum of differences: 1 within a range, and from the end of a range to the next one's first.
 
     Args:
         firsts: Of each range.
         lengths: Of each range.
-        ends: Of the ranges in the result, 0 before them.
+        ends: Of the ranges in the result, with a leading 0.
     """
     if not ends[-1]:
         return np.empty(0, dtype=np.int64)
     starts = ends[:-1]
     if not lengths.all():
+        # An empty range would begin where the next one does, and its difference would be lost.
         filled = lengths > 0
         firsts, lengths, starts = firsts[filled], lengths[filled], starts[filled]
     steps = np.ones(ends[-1], dtype=np.int64)
@@ -107,14 +108,14 @@ def present_positions(steps: Steps, column: pa.Array) -> Ints:
 
 
 def is_codable(data_type: pa.DataType) -> bool:
-    """Return whether `element_codes` takes values of the type."""
+    """Return whether `element_codes` accepts values of the type."""
     return not pa.types.is_nested(data_type)
 
 
 def element_codes(values: pa.Array) -> Ints:
-    """Return one number per value, equal exactly where values are equal, from 0 without gaps.
+    """Return one number per value, from 0 without gaps; equal iff the values are equal.
 
-    Values are equal as in `value_equality`: by their bits, but for NaN; null equals null.
+    Values are equal as in `value_equality`: by their bits, except that NaNs are equal; null equals null.
     """
     if pa.types.is_floating(values.type):
         values = _float_bits(values)
@@ -124,13 +125,14 @@ def element_codes(values: pa.Array) -> Ints:
 
 
 def first_and_last(elements: Elements, codes: Ints) -> tuple[Ints, Ints]:
-    """Return where each value of a segment occurs first and where last, in the order of the first.
+    """Return the first and the last index of each distinct value of a segment, by ascending first.
 
     Args:
         elements: The elements.
         codes: One per element.
     """
     count = len(codes)
+    # One number per pair of segment and code, ordered by segment.
     keys = elements.segment_of * (int(codes.max(initial=0)) + 1) + codes
     order = _stable_order(keys)
     ordered = keys[order]
@@ -148,7 +150,8 @@ def _stable_order(keys: Ints) -> Ints:
     bits = max(len(keys) - 1, 0).bit_length()
     if int(keys.max(initial=0)).bit_length() + bits > 63:
         return np.argsort(keys, kind="stable")
-    # With the position below the key, numpy's vectorised sort of plain numbers is stable.
+    # With the index in the lower bits all numbers differ, so numpy's vectorised sort keeps the order
+    # of equal keys.
     packed = (keys << bits) | np.arange(len(keys))
     packed.sort()
     packed &= (1 << bits) - 1

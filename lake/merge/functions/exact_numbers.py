@@ -1,9 +1,8 @@
-"""Arithmetic of one column type on plain values, as the reference's virtual machine does it.
+"""Arithmetic of one column type on plain values, with the results of the Java virtual machine.
 
-Integers are exact and must fit their width, unless the column says that they wrap round
-(`lake.merge.functions.overflow`). FLOAT is rounded to 32 bits after every operation, and
-dividing by zero follows IEEE 754. DECIMALs are computed as unscaled integers, so no decimal context
-has a say.
+Integers are exact and must fit their width, unless the column declares that they wrap around
+(`lake.merge.functions.overflow`). FLOAT is rounded to 32 bits after every operation, and division by zero
+follows IEEE 754. DECIMALs are computed as unscaled integers, independent of a decimal context.
 
 Source: merge-semantics 4, "Overflow / arithmetic".
 """
@@ -22,16 +21,16 @@ from lake.merge.functions.overflow import Overflow, wrapped, wrapped_digits
 NumberT = TypeVar("NumberT", int, float, Decimal)
 
 DECIMAL64_DIGITS = 18
-"""DECIMALs of at most these digits are added in 64 bits, and their digits not counted."""
+"""DECIMALs of at most these digits are added in 64 bits, and their sums may have more digits."""
 _INT64_MAX = 2**63 - 1
 _INTEGER_NAMES = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
 
 
 class Arithmetic(Protocol[NumberT]):
-    """What can be done with two values of one type, none of them null.
+    """Operations on values of one type that are not null.
 
-    Every operation may raise ArithmeticError; None is a result that the type cannot hold where
-    the type answers null instead of an error.
+    Every operation may raise ArithmeticError. None is a result that the type cannot hold, for types
+    that give null instead of an error.
     """
 
     def add(self, left: NumberT, right: NumberT, /) -> NumberT | None:
@@ -57,11 +56,11 @@ class Arithmetic(Protocol[NumberT]):
 
 @dataclass(frozen=True, slots=True)
 class Integers:
-    """TINYINT, SMALLINT, INT and BIGINT: exact, division cuts off.
+    """TINYINT, SMALLINT, INT and BIGINT: exact, division truncates.
 
     Attributes:
         bits: Width of the type.
-        overflow: What becomes of a result that does not fit; an error unless it wraps.
+        overflow: The rule for a result that does not fit; an error unless it wraps.
     """
 
     bits: int
@@ -107,7 +106,7 @@ class Floats:
     """FLOAT and DOUBLE: IEEE 754, never an error.
 
     Attributes:
-        single: FLOAT; a result in 64 bits, rounded once more to 32, is the one of 32 bits.
+        single: FLOAT: a result in 64 bits, rounded to 32, equals the result in 32 bits.
     """
 
     single: bool
@@ -144,14 +143,13 @@ class Floats:
 class Decimals:
     """DECIMAL(precision, scale): exact; null when a result has too many digits.
 
-    Up to 18 digits, sums are made in 64 bits and may have more digits than the type: only a result
-    beyond 64 bits is null. Where the column says what becomes of a result beyond its digits, neither
-    of the two happens.
+    Up to 18 digits, sums are computed in 64 bits and may have more digits than the type: only a result
+    beyond 64 bits is null. A column that declares a rule for overflow has neither of the two.
 
     Attributes:
         precision: Digits of the type.
         scale: Digits after the point.
-        overflow: What becomes of a result with more digits.
+        overflow: The rule for a result with more digits.
     """
 
     precision: int
@@ -159,18 +157,18 @@ class Decimals:
     overflow: Overflow = Overflow.FORMAT
 
     def add(self, left: Decimal, right: Decimal, /) -> Decimal | None:
-        """Return the sum, or null; raise OverflowError where the column says so."""
+        """Return the sum, or null; raise OverflowError if the column declares that."""
         return self._summed(self._unscaled(left) + self._unscaled(right))
 
     def subtract(self, left: Decimal, right: Decimal, /) -> Decimal | None:
-        """Return the difference, or null; raise OverflowError where the column says so."""
+        """Return the difference, or null; raise OverflowError if the column declares that."""
         return self._summed(self._unscaled(left) - self._unscaled(right))
 
     def negate(self, value: Decimal, /) -> Decimal | None:
-        """Return the negative, or null: its digits are counted even where those of sums are not.
+        """Return the negative, or null: its digits are limited even where those of sums are not.
 
         Raises:
-            OverflowError: It has too many digits, and the column says so.
+            OverflowError: It has too many digits, and the column declares that.
         """
         return self._fitting(-self._unscaled(value))
 
@@ -183,8 +181,8 @@ class Decimals:
         """Return the quotient, rounded half up, or null.
 
         Raises:
-            ArithmeticError: The divisor is zero, or the quotient has no end.
-            OverflowError: It has too many digits, and the column says so.
+            ArithmeticError: The divisor is zero, or the quotient has infinitely many digits.
+            OverflowError: It has too many digits, and the column declares that.
         """
         dividend, divisor = self._unscaled(left), self._unscaled(right)
         if divisor == 0:
@@ -198,7 +196,7 @@ class Decimals:
     def _summed(self, unscaled: int) -> Decimal | None:
         if self.precision > DECIMAL64_DIGITS or self.overflow is not Overflow.FORMAT:
             return self._fitting(unscaled)
-        # The checked path that follows an overflow of 64 bits finds 19 digits: null in any case.
+        # The reference repeats a sum that overflows 64 bits with a check of its digits: 19, so null.
         return self._scaled(unscaled) if -_INT64_MAX - 1 <= unscaled <= _INT64_MAX else None
 
     def _fitting(self, unscaled: int) -> Decimal | None:
@@ -216,7 +214,7 @@ class Decimals:
                 return None
 
     def _unscaled(self, value: Decimal) -> int:
-        # Not through arithmetic of Decimal, which would round to the digits of a context.
+        # By the digits, because arithmetic of Decimal would round to the precision of a context.
         sign, digits, exponent = value.as_tuple()
         assert isinstance(exponent, int), value
         assert exponent >= -self.scale, value
@@ -231,6 +229,7 @@ def arithmetic_of(
     kind: pa.DataType, overflow: Overflow = Overflow.FORMAT
 ) -> Arithmetic[int] | Arithmetic[float] | Arithmetic[Decimal]:
     """Return the arithmetic of a numeric Arrow type of `arrow_types`."""
+    assert not pa.types.is_unsigned_integer(kind), kind
     if pa.types.is_integer(kind):
         return Integers(kind.bit_width, overflow)
     if pa.types.is_floating(kind):
@@ -247,7 +246,10 @@ def _half_up(dividend: int, divisor: int) -> int:
 
 
 def _terminates(dividend: int, divisor: int) -> bool:
-    """Return whether a quotient has finitely many decimal digits."""
+    """Return whether a quotient has finitely many decimal digits.
+
+    That is so if the reduced divisor has no prime factors other than 2 and 5.
+    """
     rest = abs(divisor) // math.gcd(dividend, divisor)
     for factor in (2, 5):
         while rest % factor == 0:

@@ -1,11 +1,11 @@
-"""Aggregate functions of a user's own: entry points of the group `braid.aggregates`.
+"""Users' aggregate functions: entry points of the group `braid.aggregates`.
 
-The name of a function of one's own has a dot, `<namespace>.<function>`. No function of the format has
-one, so every other engine that merges such a table says that it does not know the function, and none
-can take it for one of its own.
+The name of a user's function has a dot, `<namespace>.<function>`. No function of the format has one, so
+every other engine refuses to merge such a table because the function is unknown, and none mistakes it for
+one of its own.
 
-Entry points are looked up once, when a table first needs them; the packages have to be installed wherever
-the table is merged: writers, readers, compactions.
+Entry points are looked up once, when a table first needs them. Packages have to be installed wherever the
+table is merged: by writers, readers and compactions.
 """
 
 from collections.abc import Mapping
@@ -29,23 +29,23 @@ _LISTED: Final[Mapping[str, type]] = {
 
 
 def is_user_function_name(name: str) -> bool:
-    """Return whether a function of that name is a user's own rather than one of the format."""
+    """Return whether a function of that name is a user's function, not one of the format."""
     return "." in name
 
 
 def user_function(name: str) -> FunctionDeclaration | None:
-    """Return the installed function of that name; None when no package brings it.
+    """Return the installed function of that name; None when no package provides it.
 
     Raises:
-        UnsupportedFeature: A package brings it, but it cannot be loaded, is no declaration or is
-            named otherwise, or declares what cannot be; or several packages bring it.
+        UnsupportedFeature: A package provides it, but it cannot be loaded, is not a declaration, has
+            another name or invalid attributes; or several packages provide it.
     """
-    # Only what is installed is kept in memory: other names come from requests, and are endless.
+    # Only installed names are cached: others come from requests, and would fill the cache.
     return _load_user_function(name) if name in _installed() else None
 
 
 def reset_installed_functions() -> None:
-    """Look at the installed packages anew when a function is next asked for."""
+    """Clear the caches, so that installed packages are searched again."""
     _installed.cache_clear()
     _load_user_function.cache_clear()
 
@@ -69,15 +69,12 @@ def _load_user_function(name: str) -> FunctionDeclaration:
 
 
 def is_misnamed(name: str) -> bool:
-    """Return whether a package brings a function whose name lacks the dot, so that it cannot be used."""
+    """Return whether a package provides a function of that name without the dot that it needs."""
     return not is_user_function_name(name) and name in _installed()
 
 
 def user_function_names() -> tuple[str, ...]:
-    """Return the names of all installed functions, ascending; none of them is loaded.
-
-    Without those that no table can name, because they lack the dot.
-    """
+    """Return the names of all installed functions that have a dot, ascending; none of them is loaded."""
     return tuple(sorted(name for name in _installed() if is_user_function_name(name)))
 
 
@@ -101,7 +98,7 @@ def _declaration(point: EntryPoint) -> FunctionDeclaration:
 
 
 def _fault(declaration: FunctionDeclaration, part: Field[object]) -> str | None:
-    """Return what is wrong with one attribute of a declaration; None when nothing is."""
+    """Return what is wrong with one attribute of a declaration; None when it is valid."""
     value = getattr(declaration, part.name)
     if part.name in _CALLED:
         return None if callable(value) else f"`{part.name}` as {value!r}, not a function"

@@ -25,8 +25,8 @@ class Extreme:
 
     Attributes:
         function: What the column declares.
-        comparable: From a value, what compares as the type does.
-        stays: From the accumulated and the new value so compared, whether the former stays.
+        comparable: From a value to one that compares in the order of the type.
+        stays: From the accumulated and the new comparable value to whether the accumulated one stays.
     """
 
     function: ColumnFunction
@@ -48,7 +48,7 @@ class Extreme:
         return self.aggregate(value, accumulated)
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Raise: an extreme does not say what came after it."""
+        """Raise: an extreme does not determine the next one."""
         raise refused_retract(self.function.column, self.function.name)
 
 

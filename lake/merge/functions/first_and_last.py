@@ -31,11 +31,11 @@ class LastValue:
         return value
 
     def aggregate_late(self, accumulated: object, _value: object) -> object:
-        """Return what was there."""
+        """Return the accumulated value."""
         return accumulated
 
     def retract(self, _accumulated: object, _value: object) -> object:
-        """Return null, whatever is taken back."""
+        """Return null, whatever is retracted."""
         return None
 
 
@@ -51,20 +51,20 @@ class LastNonNullValue:
         return accumulated if value is None else value
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return what was there; an older value only fills what is empty."""
+        """Return the accumulated value; an older value only replaces null."""
         return value if accumulated is None else accumulated
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Return null when a value is taken back, whichever; null takes nothing back."""
+        """Return null when any value is retracted; retracting null has no effect."""
         return accumulated if value is None else None
 
 
 @dataclass(slots=True)
 class FirstValue:
-    """`first_value`: what the first record of the key has, null or not.
+    """`first_value`: the value of the key's first record, null or not.
 
-    The function remembers that it was asked, not what is accumulated: a value that was accumulated
-    without it does not count.
+    The function keeps whether it was called, not whether a value is accumulated: a value that was
+    accumulated without a call, a seed, does not count.
     """
 
     function: ColumnFunction
@@ -75,14 +75,14 @@ class FirstValue:
         self._initialised = False
 
     def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the value of the first call, what was there in later ones."""
+        """Return the value in the first call, the accumulated value in later ones."""
         if self._initialised:
             return accumulated
         self._initialised = True
         return value
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the older value, which came first in truth; not in the first call."""
+        """Return the older value, which is the first by the order; in the first call the accumulated."""
         return self.aggregate(value, accumulated)
 
     def retract(self, accumulated: object, value: object) -> object:
@@ -102,7 +102,7 @@ class FirstNonNullValue:
         self._initialised = False
 
     def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the first value that is not null, then what was there."""
+        """Return the value if it is the first that is not null, else the accumulated value."""
         if self._initialised or value is None:
             return accumulated
         self._initialised = True
@@ -111,7 +111,7 @@ class FirstNonNullValue:
     def aggregate_late(self, accumulated: object, value: object) -> object:
         """Return the older value, even null.
 
-        The first time that something was there it stays, unless the first value was found before.
+        If no first value was found before, an accumulated value that is not null stays once.
         """
         return self.aggregate(value, accumulated)
 

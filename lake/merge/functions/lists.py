@@ -49,8 +49,8 @@ class Collect:
     def aggregate(self, accumulated: object, value: object) -> object:
         """Return the accumulated elements, then those of the value; with `distinct`, each once.
 
-        Elements that are nested or bytes are not looked at again once they are accumulated, so
-        repeats in a first array that came without `distinct` stay.
+        Accumulated elements that are nested or bytes are not compared with each other, so repeats in a
+        first array that was written without `distinct` stay.
         """
         if accumulated is None and value is None:
             return None
@@ -61,11 +61,11 @@ class Collect:
         return self._union(_elements(accumulated), _elements(value))
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the same as for a value that is not older: the order is that of arrival."""
+        """Return the same as `aggregate`: elements are in order of arrival."""
         return self.aggregate(accumulated, value)
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Return the accumulated elements without one occurrence, the earliest, of each retracted."""
+        """Return the accumulated elements without the earliest occurrence of each retracted one."""
         taken = _elements(value)
         if accumulated is None or not taken:
             return accumulated
@@ -96,7 +96,7 @@ class Collect:
 
 
 def is_simple(element_type: pa.DataType) -> bool:
-    """Return whether `distinct` also removes repeats from what is accumulated already."""
+    """Return whether `distinct` also removes repeats among accumulated elements."""
     return not (pa.types.is_nested(element_type) or _is_bytes(element_type))
 
 
@@ -120,17 +120,17 @@ def _make(function: ColumnFunction, data_type: pa.DataType) -> AggregateFunction
 
 
 def _reduction(function: ColumnFunction, data_type: pa.DataType) -> Reduction | None:
-    # With `ignore-retract` the wrapper puts a late value in front, as with other functions.
+    # With `ignore-retract` the wrapper of the definition puts a late value first.
     in_order = not function.ignore_retract
     handles = frozenset({Step.ADD, Step.LATE})
     if not flag(function, DISTINCT):
-        # Without `distinct`, what seeds is what adds.
+        # Without `distinct` a seed has the effect of an add.
         reduce = partial(all_elements, in_order=in_order)
         return Reduction(reduce=reduce, handles=handles | {Step.SEED})
     if not is_codable(data_type.value_type):
         return NULLS_ONLY
     if not in_order and not is_simple(data_type.value_type):
-        # A late value in front would keep its repeats.
+        # A late value comes first then, and repeats in the first value stay.
         handles -= {Step.LATE}
     reduce = partial(distinct_elements, in_order=in_order)
     return Reduction(reduce=reduce, handles=handles, keeps_single=False)

@@ -21,7 +21,7 @@ class Junction:
 
     Attributes:
         function: What the column declares.
-        join: From two truths, one.
+        join: From two booleans to one.
     """
 
     function: ColumnFunction
@@ -41,7 +41,7 @@ class Junction:
         return self.aggregate(value, accumulated)
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Raise: the value does not say how often it was given."""
+        """Raise: the number of records with each value is unknown."""
         raise refused_retract(self.function.column, self.function.name)
 
 

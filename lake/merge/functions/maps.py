@@ -97,7 +97,7 @@ class MergeMapWithKeyTime:
         without a time or with a smaller one, as text.
 
         Raises:
-            SchemaMismatch: A time is no text, in a table of another engine.
+            SchemaMismatch: A time is not text, in a table of another engine.
         """
         if accumulated is None or value is None:
             return value if accumulated is None else accumulated

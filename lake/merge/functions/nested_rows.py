@@ -1,6 +1,6 @@
-"""Aggregate functions of arrays of rows: nested_update and nested_partial_update.
+"""Declarations of the aggregate functions of arrays of rows: nested_update, nested_partial_update.
 
-What they do is in `nested_tables`; this is what a table may declare, and what the docs tell.
+The functions themselves are in `nested_tables`.
 
 Source: merge-semantics 4.4, 4.5, and 10 for the first value of a key (2.0.0).
 """
@@ -168,7 +168,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
                 key=NESTED_KEY,
                 type="fields of the ROW, separated by commas",
                 default="none: rows are appended",
-                meaning="What tells rows apart.",
+                meaning="The fields that identify a row.",
             ),
             _NULL_STRATEGY_OPTION,
             FunctionOption(
@@ -222,7 +222,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
                 key=NESTED_KEY,
                 type="fields of the ROW, separated by commas",
                 default=None,
-                meaning="What tells rows apart.",
+                meaning="The fields that identify a row.",
             ),
             _NULL_STRATEGY_OPTION,
         ),

@@ -1,8 +1,7 @@
-"""Arrays of rows as small tables inside of a column: what their aggregate functions do.
+"""Arrays of rows as tables inside of a column: the definitions of their aggregate functions.
 
-With a nested key rows are told apart by the fields of the key; without one, rows are only ever
-appended. The order of rows has no meaning; here it is that of first arrival. Null elements are dropped
-by every merge.
+With a nested key, the fields of the key identify a row; without one, rows are only appended. The order of
+rows has no meaning; here it is that of first arrival. Every merge drops null elements.
 
 Source: merge-semantics 4.4, 4.5, and 10 for the first value of a key (2.0.0).
 """
@@ -30,7 +29,7 @@ Row = tuple[object, ...]
 
 
 class NestedKey:
-    """What tells the rows of one array apart.
+    """The nested key: the fields that identify a row of an array.
 
     Args:
         function: The column's function, for its name and options.
@@ -51,7 +50,7 @@ class NestedKey:
         return bool(self._parts)
 
     def keyed(self, rows: Iterable[Row]) -> Iterator[tuple[Hashable, Row]]:
-        """Yield every row with its key, without rows that the null strategy leaves out.
+        """Yield every row with its key, except rows that the null strategy drops.
 
         Raises:
             SchemaMismatch: A key holds a null and the strategy forbids that.
@@ -98,8 +97,8 @@ class NestedUpdate:
     def aggregate(self, accumulated: object, value: object) -> object:
         """Return the accumulated rows with those of the value; null adds nothing.
 
-        The limit counts rows without a key, and keys with one; what is accumulated stays whatever
-        the limit.
+        The limit counts keys if there is a nested key, else rows. Accumulated rows stay, whatever the
+        limit.
         """
         if value is None:
             return accumulated

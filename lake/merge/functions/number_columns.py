@@ -1,7 +1,7 @@
-"""Numeric columns as numpy numbers, and numbers as columns.
+"""Conversion of numeric columns to numpy arrays and back.
 
-A DECIMAL is 128 bits of two's complement: an unsigned low half and a signed high half, here both as
-int64 because only their bits count.
+A DECIMAL has 128 bits in two's complement: an unsigned low half and a signed high half, here both as
+int64, because only their bits matter.
 """
 
 from collections.abc import Callable
@@ -57,14 +57,14 @@ def number_column(values: Numbers, has_value: Bools | None, kind: pa.DataType) -
 
 
 def decimal_column(low: Ints, high: Ints, has_value: Bools | None, kind: pa.DataType) -> pa.Array:
-    """Return halves as a DECIMAL column; digits are not counted."""
+    """Return halves as a DECIMAL column; the number of digits is not checked."""
     halves = np.empty((len(low), 2), dtype=np.int64)
     halves[:, 0], halves[:, 1] = low, high
     return _column(halves, has_value, kind)
 
 
 def sign_of(low: Ints) -> Ints:
-    """Return the high halves of numbers that the low halves hold alone."""
+    """Return the high halves of numbers that fit the low halves: all bits are the sign."""
     return low >> 63
 
 

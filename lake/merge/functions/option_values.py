@@ -1,7 +1,7 @@
-"""Values of the options that an aggregate function reads, and what is wrong with them.
+"""Values of the options of aggregate functions: parsing and validation.
 
-Reading never fails: `*_problems` has refused what cannot be read when the table was made, and tables
-of other engines fall back to the default.
+Parsing never fails: the `*_problems` functions refuse invalid values when a table is created, and in tables
+of other engines an invalid value counts as the default.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Sums and products that the type of their column does not hold.
+"""Overflow rules for sums and products that do not fit the type of their column.
 
 | `braid.on-overflow` | an integer of n bits | a DECIMAL of p digits |
 |---|---|---|
@@ -6,9 +6,9 @@
 | `fail` | the merge of the column fails | the merge of the column fails |
 | not declared | fails | null, or more digits than declared (merge-semantics 4) |
 
-Wrapping is arithmetic of a ring: any order of values, and any merging of parts, gives the same value,
-and a sum that comes back into range is right again. Largest and smallest value of a DECIMAL are
-neighbours, as the ends of an integer are.
+Wrapping is modular arithmetic: any order of values, and any grouping of them, gives the same value, and a
+sum that comes back into range is exact again. The largest and the smallest value of a DECIMAL are
+adjacent, as those of an integer are.
 
 Source: ours; the reference wraps integers up to release 1.4, and fails from 2.0 on.
 """
@@ -22,7 +22,7 @@ ON_OVERFLOW: Final = "braid.on-overflow"
 
 
 class Overflow(StrEnum):
-    """What a column says of values that its type does not hold."""
+    """The rule of a column for values that do not fit its type."""
 
     FORMAT = "format"
     WRAP = "wrap"
@@ -33,13 +33,13 @@ OVERFLOW_CHOICES: Final = (Overflow.WRAP.value, Overflow.FAIL.value)
 
 
 def overflow_of(function: ColumnFunction) -> Overflow:
-    """Return what the column declares."""
+    """Return the rule that the column declares."""
     declared = function.option(ON_OVERFLOW, "").lower()
     return Overflow(declared) if declared in OVERFLOW_CHOICES else Overflow.FORMAT
 
 
 def wrapped(value: int, bits: int) -> int:
-    """Return an integer modulo 2**bits, as a signed number of so many bits.
+    """Return an integer modulo 2**bits, as a signed number of `bits` bits.
 
     Example:
         >>> wrapped(128, 8)
@@ -50,7 +50,7 @@ def wrapped(value: int, bits: int) -> int:
 
 
 def wrapped_digits(value: int, digits: int) -> int:
-    """Return an unscaled DECIMAL modulo 2 x 10**digits - 1, as a number of so many digits.
+    """Return an unscaled DECIMAL modulo 2 x 10**digits - 1, as a number of at most `digits` digits.
 
     Example:
         >>> wrapped_digits(1000, 3), wrapped_digits(-1000, 3)

@@ -1,4 +1,4 @@
-"""All aggregate functions by name: those of the format, and a user's own."""
+"""All aggregate functions by name: those of the format, and users' functions."""
 
 from itertools import chain
 
@@ -41,10 +41,10 @@ _ALIASES = {
 
 
 def function_named(name: str) -> FunctionDeclaration | None:
-    """Return the function that an option calls by this name; None when there is none.
+    """Return the function that options call by a name; None when there is none.
 
     Raises:
-        UnsupportedFeature: It is a user's own, and its package is broken.
+        UnsupportedFeature: It is a user's function that cannot be loaded from its package.
     """
     if is_user_function_name(name):
         return user_function(name)

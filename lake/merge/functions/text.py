@@ -1,7 +1,7 @@
 """Aggregate functions of text: listagg.
 
-A value is *blank* when it is null, empty, or white space throughout in Java's sense, which counts
-U+3000 and leaves out the no-break spaces. Blank values add nothing.
+A value is *blank* when it is null, empty, or consists of white space as Java defines it: with U+3000,
+without the no-break spaces. Blank values add nothing.
 
 Source: merge-semantics 4.1.
 """
@@ -62,8 +62,8 @@ class ListAgg:
         self._column = function.column
         self._delimiter = function.option(DELIMITER, DELIMITER_DEFAULT)
         self._distinct = flag(function, DISTINCT)
-        # The text that was made last, and its tokens: taking it apart for every record of a key
-        # would be quadratic.
+        # The text returned last, and its tokens: splitting it for every record of a key would be
+        # quadratic.
         self._made: str | None = None
         self._made_of: set[str] = set()
 
@@ -72,7 +72,7 @@ class ListAgg:
         self._made, self._made_of = None, set()
 
     def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the text with the value behind it; with `distinct`, its tokens that are new."""
+        """Return the text with the value appended; with `distinct`, only its new tokens."""
         if _is_blank(value):
             return accumulated
         if _is_blank(accumulated):
@@ -100,7 +100,7 @@ class ListAgg:
         new = [token for token in tokens if token not in seen and not _is_blank(token)]
         made = self._delimiter.join([accumulated, *new])
         if len(self._delimiter) == 1:
-            # Any other may be found across the seams of joined tokens.
+            # A longer delimiter can also occur across the seam of two tokens.
             seen.update(new)
             self._made, self._made_of = made, seen
         return made
@@ -134,7 +134,7 @@ def _reduction(function: ColumnFunction, _data_type: pa.DataType) -> Reduction:
     return Reduction(
         reduce=lone if flag(function, DISTINCT) else joined,
         handles=frozenset({Step.ADD, Step.LATE}),
-        keeps_single=False,  # A lone blank text would become null.
+        keeps_single=False,  # A single blank text would become null.
     )
 
 

@@ -1,7 +1,7 @@
-"""When two column values are the same value, and which of two is the smaller.
+"""Equality and order of column values.
 
-Values are those of `plain_values`. Python's own `==` will not do: NaN is the same value as NaN, -0.0
-another than 0.0, and the entries of a MAP have no order.
+Values are those of `plain_values`. Python's `==` is not sufficient: NaN equals NaN here, -0.0 does not
+equal 0.0, and the entries of a MAP have no order.
 
 Source: merge-semantics 4.2 (equality), 3.1 (order, see `order_values`).
 """
@@ -16,7 +16,7 @@ from lake.merge.order.order_values import order_value, order_values
 from lake.merge.plain_values import plain_array
 
 Identity = Callable[[object], Hashable]
-"""Gives equal keys to equal values; the key of null is None and of no other value."""
+"""From a value to a key: equal iff the values are equal; None iff the value is null."""
 
 OrderKey = Callable[[object], tuple[object, ...]]
 
@@ -25,7 +25,7 @@ _MINUS_ZERO = "-0.0"
 
 
 def identity(data_type: pa.DataType) -> Identity:
-    """Return the function whose results are equal, and hash alike, exactly where values are equal.
+    """Return the function whose results are equal, with equal hashes, iff the values are equal.
 
     Args:
         data_type: The type of the values; keys of values of different types may collide.

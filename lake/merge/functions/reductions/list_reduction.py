@@ -1,4 +1,4 @@
-"""Many arrays put together at once: the reductions of collect, and of nested_update without a key.
+"""Reductions of arrays: collect, and nested_update without a key.
 
 Source: merge-semantics 4.2, 4.4.
 """
@@ -25,14 +25,14 @@ def all_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Reduced:
     Args:
         steps: The steps of one column.
         column: Its rows: lists.
-        in_order: As they came; otherwise those of late arrays first.
+        in_order: In order of arrival; otherwise those of late arrays first.
     """
     elements = gather_elements(steps, column, in_order=in_order)
     return Reduced(values=_lists(column, elements.indices, elements.offsets, elements))
 
 
 def distinct_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Reduced:
-    """Return each element of each segment once, where it came first; see `all_elements`."""
+    """Return each distinct element of each segment, in order of first arrival; see `all_elements`."""
     elements = gather_elements(steps, column, in_order=in_order)
     codes = element_codes(column.values)[elements.indices]
     firsts, _ = first_and_last(elements, codes)
@@ -43,7 +43,7 @@ def distinct_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Redu
 
 
 def present_elements(steps: Steps, column: pa.Array) -> Reduced:
-    """Return the elements that are not null of all arrays of each segment, as they came."""
+    """Return the elements that are not null of all arrays of each segment, in order of arrival."""
     elements = gather_elements(steps, column, in_order=True)
     kept = validity(column.values)[elements.indices]
     offsets = elements.offsets_of(kept)

@@ -1,4 +1,4 @@
-"""Many maps united at once: the reduction of merge_map.
+"""Reduction of maps: merge_map.
 
 Source: merge-semantics 4 (`merge_map`).
 """
@@ -13,14 +13,14 @@ from lake.merge.steps import Steps
 
 
 def merged_maps(steps: Steps, column: pa.Array) -> Reduced:
-    """Return the union of the maps of each segment; of equal keys the strongest entry stays.
+    """Return the union of the maps of each segment; of equal keys the newest entry stays.
 
-    Entries are in the order of first arrival. A map beside nulls is kept as it is.
+    Entries are in the order of first arrival. The only map of a segment is kept as it is.
     """
     elements = gather_elements(steps, column, in_order=False)
     is_alone = np.repeat(elements.value_counts == 1, np.diff(elements.starts))
     codes = element_codes(column.keys)[elements.indices]
-    # In a map that is alone every entry is another.
+    # Distinct codes for all entries of a segment's only map, so that it keeps repeated keys.
     codes[is_alone] = np.flatnonzero(is_alone)
     firsts, lasts = first_and_last(elements, codes)
     kept = np.zeros(len(codes), dtype=np.bool_)

@@ -1,7 +1,7 @@
-"""`max`, `min`, `bool_and` and `bool_or` for many keys at once: each picks a record.
+"""Reductions of `max`, `min`, `bool_and` and `bool_or`: each picks a record.
 
-Null has the smallest code whichever way the values are ordered, so it is picked only when there is
-nothing else. Late records count like any other.
+Null has the smallest code in both directions, so it is picked only when there is no value. Late records
+count like any other.
 
 Source: merge-semantics 4.
 """
@@ -54,14 +54,15 @@ def _greatest(steps: Steps, column: pa.Array, *, descending: bool) -> Reduced:
 
 
 def _codes(column: pa.Array, *, descending: bool) -> Numbers | None:
-    """Return one number per row that orders the values, null smallest; None if one cannot."""
+    """Return one number per row that orders the values, null smallest; None if there is none."""
     numbers = _ordered_numbers(column)
     if numbers is None:
         return None
-    # The complement turns the order round and never overflows.
+    # The complement reverses the order and, unlike negation, never overflows.
     codes = ~numbers if descending else numbers
     if not column.null_count:
         return codes
+    # Null needs a number below all others: of 64-bit codes one may be the smallest already.
     smallest = np.int64(-(2**63))
     if codes.itemsize == smallest.itemsize and (codes == smallest).any():
         return None

@@ -1,4 +1,4 @@
-"""The first and last functions for many keys at once: each picks a record.
+"""Reductions of the first and last functions: each picks a record.
 
 Source: merge-semantics 4.
 """
@@ -46,6 +46,7 @@ def _last_value(steps: Steps, _column: pa.Array) -> Reduced:
         positions = _last(segments, steps.where(Step.ADD, Step.SEED, Step.RETRACT))
     else:
         positions = segments.lasts
+    # Position -1 reads the last step of all: masked by the first condition.
     emptied = (positions == _NO_POSITION) | (steps.steps[positions] == Step.RETRACT)
     return _picked(segments, np.where(emptied, _NO_POSITION, positions))
 
@@ -55,13 +56,13 @@ def _last_non_null_value(steps: Steps, column: pa.Array) -> Reduced:
     if steps.steps is None:
         if not column.null_count:
             return Reduced(values=Pick(rows=segments.last_rows))
-        # Where no row has a value the last row is taken, and its null with it.
+        # Where no row has a value the last row is returned, whose null is the result.
         return Reduced(values=Pick(rows=last_rows_where(segments, validity(column))))
     has_value = validity(column)[segments.order]
-    # What decides is the last value that is not late; null changes nothing, even as a retract.
+    # The last value that is not late decides; null has no effect, even as a retract.
     positions = _last(segments, has_value & steps.where(Step.ADD, Step.SEED, Step.RETRACT))
     emptied = (positions == _NO_POSITION) | (steps.steps[positions] == Step.RETRACT)
-    # What it left empty is filled by the first late value after it.
+    # If that leaves null, the first late value after it replaces the null.
     fillers = np.flatnonzero(has_value & steps.where(Step.LATE))
     after = _first_after(segments, fillers, positions)
     return _picked(segments, np.where(emptied, after, positions))
@@ -71,7 +72,8 @@ def _first_value(steps: Steps, _column: pa.Array) -> Reduced:
     segments = steps.segments
     if steps.steps is None:
         return Reduced(values=Pick(rows=segments.order[segments.starts]))
-    # The first call takes what is new, or leaves what is there when that is late; a seed is no call.
+    # The first call returns a new value, or the accumulated one if the new one is late; a seed is
+    # not a call.
     first = segments.starts
     seeded = steps.steps[first] == Step.SEED
     call = first + seeded
@@ -79,7 +81,7 @@ def _first_value(steps: Steps, _column: pa.Array) -> Reduced:
     call = np.where(is_called, call, first)
     taken = is_called & (steps.steps[call] == Step.ADD)
     positions = np.where(taken, call, np.where(seeded, first, _NO_POSITION))
-    # After it every late value is taken, so the last one stays.
+    # Every later call returns a late value, so the last late one stays.
     late = steps.where(Step.LATE)
     late[call] = False
     return _picked(segments, _last(segments, late, default=positions))
@@ -94,16 +96,16 @@ def _first_non_null_value(steps: Steps, column: pa.Array) -> Reduced:
     )
     if steps.steps is None:
         return _picked(segments, np.where(added == never, _NO_POSITION, added))
-    # Until the function has found its first value a seed or a late value fills what is empty, ...
+    # Until the function has found its first value, a seed or a late value replaces null, ...
     fillers = np.flatnonzero(has_value & steps.where(Step.SEED, Step.LATE))
     filled = first_positions(segments, fillers, default=np.full(segments.count, _NO_POSITION))
-    # ... and a late record that meets it makes it the first value.
+    # ... and the next late record makes that value the first one.
     late = np.flatnonzero(steps.where(Step.LATE))
     met = _first_after(segments, late, np.where(filled == _NO_POSITION, never, filled))
     met = np.where(met == _NO_POSITION, never, met)
     found = np.minimum(added, met)
     positions = np.where(added < met, added, filled)
-    # From then on every late record is taken, null or not, so the last one stays.
+    # From then on every late record replaces it, null or not, so the last one stays.
     last_late = _last(segments, steps.where(Step.LATE))
     return _picked(segments, np.where(last_late > found, last_late, positions))
 
@@ -116,15 +118,15 @@ def _last(segments: Segments, chosen: Bools, *, default: Ints | None = None) -> 
 
 
 def _first_after(segments: Segments, positions: Ints, after: Ints) -> Ints:
-    """Return the first of the ascending positions of each segment that follows another.
+    """Return the first of the given positions in each segment that follows another position.
 
     Args:
         segments: The segments.
-        positions: In question.
-        after: One per segment; `_NO_POSITION` for before all, beyond its last position for after all.
+        positions: Ascending.
+        after: One per segment: `_NO_POSITION` is before all, a number beyond its last after all.
 
     Returns:
-        One per segment, `_NO_POSITION` where none does.
+        One per segment, `_NO_POSITION` where there is none.
     """
     start = np.maximum(after + 1, segments.starts)
     found = np.append(positions, len(segments.order))[np.searchsorted(positions, start)]
@@ -132,6 +134,6 @@ def _first_after(segments: Segments, positions: Ints, after: Ints) -> Ints:
 
 
 def _picked(segments: Segments, positions: Ints) -> Reduced:
-    # The position -1 is some row's, which is then not taken.
+    # Position -1 reads the last row of all, which the condition replaces.
     rows = np.where(positions == _NO_POSITION, NO_ROW, segments.order[positions])
     return Reduced(values=Pick(rows=rows))

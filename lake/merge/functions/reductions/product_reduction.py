@@ -1,8 +1,8 @@
-"""`product` for many keys at once.
+"""Reduction of `product`.
 
-Products go value by value, the first two of every segment, then the third, and so on. A segment is
-left undecided when a product on the way might leave the type (integers that wrap round aside), when a
-divisor is zero, and when a DECIMAL is divided.
+Products are computed value by value: the first two of every segment, then the third, and so on. A
+segment is left undecided when an intermediate product might leave the type (except for integers that
+wrap around), when a divisor is zero, and when a DECIMAL is divided.
 
 Source: merge-semantics 4.
 """
@@ -31,13 +31,13 @@ from lake.merge.segments import Bools, Ints, Segments
 from lake.merge.steps import Step, Steps
 
 _INT64_MIN = -(2**63)
-# 10**18 is the last power of ten in 64 bits.
+# 10**18 is the largest power of ten in 64 bits.
 _SCALE_MAX = 18
-# Products below this leave room for a half of any divisor in 64 bits.
+# Half of the largest divisor, 10**18 / 2, is added for rounding and must fit 64 bits: 2**62 leaves room.
 _PRODUCT_MAX = 2.0**62
-# Magnitudes are multiplied as DOUBLE; the error is far below this.
+# Magnitudes are multiplied as DOUBLE, whose relative error over a segment is far below 1e-6.
 _MARGIN = 1 - 1e-6
-# Longer segments with divisors or roundings are left to the definition.
+# Longer segments with divisions or rounding are left to the definition.
 _POSITIONS_MAX = 64
 
 
@@ -57,9 +57,9 @@ class _Factors:
     """The factors of a column, one per position.
 
     Attributes:
-        values: 1 where a step changes nothing: null, or a retract before there is a product.
-        divides: Which are divisors; None for none.
-        found: Which segments have a product; None for all.
+        values: 1 where a step has no effect: null, or a retract before there is a product.
+        divides: True for divisors; None if there are none.
+        found: True for segments with a product; None if all have one.
     """
 
     values: Numbers
@@ -83,6 +83,7 @@ def _factors(steps: Steps, column: pa.Array) -> _Factors:
         multiplies &= has_value
     never = np.full(segments.count, len(placed))
     first = first_positions(segments, np.flatnonzero(multiplies), default=never)
+    # Before the first factor a retract has no effect.
     divides &= np.arange(len(placed)) > first[segments.segment_of]
     if has_value is not None:
         divides &= has_value
@@ -118,7 +119,8 @@ def _integers(steps: Steps, column: pa.Array) -> Reduced:
     segments, kind = steps.segments, column.type
     factors = _factors(steps, column)
     values = factors.values.astype(np.int64, copy=False)
-    # A zero would hide what came before it, and division never enlarges.
+    # At least 1, because a zero would hide an intermediate product that is too large; divisors count
+    # as 1, because integer division never enlarges.
     magnitudes = np.maximum(np.abs(values.astype(np.float64)), 1.0)
     if factors.divides is not None:
         magnitudes[factors.divides] = 1.0
@@ -128,7 +130,7 @@ def _integers(steps: Steps, column: pa.Array) -> Reduced:
     if factors.divides is None:
         products = in_order(np.multiply, values, segments)
     else:
-        # The smallest number has no magnitude in 64 bits.
+        # The magnitude of the smallest number does not fit 64 bits.
         unfit = (values == 0) | (values == _INT64_MIN)
         doubtful |= has_any(factors.divides & unfit, segments)
         products, undecided = _with_division(values, factors.divides, segments)
@@ -139,7 +141,7 @@ def _integers(steps: Steps, column: pa.Array) -> Reduced:
 
 
 def _with_division(values: Numbers, divides: Bools, segments: Segments) -> tuple[Numbers, Ints]:
-    """Return the products of segments that may hold divisors, and the segments too long for it."""
+    """Return the products of segments with divisors, and the segments that are too long for it."""
     divide = np.divide if values.dtype.kind == "f" else _quotients
     with np.errstate(all="ignore"):
         products = values[segments.starts]
@@ -155,7 +157,7 @@ def _with_division(values: Numbers, divides: Bools, segments: Segments) -> tuple
 
 
 def _quotients(dividends: Ints, divisors: Ints) -> Ints:
-    """Return integer quotients without their fractions; arbitrary for a divisor of 0 or -2**63."""
+    """Return truncated integer quotients; arbitrary for a divisor of 0 or -2**63."""
     some = np.where(divisors == 0, 1, divisors)
     quotients = np.abs(dividends) // np.abs(some)
     return np.where((dividends < 0) == (some < 0), quotients, -quotients)
@@ -168,7 +170,7 @@ def _decimals(steps: Steps, column: pa.Array) -> Reduced:
     divides = steps.where(Step.RETRACT) if steps.has(Step.RETRACT) else None
     doubtful = np.zeros(segments.count, dtype=np.bool_)
     if column.null_count:
-        # Not 1 for null, as elsewhere: with all the digits after its point it is large.
+        # Null positions are removed, not replaced by 1: unscaled, a 1 is 10**scale and could overflow.
         has_value = validity(column)[segments.order]
         if not has_value.any():
             return Reduced(values=pa.nulls(segments.count, kind))
@@ -188,7 +190,7 @@ def _decimals(steps: Steps, column: pa.Array) -> Reduced:
 
 
 def _rounded(values: Ints, segments: Segments, kind: pa.DataType) -> tuple[Ints, Bools]:
-    """Return the products, rounded half up after every factor, and which segments are beyond them."""
+    """Return products, rounded half up after every factor, and which segments exceed 64 bits or digits."""
     one = np.int64(10 ** min(kind.scale, _SCALE_MAX))
     limit = min(float(10**kind.precision), _PRODUCT_MAX)
     products = values[segments.starts]

@@ -1,9 +1,9 @@
-"""One number per segment out of the numbers at its positions.
+"""Folds of numbers: one number per segment from the numbers at its positions.
 
-Integer sums are differences of one running sum: it wraps round, and a difference of two wrapped
-numbers is right whenever the sum fits. Floating sums and all products go value by value, the first
-two values of every segment at once, then the third of those that have one, and so on: rounding makes
-their order count.
+Integer sums are differences of one running sum: it wraps around, and the difference of two wrapped
+numbers is exact whenever the sum fits. Floating sums and all products are computed value by value, the
+first two values of every segment at once, then the third of those that have one, and so on: because of
+rounding their order matters.
 """
 
 from typing import Any
@@ -13,12 +13,12 @@ import numpy as np
 from lake.merge.functions.number_columns import Numbers
 from lake.merge.segments import Bools, Ints, Segments
 
-# Fewer segments than this are finished one by one, each in one call.
+# Fewer segments than this are finished one by one, each by one numpy call over its remaining values.
 _SEGMENTS_AT_ONCE_MIN = 32
 
 
 def sums(values: Numbers, segments: Segments) -> Numbers:
-    """Return the sum of each segment in 64 bits, wrapped round.
+    """Return the sum of each segment in 64 bits, wrapped around.
 
     Args:
         values: Integers, one per position.
@@ -29,7 +29,7 @@ def sums(values: Numbers, segments: Segments) -> Numbers:
 
 
 def prefix_bounds(values: Numbers, segments: Segments) -> tuple[Ints, Ints]:
-    """Return the smallest and the largest sum on the way to the sum of each segment.
+    """Return the smallest and the largest intermediate sum of each segment, its total included.
 
     Args:
         values: Integers, one per position, whose sum over all positions fits 64 bits.
@@ -54,7 +54,7 @@ def in_order(ufunc: np.ufunc, values: Numbers, segments: Segments) -> Numbers:
         folded = values[segments.starts]
         longer, at = following(segments, 1)
         step = 1
-        # Few segments that are very long would take a round for every position.
+        # One round per position costs more than it gains when few segments are left.
         while len(longer) >= max(_SEGMENTS_AT_ONCE_MIN, step):
             folded[longer] = ufunc(folded[longer], values[at])
             step += 1
@@ -67,12 +67,12 @@ def in_order(ufunc: np.ufunc, values: Numbers, segments: Segments) -> Numbers:
 
 
 def following(segments: Segments, step: int, *, among: Ints | None = None) -> tuple[Ints, Ints]:
-    """Return the segments that have a position so many after their first, and those positions.
+    """Return the segments that have a position `step` after their first, and those positions.
 
     Args:
         segments: The segments.
-        step: How many after the first.
-        among: The only segments in question, ascending; None for all.
+        step: Distance from the first position.
+        among: Only these segments, ascending; None for all.
     """
     if among is None:
         positions = segments.starts + step
@@ -94,12 +94,12 @@ def has_any(chosen: Bools, segments: Segments) -> Bools:
 
 
 def greatest_length(segments: Segments) -> int:
-    """Return the positions of the longest segment."""
+    """Return the number of positions of the longest segment."""
     return int((segments.lasts - segments.starts).max()) + 1
 
 
 def _differences(running: Numbers, segments: Segments) -> Numbers:
-    """Return what a running sum grows by over each segment."""
+    """Return the growth of a running sum over each segment."""
     ends = running[segments.lasts]
     grown = ends.copy()
     grown[1:] -= ends[:-1]
@@ -108,6 +108,6 @@ def _differences(running: Numbers, segments: Segments) -> Numbers:
 
 def _one(ufunc: np.ufunc, folded: Any, values: Numbers, first: int, last: int) -> Any:
     """Return the fold of a value and those at some positions."""
-    # `reduce` would add in pairs.
+    # Not `reduce`: it adds pairwise, and would round differently.
     rest = np.concatenate(([folded], values[first : last + 1])).astype(values.dtype, copy=False)
     return ufunc.accumulate(rest)[-1]

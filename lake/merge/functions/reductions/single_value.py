@@ -1,6 +1,6 @@
-"""Reductions of functions that have no other: they decide the keys that have little to combine.
+"""Reductions for functions without one of their own: they decide keys with at most one value.
 
-With many streams that each fill their own columns, most keys hold at most one value of a column.
+With many streams that each fill their own columns, most keys have at most one value in a column.
 
 Source: merge-semantics 4 ("null-skip").
 """
@@ -22,7 +22,7 @@ def pick_single(steps: Steps, positions: Ints, counts: Ints) -> Reduced:
     Args:
         steps: The steps of one column.
         positions: Those that have a value.
-        counts: How many of them each segment has.
+        counts: Number of them per segment.
     """
     rows = np.full(steps.segments.count, NO_ROW, dtype=np.int64)
     rows[steps.segments.segment_of[positions]] = steps.segments.order[positions]
@@ -30,7 +30,7 @@ def pick_single(steps: Steps, positions: Ints, counts: Ints) -> Reduced:
 
 
 def some(chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ints | None:
-    """Return the chosen segments, None when there are none."""
+    """Return the numbers of the chosen segments; None when there are none."""
     return np.flatnonzero(chosen) if chosen.any() else None
 
 
@@ -46,9 +46,9 @@ def _nulls_only(steps: Steps, column: pa.Array) -> Reduced:
 
 
 SINGLE_VALUES = Reduction(reduce=_single_values, handles=frozenset({Step.ADD, Step.LATE}))
-"""Of a function that leaves a value beside nulls as it is."""
+"""For a function that keeps the only value of a key as it is."""
 
 NULLS_ONLY = Reduction(
     reduce=_nulls_only, handles=frozenset({Step.ADD, Step.LATE}), keeps_single=False
 )
-"""Of a function that changes even a lone value, and gives null for nulls."""
+"""For a function that may change even a single value, and gives null for nulls."""

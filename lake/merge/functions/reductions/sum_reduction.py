@@ -1,9 +1,9 @@
-"""`sum` for many keys at once.
+"""Reduction of `sum`.
 
-A segment whose sum, or a sum on the way to it, might leave the type is left undecided: integers then
-raise, and a DECIMAL becomes null and starts anew, or does what its column says (`overflow`). Only
-integers that wrap round are never undecided. Where the largest magnitude times the longest
-segment fits, as it nearly always does, none needs a closer look.
+A segment whose sum, or an intermediate sum, might leave the type is left undecided: integers then raise,
+and a DECIMAL becomes null and starts anew, or follows the rule of its column (`overflow`). Only integers
+that wrap around are never undecided. If the largest magnitude times the length of the longest segment
+fits, as it nearly always does, no segment is checked.
 
 Source: merge-semantics 4.
 """
@@ -40,7 +40,7 @@ from lake.merge.steps import Step, Steps
 _INT64_MAX = 2**63 - 1
 _LOW_32 = np.uint64(0xFFFF_FFFF)
 _SHIFT_32 = np.uint64(32)
-# Magnitudes are summed as DOUBLE where they may not fit 64 bits; the error is far below this.
+# Magnitudes that may not fit 64 bits are summed as DOUBLE, whose relative error is far below 1e-6.
 _MARGIN = 1 - 1e-6
 
 
@@ -81,7 +81,7 @@ def _floating(steps: Steps, column: pa.Array) -> Reduced:
     if steps.has(Step.RETRACT):
         np.negative(values, out=values, where=steps.where(Step.RETRACT))
     if has_value is not None:
-        # What leaves every number alone is -0.0, not 0.0: -0.0 + 0.0 is 0.0.
+        # The neutral element is -0.0, not 0.0, because -0.0 + 0.0 is 0.0.
         np.copyto(values, -0.0, where=~has_value)
     totals = in_order(np.add, values, segments)
     return Reduced(values=number_column(totals, _found(has_value, segments), kind))
@@ -103,7 +103,7 @@ def _decimals(steps: Steps, column: pa.Array, *, overflow: Overflow) -> Reduced:
 
 
 def _fit_64_bits(low: Ints, high: Ints, segments: Segments) -> bool:
-    """Return whether all values and all their sums, on the way or not, fit 64 bits."""
+    """Return whether all values and all their sums, intermediate ones included, fit 64 bits."""
     if not (high == sign_of(low)).all():
         return False
     return _magnitude(low) * greatest_length(segments) <= _INT64_MAX
@@ -119,7 +119,7 @@ def _short_sums(values: Ints, steps: Steps, kind: pa.DataType) -> tuple[Ints, In
         undecided = _beyond(np.abs(values.astype(np.float64)), _INT64_MAX, segments)
     limit = 10**kind.precision
     if magnitude >= limit and steps.has(Step.RETRACT):
-        # A value beyond the digits, itself a sum, becomes null when it is taken from nothing.
+        # A value beyond the digits, itself a sum, becomes null when it is retracted from nothing.
         wide = steps.where(Step.RETRACT) & ((values >= limit) | (values <= -limit))
         doubtful = np.flatnonzero(has_any(wide, segments))
         undecided = doubtful if undecided is None else np.union1d(undecided, doubtful)
@@ -138,11 +138,16 @@ def _bounded_sums(values: Ints, steps: Steps, kind: pa.DataType) -> tuple[Ints, 
 def _long_decimals(
     steps: Steps, kind: pa.DataType, low: Ints, high: Ints, has_value: Bools | None
 ) -> Reduced:
-    """Return sums of more than 18 digits: three running sums, of 32, 32 and 64 bits of a value."""
+    """Return sums of more than 18 digits by three running sums, of 32, 32 and 64 bits of each value.
+
+    A sum of 32-bit parts does not overflow 64 bits, so what exceeds its 32 bits is carried into the next
+    part.
+    """
     segments = steps.segments
     magnitudes = np.abs(high * 2.0**64 + low.view(np.uint64))
     undecided = _beyond(magnitudes, 10**kind.precision - 1, segments)
     if steps.has(Step.RETRACT):
+        # The negative in two's complement: complement and add 1, which carries only where low is 0.
         back = steps.where(Step.RETRACT)
         high = np.where(back, ~high + (low == 0), high)
         low = np.where(back, -low, low)
@@ -156,12 +161,12 @@ def _long_decimals(
 
 
 def _validity(column: pa.Array, segments: Segments) -> Bools | None:
-    """Return which positions have a value; None for all."""
+    """Return which positions have a value; None if all have one."""
     return validity(column)[segments.order] if column.null_count else None
 
 
 def _found(has_value: Bools | None, segments: Segments) -> Bools | None:
-    """Return which segments have a value; None for all."""
+    """Return which segments have a value; None if all have one."""
     return None if has_value is None else has_any(has_value, segments)
 
 
@@ -183,5 +188,5 @@ def _magnitude(values: Numbers) -> int:
 
 
 def _beyond(magnitudes: Numbers, limit: int, segments: Segments) -> Ints:
-    """Return the segments whose magnitudes might sum up to more than a limit."""
+    """Return the segments whose magnitudes might sum to more than a limit."""
     return np.flatnonzero(np.add.reduceat(magnitudes, segments.starts) > limit * _MARGIN)

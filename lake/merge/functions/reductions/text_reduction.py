@@ -1,4 +1,4 @@
-"""Many texts joined at once: the reductions of listagg.
+"""Reductions of texts: listagg.
 
 Source: merge-semantics 4.1.
 """
@@ -23,10 +23,10 @@ def joined_texts(steps: Steps, column: pa.Array, *, delimiter: str, white_space:
     """Return the texts of each segment that are not blank, joined.
 
     Args:
-        steps: Adds and late ones.
+        steps: ADD and LATE only.
         column: Text.
-        delimiter: What stands between two.
-        white_space: The characters of which a blank text is made.
+        delimiter: Between two texts.
+        white_space: The characters of blank texts.
     """
     positions, counts, open_segments = _texts(steps, column, white_space)
     if counts.max() <= 1:
@@ -43,20 +43,21 @@ def joined_texts(steps: Steps, column: pa.Array, *, delimiter: str, white_space:
 
 
 def single_texts(steps: Steps, column: pa.Array, *, white_space: str) -> Reduced:
-    """Return the only text of each segment that is not blank; with more it is undecided."""
+    """Return the only text of each segment that is not blank; a segment with more is undecided."""
     positions, counts, open_segments = _texts(steps, column, white_space)
-    lone = pick_single(steps, positions, counts)
-    if open_segments is None or lone.undecided is None:
-        undecided = open_segments if lone.undecided is None else lone.undecided
+    single = pick_single(steps, positions, counts)
+    if open_segments is None or single.undecided is None:
+        undecided = open_segments if single.undecided is None else single.undecided
     else:
-        undecided = np.union1d(open_segments, lone.undecided)
-    return Reduced(values=lone.values, undecided=undecided)
+        undecided = np.union1d(open_segments, single.undecided)
+    return Reduced(values=single.values, undecided=undecided)
 
 
 def _texts(steps: Steps, column: pa.Array, white_space: str) -> tuple[Ints, Ints, Ints | None]:
-    """Return the positions of texts, how many each segment has, and the segments left undecided.
+    """Return the positions of texts, their number per segment, and the segments left undecided.
 
-    Those have late texts and only blank ones: the last late text is kept then, blank as it is.
+    Undecided are segments with late texts and no text but blank ones: the last late text is then kept,
+    although it is blank.
     """
     is_text = _is_text(column, white_space)[steps.segments.order]
     positions = np.flatnonzero(is_text)
@@ -77,7 +78,7 @@ def _is_text(column: pa.Array, white_space: str) -> Bools:
     present = np.flatnonzero(is_text)
     if not len(present):
         return is_text
-    # Only texts whose first byte may begin white space are looked at as a whole.
+    # Only texts whose first byte can begin white space are checked as a whole.
     first = np.frombuffer(data_buffer, dtype=np.uint8)[offsets[present]]
     low, high = _WIDE_SPACE_BYTES
     doubtful = present[(first <= _ASCII_SPACE_MAX) | ((first >= low) & (first <= high))]

@@ -35,7 +35,7 @@ def united_32(accumulated: bytes, value: bytes) -> bytes:
         ValueError: One is malformed.
     """
     if not _has_runs(accumulated) and not _has_runs(value):
-        # Without runs in the sources the library chooses as the reference does.
+        # Without runs in the sources the library chooses the same kinds as the reference.
         union = read_bitmap(accumulated) | read_bitmap(value)
         union.run_optimize()
         return bytes(union.serialize())

@@ -14,8 +14,8 @@ int64             number of containers
 int32, int32      the last position in use: array, index; -1, 0 when there is none
 ```
 
-Where containers lie, and the positions in a node of 48, follow from the order of insertion, so a union
-is made as the reference makes it: into the accumulated bitmap, key by key.
+The positions of containers, and those in a node of 48, depend on the order of insertion, so a union is
+computed as in the reference: into the accumulated bitmap, key by key.
 
 Source: RoaringBitmap 1.2.1, `art` and `longlong`; merge-semantics 4 (`rbm64`).
 """
@@ -127,7 +127,7 @@ class Bitmap64:
         self._arrays[position >> _INDEX_BITS][position & ((1 << _INDEX_BITS) - 1)] = container
 
     def _append(self, container: Container) -> int:
-        """Put a container behind the others and return its position; arrays grow by half."""
+        """Append a container and return its position; arrays grow by half."""
         if self._arrays:
             self._last_index += 1
         else:

@@ -1,4 +1,4 @@
-"""Sets of 16-bit numbers, the containers of which both bitmap formats are made.
+"""Containers: sets of 16-bit numbers, of which both bitmap formats consist.
 
 | kind | payload, little endian | holds |
 |---|---|---|
@@ -6,9 +6,9 @@
 | BITMAP | 65 536 bits | many numbers |
 | RUN | uint16 count, then (first, length - 1) as two uint16 each | runs of numbers |
 
-The reference chooses the kind of a result by its size *and* by the kinds it came from, and bytes are
-to be the same as the reference's. Sets are united by the roaring library, which reads a container as
-a whole bitmap of its own; only the choice of the kind is made here.
+The reference chooses the kind of a result by its size *and* by the kinds of its sources, and the bytes have
+to equal the reference's. The roaring library computes unions, with each container as a bitmap of its own;
+only the choice of the kind is made here.
 
 Source: RoaringBitmap format specification, "Container storage"; merge-semantics 4 (`rbm32`, `rbm64`).
 """
@@ -21,7 +21,7 @@ import numpy as np
 from pyroaring import BitMap
 
 ARRAY_MAX = 4096
-"""An array of more numbers would be larger than a bitmap."""
+"""An array of more numbers is larger than a bitmap."""
 BITMAP_BYTES = 8192
 COOKIE_WITHOUT_RUNS = 12346
 COOKIE_WITH_RUNS = 12347
@@ -43,8 +43,8 @@ class Container:
     """A set of 16-bit numbers that is not empty.
 
     Attributes:
-        kind: How the numbers are stored.
-        cardinality: How many there are, 1 to 65 536.
+        kind: The encoding of the numbers.
+        cardinality: Their number, 1 to 65 536.
         payload: Their bytes.
     """
 
@@ -54,7 +54,7 @@ class Container:
 
 
 def optimised(container: Container) -> Container:
-    """Return the container in the kind that the reference writes it in.
+    """Return the container in the kind that the reference writes.
 
     Raises:
         ValueError: The payload is malformed.
@@ -63,12 +63,12 @@ def optimised(container: Container) -> Container:
 
 
 def united(one: Container, other: Container) -> Container:
-    """Return the union, in the kind that the reference writes it in.
+    """Return the union in the kind that the reference writes.
 
     Raises:
         ValueError: A payload is malformed.
     """
-    # A bitmap takes in the others, runs take in arrays.
+    # The reference unites into a bitmap if there is one, else into runs.
     origins = (Kind.BITMAP, Kind.RUN, Kind.ARRAY)
     origin = min(one.kind, other.kind, key=origins.index)
     return _chosen(_bitmap(one) | _bitmap(other), origin)
@@ -77,8 +77,8 @@ def united(one: Container, other: Container) -> Container:
 def _chosen(bitmap: BitMap, origin: Kind) -> Container:
     """Return the only container of a bitmap, in the smallest kind.
 
-    An array becomes runs when that is smaller by at least four bytes, runs stay when they are not
-    larger by more than two: the reference counts the length of an array only when it looks at runs.
+    An array becomes runs if they are smaller by at least four bytes; runs stay if they are larger by at
+    most two: the reference includes an array's length field only when it starts from runs.
     """
     bitmap.run_optimize()
     written = bitmap.serialize()
@@ -97,7 +97,7 @@ def _chosen(bitmap: BitMap, origin: Kind) -> Container:
 
 
 def _bitmap(container: Container) -> BitMap:
-    """Return a bitmap of this container alone, as the one of key 0."""
+    """Return a bitmap of this container alone, under key 0."""
     last = container.cardinality - 1
     if not 0 <= last < 1 << 16:
         text = f"a container of {container.cardinality} numbers"
@@ -110,7 +110,7 @@ def _bitmap(container: Container) -> BitMap:
 
 
 def read_bitmap(data: bytes) -> BitMap:
-    """Return the bitmap that the bytes of the 32-bit format hold.
+    """Return the bitmap of bytes in the 32-bit format.
 
     Raises:
         ValueError: They are malformed.
@@ -124,7 +124,7 @@ def read_bitmap(data: bytes) -> BitMap:
 
 
 def _as_declared(container: Container) -> bytes:
-    """Return the payload of the kind that the 32-bit format deduces from the cardinality."""
+    """Return the payload in the kind that the 32-bit format derives from the cardinality."""
     if container.kind is Kind.BITMAP and container.cardinality <= ARRAY_MAX:
         bits = np.frombuffer(container.payload, dtype=np.uint8)
         numbers = np.flatnonzero(np.unpackbits(bits, bitorder="little"))

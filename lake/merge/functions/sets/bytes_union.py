@@ -1,4 +1,4 @@
-"""The aggregate function of sets in bytes: null adds nothing, two values are united.
+"""The aggregate function of serialised sets: null adds nothing, two values are united.
 
 Source: merge-semantics 4 (`rbm32`, `rbm64`, `hll_sketch`, `theta_sketch`).
 """
@@ -21,10 +21,10 @@ from lake.merge.function_errors import refused_retract, value_error
 from lake.merge.functions.reductions.single_value import SINGLE_VALUES
 
 Unite = Callable[[bytes, bytes], bytes]
-"""Unites what is accumulated with a value; raises ValueError when one of them is malformed."""
+"""From the accumulated value and a new one to their union; ValueError if one is malformed."""
 
 CheckSize = Callable[[ColumnFunction, bytes], str | None]
-"""Says why well-formed bytes are not of the size that the column declares; None when they are."""
+"""From well-formed bytes to why they do not have the declared size; None if they have."""
 
 _SHOWN_BYTES = 16
 _MALFORMED = Compatibility(
@@ -53,16 +53,16 @@ def bytes_union(
 
     Args:
         name: Of the function.
-        unite: What a union of two is.
-        expected: What the bytes have to be, for people.
+        unite: Computes the union of two values.
+        expected: The expected content of the bytes, as text.
         summary: One sentence.
         late_rule: One sentence.
-        unequal: What may differ between bytes of equal sets; one or two sentences.
+        unequal: Possible differences between bytes of equal sets; one or two sentences.
         differences: From the reference, besides malformed bytes.
         anomalies: Further ones.
-        check_size: Of values, where the column declares a size; None: sets have none.
+        check_size: Checks values where the column declares a size; None: sets have none.
         options: That the function reads.
-        problems: What is wrong with them.
+        problems: Checks the options.
     """
 
     def make(function: ColumnFunction, _kind: pa.DataType) -> AggregateFunction:
@@ -130,8 +130,8 @@ class BytesUnion:
 
     Args:
         function: The column's function, for its name.
-        unite: What a union of two is.
-        expected: What the bytes have to be, for people.
+        unite: Computes the union of two values.
+        expected: The expected content of the bytes, as text.
     """
 
     def __init__(self, function: ColumnFunction, *, unite: Unite, expected: str) -> None:
@@ -143,7 +143,7 @@ class BytesUnion:
         """Do nothing: there is no state."""
 
     def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the union; a value beside null as it is.
+        """Return the union; the other value if one is null.
 
         Raises:
             SchemaMismatch: The bytes of either are malformed.
@@ -158,7 +158,7 @@ class BytesUnion:
             raise self._unreadable(accumulated, value, error) from error
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the union, made the other way round.
+        """Return the union, with the arguments swapped.
 
         Raises:
             SchemaMismatch: The bytes of either are malformed.

@@ -1,6 +1,6 @@
-"""The tree of keys in a bitmap of 64-bit numbers: an adaptive radix tree over 6 bytes.
+"""Adaptive radix tree over 6 bytes: the keys of a bitmap of 64-bit numbers.
 
-Nodes lie depth first, children in the order of their bytes. Numbers are little endian unless noted.
+Nodes are stored depth first, children in the order of their bytes. Numbers are little endian unless noted.
 
 ```
 node              uint8 type, int16 number of children, uint8 n, n bytes of prefix, body
@@ -12,7 +12,7 @@ node              uint8 type, int16 number of children, uint8 n, n bytes of pref
 4  leaf           6 bytes of key, big endian; int64 position of its container (array << 32 | index)
 ```
 
-The positions in a node of 48 follow from the order of insertion.
+The positions in a node of 48 depend on the order of insertion.
 
 Source: RoaringBitmap 1.2.1, `art`.
 """
@@ -42,7 +42,7 @@ class Branch:
 
     Attributes:
         type: Index of its capacity; it grows and never shrinks.
-        prefix: Bytes of the key that all its children share here.
+        prefix: Bytes of the key that all its children share at this depth.
         children: By the byte of the key that follows the prefix.
         positions: Of the children in a node of 48, by the same byte.
     """
@@ -53,7 +53,8 @@ class Branch:
     positions: dict[int, int] = field(default_factory=dict)
 
     def insert(self, byte: int, child: "Node") -> None:
-        """Add a child, in a larger type of node where it does not fit."""
+        """Add a child; a full node becomes the next larger type."""
+        assert byte not in self.children, "a key is inserted once"
         if len(self.children) == _CAPACITIES[self.type]:
             self.type += 1
             if self.type == _OF_48:
@@ -104,7 +105,7 @@ class Reader:
 
 
 def read_node(reader: Reader, path: bytes) -> Node:
-    """Return a node with all below it; the path is what their keys begin with.
+    """Return a node with its descendants, whose keys begin with the path.
 
     Raises:
         ValueError: The bytes are malformed.
@@ -172,7 +173,7 @@ def write_node(node: Node, parts: list[bytes]) -> None:
 
 
 def _swapped(data: bytes, size: int) -> bytes:
-    """Return the bytes with every group of this size turned round."""
+    """Return the bytes with every group of this size reversed."""
     return b"".join(data[start : start + size][::-1] for start in range(0, len(data), size))
 
 
@@ -186,13 +187,14 @@ def leaves(node: Node | None) -> "list[tuple[bytes, int]]":
 
 
 def with_leaf(node: Node | None, leaf: Leaf, depth: int) -> Node:
-    """Return the tree below a node with a leaf more, whose key is not in it yet."""
+    """Return the tree below a node with one more leaf, whose key is not in the tree."""
     if node is None:
         return leaf
     rest = leaf.key[depth:]
     if isinstance(node, Leaf):
         return _forked(node.key[depth:], node, rest, leaf)
     if not rest.startswith(node.prefix):
+        # The prefix is split: a new node takes the shared part and one byte, this node the rest.
         prefix = node.prefix
         branch = _forked(prefix, node, rest, leaf)
         node.prefix = prefix[len(branch.prefix) + 1 :]
@@ -207,7 +209,7 @@ def with_leaf(node: Node | None, leaf: Leaf, depth: int) -> Node:
 
 
 def _forked(one_rest: bytes, one: Node, other_rest: bytes, other: Leaf) -> Branch:
-    """Return a node of two children, where the rests of their keys part."""
+    """Return a node of two children, at the first byte in which the rests of their keys differ."""
     pairs = zip(one_rest, other_rest, strict=False)
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     branch = Branch(0, other_rest[:shared])

@@ -1,12 +1,12 @@
 """Aggregate functions of serialised sketches: hll_sketch and theta_sketch.
 
-A sketch estimates how many distinct values it has been given. Bytes are those of Apache DataSketches,
-whose C++ and Java libraries read each other's.
+A sketch estimates the number of distinct values it was updated with. Bytes are in the format of Apache
+DataSketches, whose C++ and Java libraries read each other's.
 
-A union of HLL sketches has the precision of one of them, which depends on which came first: so a column
-declares one size (`braid.lg-k`, `braid.hll-type`), and its values have it. A theta sketch does not say its
-size; what it holds tells where it cannot be the declared one. Unions are of the reference's 4096 nominal
-entries whatever is declared.
+The precision of a union of HLL sketches is that of one of them, depending on which came first, so a column
+declares one size (`braid.lg-k`, `braid.hll-type`) that all values must have. A theta sketch does not store
+its size, but its entries show when it cannot be the declared one. Unions have the reference's 4096 nominal
+entries, whatever is declared.
 
 Source: merge-semantics 4.
 """
@@ -36,11 +36,11 @@ HLL_TYPE: Final = "braid.hll-type"
 LG_K_RANGES: Final = {HLL_SKETCH: (4, 21), THETA_SKETCH: (5, 26)}
 _LG_K_DEFAULT: Final = 12
 _HLL_TYPES: Final = ("hll_4", "hll_6", "hll_8")
-# A theta sketch drops entries when it has this part of twice its nominal ones.
+# A theta sketch drops entries when this part of twice its nominal entries is reached.
 _THETA_FULL: Final = 15 / 16
 
-# What Java writes into the header of a theta sketch and C++ leaves out; nothing has to read it: the
-# sampling rate, a float, where there are several entries, and a flag where there is one.
+# Header fields of a theta sketch that Java writes and C++ leaves out; no reader needs them: the sampling
+# rate, a float, if there are several entries, and a flag if there is one.
 _PREAMBLE_MASK = 0x3F
 _PREAMBLE_WITH_RATE = 2
 _RATE_POSITION = 12
@@ -53,14 +53,14 @@ _SINGLE_ENTRY = 0x20
 def united_hll(accumulated: bytes, value: bytes) -> bytes:
     """Return the union of two HLL sketches as a compact HLL_4.
 
-    It has the precision of the less precise of the two.
+    The result has the precision of the less precise one.
 
     Raises:
         ValueError: One is malformed.
     """
     old, new = _read_hll(accumulated), _read_hll(value)
     union = datasketches.hll_union(new.lg_config_k)
-    # In the reference's order, in which small sketches list their entries.
+    # In the reference's order: small sketches list their entries in the order of insertion.
     union.update(new)
     union.update(old)
     return bytes(union.get_result(datasketches.tgt_hll_type.HLL_4).serialize_compact())

@@ -98,7 +98,7 @@ def test_options_with_an_effect_are_not_told(options: dict[str, str]) -> None:
         (
             {**PARTIAL, "fields.v.ignore-retract": "true"},
             "fields.v.ignore-retract",
-            "`v` is a column without one",
+            "`v` has no aggregate function",
             "leave it out",
         ),
         (
@@ -133,7 +133,7 @@ def test_options_with_an_effect_are_not_told(options: dict[str, str]) -> None:
             {"sequence.field.sort-order": "descending"},
             "sequence.field.sort-order",
             "there is no `sequence.field`",
-            "name the fields",
+            "declare the fields",
         ),
         (
             {"commit.force-compact": "true"},

@@ -130,7 +130,7 @@ def test_a_late_map_is_the_one_that_is_put_under() -> None:
 
 
 def test_times_have_no_retract() -> None:
-    with pytest.raises(SchemaMismatch, match=r"`merge_map_with_keytime` .*cannot take"):
+    with pytest.raises(SchemaMismatch, match=r"`merge_map_with_keytime` .*has no retract"):
         given_function("merge_map_with_keytime", TIMED).retract([], [])
 
 

@@ -296,7 +296,7 @@ def test_late_fields_fill_what_is_empty() -> None:
 def test_partial_rows_have_no_retract() -> None:
     function = given_function("nested_partial_update", PARTIAL, nested_key="k")
 
-    with pytest.raises(SchemaMismatch, match=r"`nested_partial_update` .*cannot take"):
+    with pytest.raises(SchemaMismatch, match=r"`nested_partial_update` .*has no retract"):
         function.retract([], [])
 
 
