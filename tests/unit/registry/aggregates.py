@@ -7,7 +7,7 @@ from schemas import TableSpec
 
 
 def column(name: str, sql: str, function: str | None = None, **options: Any) -> dict[str, Any]:
-    """A declared column, with its aggregate function and what that is told."""
+    """A declared column, with its aggregate function and the function's options."""
     declared: dict[str, Any] = {"name": name, "type": sql}
     if function is not None:
         declared["aggregate"] = {"function": function, **options}

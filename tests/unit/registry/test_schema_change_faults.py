@@ -108,7 +108,7 @@ def broken_off(
 
 
 def check_what_is_left(given: MemoryFileIO, left: MemoryFileIO, place: str) -> bool:
-    """Check that a reader sees before or after, and that whoever comes next completes it."""
+    """Check that a reader sees the state before or after, and that the next writer completes it."""
     before = declared(Shop(given).state())
     seen = Shop(left).state()
     assert fits(seen), place

@@ -27,7 +27,7 @@ def given(state: DesiredState) -> StreamEntry:
 def test_the_answer_has_the_effect(
     verb: Verb, wanted: DesiredState, reported: StreamState | None
 ) -> None:
-    """Whatever is effect in whatever state: something changes, or the answer says that nothing does."""
+    """For every verb in every state: the entry changes, or the answer says that nothing does."""
     entry = given(wanted)
     if verb is Verb.RESTART and wanted is not DesiredState.RUNNING:
         with pytest.raises(StreamNotRunning, match="makes it run"):

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 class HttpClient:
     """Sends requests to an app without a socket; errors become answers, as with a server.
 
-    What changes something says that it is JSON; a header that is None is left out.
+    State-changing requests are sent as JSON; a header that is None is left out.
     """
 
     def __init__(self, app: FastAPI) -> None:

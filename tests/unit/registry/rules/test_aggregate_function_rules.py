@@ -90,7 +90,7 @@ def test_every_function_can_be_declared_with_its_options(
 
 
 @pytest.mark.parametrize(
-    ("columns", "pointer", "value", "told"),
+    ("columns", "pointer", "value", "expected_text"),
     [
         (
             [column("v", "INT", "Sum")],
@@ -175,12 +175,12 @@ def test_every_function_can_be_declared_with_its_options(
     ids=lambda value: str(value)[:60],
 )
 def test_an_invalid_function_is_reported_with_its_location(
-    columns: list[dict[str, Any]], pointer: str, value: str | None, told: str
+    columns: list[dict[str, Any]], pointer: str, value: str | None, expected_text: str
 ) -> None:
     (problem,) = found(totals(*columns))
 
     assert (problem.pointer, problem.value) == (pointer, value)
-    assert told in f"{problem.message} {problem.hint}"
+    assert expected_text in f"{problem.message} {problem.hint}"
 
 
 def test_a_key_has_no_function() -> None:

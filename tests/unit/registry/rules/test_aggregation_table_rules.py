@@ -109,7 +109,7 @@ def test_functions_for_which_nulls_count_take_one_stream(function: str, unordere
 
 
 @pytest.mark.parametrize(
-    ("columns", "changes", "mine", "expected", "told"),
+    ("columns", "changes", "mine", "expected", "expected_text"),
     [
         (
             [CLICKS, BUYS],
@@ -147,14 +147,14 @@ def test_what_several_streams_cannot_have_is_reported(
     changes: dict[str, Any],
     mine: tuple[str, ...],
     expected: list[tuple[str, str]],
-    told: str,
+    expected_text: str,
 ) -> None:
     table = totals(*columns, **changes)
 
     problems = joining(table, *mine, others={"a": ("clicks",)})
 
     assert [(problem.pointer, problem.value) for problem in problems] == expected
-    assert told in problems[0].message
+    assert expected_text in problems[0].message
 
 
 def test_sums_are_taken_back_in_any_order() -> None:

@@ -144,7 +144,7 @@ def test_one_group_ordered_by_offsets_removes_rows_safely() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "pointer", "value", "told"),
+    ("table", "pointer", "value", "expected_text"),
     [
         (whole_rows("first-row", deletes="remove_row"), "/deletes", "remove_row", "`ignore`"),
         (whole_rows("first-row", deletes="clear_columns"), "/deletes", "clear_columns", "`ignore`"),
@@ -250,12 +250,12 @@ def test_one_group_ordered_by_offsets_removes_rows_safely() -> None:
     ids=lambda value: str(value)[-60:],
 )
 def test_an_invalid_retention_is_reported_with_its_location(
-    table: TableSpec, pointer: str, value: str, told: str
+    table: TableSpec, pointer: str, value: str, expected_text: str
 ) -> None:
     (problem,) = found(table)
 
     assert (problem.pointer, problem.value) == (pointer, value)
-    assert told in f"{problem.message} {problem.hint}"
+    assert expected_text in f"{problem.message} {problem.hint}"
 
 
 @pytest.mark.parametrize(

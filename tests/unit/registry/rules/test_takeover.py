@@ -134,7 +134,7 @@ def test_a_stream_deleted_before_it_read_anything_leaves_its_name_free(
 def test_whose_group_is_taken_over_commits_no_more(
     registrar: Registrar, catalog: Catalog, leases: LeaseStore, of_earlier_version: bool
 ) -> None:
-    """Even if nobody has ended its epoch: an earlier version did not."""
+    """Even if its epoch was not ended: an earlier version did not end epochs."""
     registrar.put_table("shop", "orders", orders())
     table = catalog.table(ORDERS)
     former = claim(table, "payments", group=not of_earlier_version)
@@ -169,7 +169,7 @@ def test_a_group_with_sums_is_taken_over_only_with_a_requested_start(
     registrar.put_stream(ORDERS, "again", definition(**taken, starting_offsets="earliest"))
 
 
-def anew(registrar: Registrar, topic: str = "orders", **given: Any) -> int | None:
+def register_again(registrar: Registrar, topic: str = "orders", **given: Any) -> int | None:
     """Register `payments` again; return what its claims say of the former registration."""
     registrar.put_stream(ORDERS, "payments", definition(topic, **given))
     return registrar.entry(ORDERS, "payments").former_epoch
@@ -191,7 +191,7 @@ def test_a_stream_that_returns_to_a_group_starts_as_requested_and_only_once(
 
     with pytest.raises(DefinitionRefused, match="`again` has written the group"):
         registrar.put_stream(ORDERS, "payments", definition())
-    former = anew(registrar, starting_offsets="latest")
+    former = register_again(registrar, starting_offsets="latest")
 
     assert claim(table, "payments", former_epoch=former, initial_offsets={0: 20}).offsets == {0: 20}
     assert claim(table, "payments", former_epoch=former, initial_offsets={0: 30}).offsets == {0: 20}
@@ -200,13 +200,13 @@ def test_a_stream_that_returns_to_a_group_starts_as_requested_and_only_once(
 def test_a_stream_that_returns_to_an_unchanged_group_continues(
     registrar: Registrar, catalog: Catalog
 ) -> None:
-    """Also where the request says where to start: a declaration that is kept in a file does."""
+    """Also if the request sets a start: a declaration that is kept in a file does."""
     given(registrar, SUMS)
     table = catalog.table(ORDERS)
     claim(table, "payments", initial_offsets={0: 7})
     deleted(registrar)
 
-    former = anew(registrar, starting_offsets="earliest")
+    former = register_again(registrar, starting_offsets="earliest")
 
     assert claim(table, "payments", former_epoch=former).offsets == {0: 7}
 
@@ -221,9 +221,9 @@ def test_a_name_whose_position_is_of_another_topic_is_taken_with_a_start(
     deleted(registrar)
 
     with pytest.raises(DefinitionDiffers) as caught:
-        anew(registrar, "other")
+        register_again(registrar, "other")
     assert "`starting_offsets`" in (caught.value.problems[0].hint or "")
-    former = anew(registrar, "other", starting_offsets="latest")
+    former = register_again(registrar, "other", starting_offsets="latest")
 
     position = claim(table, "payments", topic="other", former_epoch=former, initial_offsets={0: 20})
     assert (position.topic, position.offsets, position.generation) == ("other", {0: 20}, 1)
@@ -237,7 +237,7 @@ def test_older_versions_do_not_run_a_stream_with_a_former_epoch(
     claim(catalog.table(ORDERS), "payments")
     deleted(registrar)
 
-    anew(registrar, starting_offsets="earliest")
+    register_again(registrar, starting_offsets="earliest")
 
     assert registrar.entry(ORDERS, "payments").features == (START_ANEW,)
 

@@ -26,7 +26,7 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class Timers(asyncio.SelectorEventLoop):
-    """A loop whose timers fire when the test says so."""
+    """An event loop whose timers the test fires."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -275,11 +275,11 @@ def test_an_unreadable_consumer_is_listed_and_can_be_set_again(
     table.file_io.overwrite(table.paths.consumer("torn"), b"")
 
     (listed,) = client.get(CONSUMERS).json()["consumers"]
-    asked = client.get(f"{CHANGES}?consumer=torn")
-    mended = client.put(f"{CONSUMERS}/torn?confirm=torn", json={"next_snapshot_id": 2})
+    refused = client.get(f"{CHANGES}?consumer=torn")
+    repaired = client.put(f"{CONSUMERS}/torn?confirm=torn", json={"next_snapshot_id": 2})
 
     assert (listed["id"], listed["next_snapshot_id"]) == ("torn", None)
     assert "not JSON" in listed["error"]
-    assert asked.status_code == 422
-    assert "cannot be read" in asked.json()["errors"][0]["message"]
-    assert (mended.status_code, mended.json()["error"]) == (200, None)
+    assert refused.status_code == 422
+    assert "cannot be read" in refused.json()["errors"][0]["message"]
+    assert (repaired.status_code, repaired.json()["error"]) == (200, None)

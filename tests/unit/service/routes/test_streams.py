@@ -21,7 +21,7 @@ def sales(shop: HttpClient) -> HttpClient:
 
 
 def commit(catalog: Catalog, records: int) -> None:
-    """Commit one batch of `sales` that holds so many dead letters and nothing else."""
+    """Commit one batch of `sales` with a number of dead letters and no rows."""
     committer = catalog.table("shop.orders").committer()
     position = committer.claim_stream(
         "sales", topic="orders", topic_id="t1", initial_offsets={0: 0}, fallback=None

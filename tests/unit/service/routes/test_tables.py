@@ -197,7 +197,7 @@ def test_a_table_is_dropped_with_confirmation_and_stopped_streams(
 def test_a_table_that_was_dropped_with_its_files_kept_takes_streams_of_the_same_names(
     shop: HttpClient, catalog: Catalog
 ) -> None:
-    """Its position is of a topic that nobody reads any more, and there is no stream to delete."""
+    """Its position is of a topic that no stream reads any more, and there is no stream to delete."""
     shop.put(f"{TABLE}/streams/sales", json={"topic": "s"})
     catalog.table("shop.orders").committer().claim_stream(
         "sales", topic="s", topic_id="i", initial_offsets={0: 7}
