@@ -32,18 +32,18 @@ from tests.unit.lake.maintenance.given_histories import (
 
 STRAY = {
     "manifest/manifest-x-0": "manifest that no snapshot",
-    "manifest/.manifest-x-0.1.tmp": "broken off",
+    "manifest/.manifest-x-0.1.tmp": "interrupted",
     "index/index-x-0": "index file that no snapshot",
     "statistics/stat-x-0": "statistics file that no snapshot",
     "bucket-0/data-x-0.parquet": "data or changelog file that no snapshot",
     "bucket-7/changelog-x-0.parquet": "data or changelog file that no snapshot",
-    "snapshot/.snapshot-9.1.tmp": "broken off",
+    "snapshot/.snapshot-9.1.tmp": "interrupted",
     "snapshot/zzz": "no file that the format has",
     "changelog/zzz": "no file that the format has",
-    "schema/.schema-1.1.tmp": "broken off",
-    "tag/.tag-a.1.tmp": "broken off",
-    "consumer/.consumer-a.1.tmp": "broken off",
-    "branch/branch-b/snapshot/.snapshot-1.1.tmp": "broken off",
+    "schema/.schema-1.1.tmp": "interrupted",
+    "tag/.tag-a.1.tmp": "interrupted",
+    "consumer/.consumer-a.1.tmp": "interrupted",
+    "branch/branch-b/snapshot/.snapshot-1.1.tmp": "interrupted",
 }
 # Not in a directory of the format, or one that orphan cleaning must not judge.
 FOREIGN = ("_mine/keep", "index.json", "bucket-0/blob.managed.blob", "p=1/bucket-0/data-y-0")
