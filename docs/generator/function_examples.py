@@ -151,7 +151,7 @@ EXAMPLES: Mapping[str, tuple[FunctionExample, ...]] = {
     ),
     "nested_update": (
         FunctionExample(
-            title="Rows told apart by `line`",
+            title="Rows identified by `line`",
             type=_ROWS,
             values=(
                 (ADD, 1, [_line(1, "tea", 2)]),
