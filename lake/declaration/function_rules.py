@@ -7,7 +7,7 @@ The reference finds these problems when it first uses a function; here the decla
 | a declared function exists, also for columns that do not use it | both |
 | the column's type is one that the function accepts | both |
 | the options that the function reads are well formed and name what exists | both |
-| `ignore-retract` is true or false, and not beside `aggregation.remove-record-on-delete` | both |
+| `ignore-retract` is true or false, and not combined with `aggregation.remove-record-on-delete` | both |
 
 Both are aggregation and partial-update. Under other engines these options are not checked, as in the
 reference, nor is an option that the column's function does not read.

@@ -3,7 +3,7 @@
 They hold for new tables only: a table from another engine is read whatever values these have.
 
 Source: merge-semantics 8.4, 9. `primary-key` and `partition` as options are the reference's other
-way to declare, which it refuses beside the first.
+way to declare, which it refuses together with the first.
 """
 
 from collections.abc import Iterator, Mapping

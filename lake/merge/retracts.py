@@ -196,7 +196,7 @@ def _needs_row_machine(records: _Records) -> Bools:
         # Columns are retracted in table order, so those before the ordering column that removes the
         # row have called their functions on the -D already, and one of these may fail.
         return segments.any_of(candidates)
-    # One -D removes unless it is late, which the ordering columns tell. Whether a second one is late
+    # One -D removes unless it is late, which its ordering columns decide. Whether a second one is late
     # depends on whether the first one replaced the row's ordering columns by its own.
     several: Bools = np.bincount(segments.segment_of[candidates], minlength=segments.count) > 1
     return several

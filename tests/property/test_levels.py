@@ -1,4 +1,4 @@
-"""However a table keeps its compacted rows apart from what they replaced, scans see the same."""
+"""Scans return the same rows, however a table separates compacted rows from those they replace."""
 
 import operator
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Laws of merging: two executions, any cut, one answer."""
+"""Laws of merging: both executions and any division into parts give one result."""
 
 from itertools import pairwise
 

@@ -1,8 +1,8 @@
-"""Where the order of arrival does not count, nothing that depends on it counts (design 4).
+"""Tables without a dependence on order give the same rows for any order of arrival (design 4).
 
 On these tables each column is protected by a group whose ordering values never repeat, or has a
-function that minds no order, so rows may come in any order, from several writers whose sequence
-numbers overlap, in any commits, buffers and batches, with compactions in between.
+function that is independent of order. So rows may arrive in any order, from several writers whose
+sequence numbers overlap, in any commits, buffers and batches, with compactions in between.
 """
 
 import random

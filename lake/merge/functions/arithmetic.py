@@ -135,14 +135,14 @@ _ON_OVERFLOW = FunctionOption(
     key=ON_OVERFLOW,
     type="wrap or fail",
     default="the format's rule: fail for integers; a DECIMAL becomes null, or has more digits",
-    meaning="What becomes of a value that the type does not hold: it wraps round, integers of n bits "
+    meaning="The rule for a value that does not fit the type: it wraps around, integers of n bits "
     "modulo 2^n and a DECIMAL of p digits modulo 2 x 10^p - 1, in any order of arrival; or the merge "
     "of the column fails.",
 )
 _OVERFLOW = Compatibility(
     subject="integers that do not fit their type",
     verdict="same",
-    why="An error, as in release 2.0; 1.4 wraps around without a word.",
+    why="An error, as in release 2.0; 1.4 wraps around silently.",
 )
 _WRAPS = Compatibility(
     subject=f"`{ON_OVERFLOW}`",
@@ -155,7 +155,7 @@ _STORAGE = Compatibility(
     subject="DECIMAL of at most 9 digits, beyond 32 bits",
     verdict="stricter",
     why="An error that names the column when the merged row is written to a file, by a commit or a "
-    "compaction; the reference stores other digits without a word.",
+    "compaction; the reference silently stores other digits.",
 )
 
 DECLARATIONS: tuple[FunctionDeclaration, ...] = (
@@ -173,7 +173,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         anomalies=(
             "An integer sum that does not fit its type makes [merging "
             "fail](../../guides/which-row-wins.md#when-merging-fails), and a later value does not "
-            "help. Choose a wider type, or let it wrap round.",
+            "help. Choose a wider type, or let it wrap around.",
             "A DECIMAL of at most 18 digits may grow beyond its digits; it becomes null only "
             "beyond 64 bits. With more than 18 digits it becomes null beyond its digits, and the "
             "next value starts anew. Leave room in the type.",

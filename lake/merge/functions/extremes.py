@@ -59,7 +59,7 @@ def _comparable(kind: pa.DataType) -> Callable[[Any], Any]:
 
 
 def _in_total_order(value: float) -> tuple[bool, float, float]:
-    # All NaNs are one, the largest; the sign tells the zeros apart.
+    # All NaNs are equal and the largest; the zeros differ by their sign.
     if math.isnan(value):
         return (True, 0.0, 0.0)
     return (False, value, math.copysign(1.0, value))

@@ -160,9 +160,9 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "of an older value come first. Collect rows with their ordering value, and sort when "
             "reading.",
             "With `distinct` and nested or bytes elements, repeats in an array that was stored that "
-            "way stay for ever; other repeats disappear. Write arrays without repeats.",
-            "With `distinct`, a retract removes an element however many records brought it. Do "
-            "without `distinct` where values are taken back.",
+            "way stay forever; other repeats disappear. Write arrays without repeats.",
+            "With `distinct`, a retract removes an element however many records brought it. Do not "
+            "use `distinct` where values are taken back.",
             "A retract that is merged before the value it takes back, in one write buffer for "
             "example, is lost. Keep it behind the record that brought the value.",
         ),
@@ -174,7 +174,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
                 "from files.",
             ),
             Compatibility(
-                subject="bytes elements, with `distinct` or taken back",
+                subject="bytes elements, with `distinct` or retracted",
                 verdict="other",
                 why="They are equal by value, as in later versions of the reference; release 2.0 "
                 "compares where they lie in memory.",

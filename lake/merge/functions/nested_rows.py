@@ -131,8 +131,8 @@ _NULL_STRATEGY_OPTION = FunctionOption(
     key=NULL_STRATEGY,
     type="merge, ignore or error",
     default=MERGE,
-    meaning="What happens to a row whose key holds a null: it is a row like any other, it is left "
-    "out, or the merge fails.",
+    meaning="The rule for a row whose key holds a null: it is a row like any other, it is left out, "
+    "or the merge fails.",
 )
 
 _DIFFERENCES = (
@@ -182,12 +182,13 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
                 key=COUNT_LIMIT,
                 type="whole number from 1",
                 default=str(INT_MAX),
-                meaning="No further row, or key, is taken in once there are as many.",
+                meaning="Largest number of rows, or of keys with a nested key; further ones are "
+                "dropped.",
             ),
         ),
         anomalies=(
-            "A lone array keeps its null elements, its repeated keys and all its rows; the next "
-            "record of the key drops what is too much. Write arrays as they shall be seen.",
+            "A single array keeps its null elements, its repeated keys and all its rows; the next "
+            "record of the key drops them. Write arrays as they should be read.",
             "With a null strategy of ignore, a retract or an update also drops accumulated rows "
             "whose key holds a null. Fill the fields of the key.",
             "A retract removes a row even when its sequence is smaller than that of the row. Write "
@@ -227,8 +228,8 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             _NULL_STRATEGY_OPTION,
         ),
         anomalies=(
-            "A lone array keeps its null elements and repeated keys until the next record of the "
-            "key. Write arrays as they shall be seen.",
+            "A single array keeps its null elements and repeated keys until the next record of the "
+            "key. Write arrays as they should be read.",
         ),
         differences=_DIFFERENCES,
         make=_make_partial,

@@ -128,11 +128,11 @@ def _reduction(function: ColumnFunction, _data_type: pa.DataType) -> Reduction:
     def joined(steps: Steps, column: pa.Array) -> Reduced:
         return joined_texts(steps, column, delimiter=delimiter, white_space=WHITE_SPACE)
 
-    def lone(steps: Steps, column: pa.Array) -> Reduced:
+    def single(steps: Steps, column: pa.Array) -> Reduced:
         return single_texts(steps, column, white_space=WHITE_SPACE)
 
     return Reduction(
-        reduce=lone if flag(function, DISTINCT) else joined,
+        reduce=single if flag(function, DISTINCT) else joined,
         handles=frozenset({Step.ADD, Step.LATE}),
         keeps_single=False,  # A single blank text would become null.
     )
@@ -156,7 +156,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
                 key=DELIMITER,
                 type="text",
                 default=DELIMITER_DEFAULT,
-                meaning="What stands between two texts, and divides a text into tokens.",
+                meaning="The text between two texts, which also divides a text into tokens.",
             ),
             FunctionOption(
                 key=DISTINCT,
@@ -170,7 +170,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
             "newer ones that it holds are dropped. Write one token a record.",
             "With `distinct` and an empty delimiter, tokens are divided at blanks and joined "
             "without one. Name a delimiter.",
-            "A lone blank text is kept; it disappears with the next text. Write null instead.",
+            "A single blank text is kept; it disappears with the next text. Write null instead.",
         ),
         differences=(
             Compatibility(

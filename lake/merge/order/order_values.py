@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-# Compares as the format says; null is the empty tuple and so the smallest.
+# Compares by the order of the format; null is the empty tuple and so the smallest.
 OrderValue = tuple[object, ...]
 
 

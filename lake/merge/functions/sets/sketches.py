@@ -136,16 +136,16 @@ def _lg_k_option(name: str) -> FunctionOption:
     return FunctionOption(
         key=LG_K,
         type=f"whole number from {low} to {high}",
-        default="none: sizes are not looked at; 12 in registered tables",
-        meaning="The size of all sketches, as a power of 2: what is of another is refused when it is "
-        "written.",
+        default="none: sizes are not checked; 12 in registered tables",
+        meaning="The size of all sketches, as a power of 2: a sketch of another size is refused when it "
+        "is written.",
     )
 
 
 _HLL_TYPE_OPTION = FunctionOption(
     key=HLL_TYPE,
     type="HLL_4, HLL_6 or HLL_8",
-    default="none: types are not looked at; HLL_4 in registered tables",
+    default="none: types are not checked; HLL_4 in registered tables",
     meaning="The type of all sketches that are written. A union is an HLL_4.",
 )
 

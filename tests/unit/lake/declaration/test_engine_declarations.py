@@ -1,4 +1,4 @@
-"""What is said of the engines is what the validator and the options do."""
+"""Declarations of the engines agree with validation and options."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which file indexes a table may declare."""
+"""Rules for the file indexes of a table."""
 
 import pytest
 

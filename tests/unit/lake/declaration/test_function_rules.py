@@ -1,4 +1,4 @@
-"""Which aggregate functions a table may declare, under both engines that have them."""
+"""Rules for aggregate functions, under both engines that have them."""
 
 from dataclasses import replace
 
@@ -239,7 +239,7 @@ def test_a_function_that_does_not_exist_is_refused(
 
 
 @pytest.mark.parametrize("engine", ["deduplicate", "first-row"])
-def test_engines_without_functions_leave_their_options_alone(engine: str) -> None:
+def test_engines_without_functions_do_not_check_their_options(engine: str) -> None:
     options = {"merge-engine": engine, "fields.v.aggregate-function": "nope"}
 
     assert problems_of(given_column("INT", options)) == ()

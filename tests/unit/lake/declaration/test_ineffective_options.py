@@ -34,7 +34,7 @@ AGGREGATION = {"merge-engine": "aggregation"}
     ],
     ids=str,
 )
-def test_options_with_an_effect_are_not_told(options: dict[str, str]) -> None:
+def test_options_with_an_effect_are_not_listed(options: dict[str, str]) -> None:
     assert ineffective_options(given_schema(COLUMNS, options=options)) == ()
 
 
@@ -151,7 +151,7 @@ def test_options_with_an_effect_are_not_told(options: dict[str, str]) -> None:
     ],
     ids=str,
 )
-def test_an_option_without_effect_is_told_with_what_was_meant(
+def test_an_option_without_effect_is_listed_with_the_intended_one(
     options: dict[str, str], key: str, why: str, hint: str
 ) -> None:
     (problem,) = ineffective_options(given_schema(COLUMNS, options=options))

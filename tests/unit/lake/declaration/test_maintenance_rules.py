@@ -1,4 +1,4 @@
-"""Values of options about upkeep that mean nothing."""
+"""Rules for the values of maintenance options."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Options that no new table has, whatever it merges."""
+"""Rules for options outside of merging."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_what_agrees_with_the_declaration_is_taken(key: str, value: str) -> None
     validate_schema(given_schema("k INT, v INT", options={key: value}))
 
 
-def test_a_size_that_cannot_be_read_is_told_once() -> None:
+def test_a_malformed_size_is_reported_once() -> None:
     with pytest.raises(InvalidRequest) as caught:
         validate_schema(given_schema("k INT, v INT", options={"target-file-size": "big"}))
 

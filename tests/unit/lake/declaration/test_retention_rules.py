@@ -1,4 +1,4 @@
-"""At least so many and at most so many, of snapshots and of changelogs."""
+"""Rules for the number of retained snapshots and changelogs."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Types that no reader could read back are refused when a table is declared."""
+"""Rules for types: a type that could not be read back is refused when a table is declared."""
 
 from collections.abc import Callable
 

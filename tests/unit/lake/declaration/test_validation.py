@@ -224,7 +224,7 @@ def test_a_path_into_a_row_is_no_column() -> None:
     assert refused(nested) == [(path, "max")]
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     schema = given_schema(
         COLUMNS,
         key="zz",

@@ -192,7 +192,7 @@ def test_rows_before_keep_their_number_and_rows_after_have_the_new_one() -> None
         pytest.param(["L4=7", "L0=0"], [], id="C23 looked up"),
     ],
 )
-def test_first_row_tells_of_rows_that_are_new(records: list[str], changelog: list[str]) -> None:
+def test_first_row_reports_new_rows(records: list[str], changelog: list[str]) -> None:
     table = records_of(*records)
     merged = LookupMerge(spec=FIRST_ROW).merge(table, None)
 
@@ -282,7 +282,7 @@ def schema_with(options: dict[str, str]) -> TableSchema:
         pytest.param({"row-deduplicate-ignore-fields": "at"}, None, id="alone it means nothing"),
     ],
 )
-def test_columns_that_tell_an_update_from_a_repetition(
+def test_columns_in_which_an_update_differs_from_a_repetition(
     options: dict[str, str], expected: tuple[str, ...] | None
 ) -> None:
     named = {f"changelog-producer.{key}": value for key, value in options.items()}

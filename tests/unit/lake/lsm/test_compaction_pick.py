@@ -1,4 +1,4 @@
-"""Which runs are picked: the worked tables of the specification, run by run."""
+"""Compaction picks: the worked tables of the specification, run by run."""
 
 from dataclasses import dataclass
 
@@ -253,7 +253,7 @@ def test_u21_an_interval_goes_on_from_the_last_full_compaction(
     assert full_times(given, PickState(last_full_ms=last_full_ms), [10_000, 10_501]) == expected
 
 
-def test_u21_the_newest_file_on_the_highest_level_tells_when_that_was() -> None:
+def test_u21_the_newest_file_on_the_highest_level_gives_that_time() -> None:
     files = [
         data_file("a", level=2, creation_time_ms=7_000),
         data_file("b", level=2, creation_time_ms=9_500, low=10, high=19),
@@ -329,7 +329,7 @@ def test_gentleness_is_for_tables_that_need_lookup() -> None:
     assert told(pick("0:1 2:2", given).unit) == (1, 1)
 
 
-def test_other_tables_leave_level_0_alone() -> None:
+def test_other_tables_do_not_pick_level_0_by_itself() -> None:
     assert pick("0:1 2:2", options("trigger=5 levels=3")).unit is None
 
 
@@ -431,7 +431,7 @@ def test_commits_count_on_over_other_picks() -> None:
     ("runs", "commits", "expected"),
     [("0:1 4:1000", 0, None), ("3:1 4:1000", None, (2, 4)), ("0:1 3:1 4:1000", None, (3, 4))],
 )
-def test_commits_that_nobody_has_counted_are_enough(
+def test_an_unknown_number_of_commits_is_enough(
     runs: str, commits: int | None, expected: tuple[int, int] | None
 ) -> None:
     given = options("trigger=9 levels=5 commits=8")

@@ -1,4 +1,4 @@
-"""What becomes of the files of a unit: which are merged, moved, or left alone."""
+"""Compaction plans: which files of a unit are merged, change their level, or stay."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -179,7 +179,7 @@ def test_a_run_out_of_order_is_corrupt(keys: list[int]) -> None:
         merged([run(keys, number=0), run(list(range(10)), number=1)])
 
 
-def test_lone_records_are_merged_where_the_wrapper_says_so() -> None:
+def test_single_records_are_merged_where_the_merge_requires_it() -> None:
     spec = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",), ignore_delete=True)
     retract = run([5], number=0).set_column(1, VALUE_KIND, pa.array([3], pa.int8()))
     runs = [pa.concat_tables([run([1, 4], number=0), retract]), run([1, 2], number=1)]

@@ -1,4 +1,4 @@
-"""What becomes of the records of some keys (merge-semantics 1.6, 1.7)."""
+"""Merges of the records of a range of keys (merge-semantics 1.6, 1.7)."""
 
 import numpy as np
 import pyarrow as pa
@@ -57,7 +57,7 @@ def test_records_of_level_0_all_count() -> None:
     assert rows(LookupMerge(spec=SUM).merge(given, None)) == [(1, 7)]
 
 
-def test_a_lone_record_is_merged_too() -> None:
+def test_a_single_record_is_merged_too() -> None:
     spec = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",), ignore_delete=True)
     given = records((1, 1, 0, 3, 0), (2, 2, 0, 0, 0))
 

@@ -1,4 +1,4 @@
-"""The runs of buckets are counted as compactions see them."""
+"""The number of runs per bucket equals the number that compactions use."""
 
 from pathlib import Path
 

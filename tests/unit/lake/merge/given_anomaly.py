@@ -1,4 +1,4 @@
-"""Surprising answers of the reference, as conformance cases that a test and a guide can both show."""
+"""Surprising results of the reference, as conformance cases for tests and guides."""
 
 import functools
 import inspect

@@ -49,7 +49,7 @@ def test_groups_come_in_the_order_of_their_keys() -> None:
         ("fields.g.aggregate-function", False, False),
     ],
 )
-def test_a_malformed_group_key_is_told_from_another_option(
+def test_a_malformed_group_key_differs_from_another_option(
     key: str, meant: bool, well_formed: bool
 ) -> None:
     assert is_group_key(key) is meant

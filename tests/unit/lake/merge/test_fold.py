@@ -34,7 +34,7 @@ def test_deduplicate_keeps_the_last_record_and_its_kind(machine: Machine) -> Non
 
 
 @both_machines
-def test_deduplicate_can_ignore_deletes_but_leaves_a_lone_one_alone(machine: Machine) -> None:
+def test_deduplicate_can_ignore_deletes_but_keeps_a_single_one(machine: Machine) -> None:
     spec = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",), ignore_delete=True)
     records = given_records(
         "k v", "+I 1 1", "-D 1 2", "-U 1 3", "-D 2 1", "-D 3 1", "-U 3 2", "-D 4 1", "+I 4 2"
@@ -87,7 +87,7 @@ def test_a_newer_or_equal_group_overwrites_with_null_and_an_older_one_does_not(
 
 
 @both_machines
-def test_a_group_without_ordering_values_counts_only_in_a_lone_record(machine: Machine) -> None:
+def test_a_group_without_ordering_values_counts_only_in_a_single_record(machine: Machine) -> None:
     records = given_records("k a g b h i", "+I 1 7 _ 7 _ _", "+I 2 7 _ 7 _ _", "+I 2 8 _ 8 _ _")
 
     assert written(fold(records, GROUPED, machine=machine)) == ["+I 1 7 _ 7 _ _", "+I 2 _ _ _ _ _"]
@@ -139,7 +139,7 @@ def test_a_null_where_a_value_is_needed_is_an_error_naming_the_column(machine: M
 
 
 @both_machines
-def test_a_retract_that_no_option_allows_is_an_error_unless_alone(machine: Machine) -> None:
+def test_a_retract_that_no_option_allows_is_an_error_unless_single(machine: Machine) -> None:
     assert written(fold(given_records("k a", "-D 1 1"), PARTIAL, machine=machine)) == ["-D 1 1"]
     with pytest.raises(SchemaMismatch, match="ignore-delete"):
         fold(given_records("k a", "+I 1 1", "-D 1 1"), PARTIAL, machine=machine)
@@ -210,7 +210,7 @@ def test_a_long_history_of_one_key_folds_like_a_short_one(machine: Machine) -> N
     assert written(fold(records, spec, machine=machine)) == ["+I 1 3 49 199 _ _"]
 
 
-def test_a_missing_ordering_column_is_our_own_mistake() -> None:
+def test_a_missing_ordering_column_fails_an_assertion() -> None:
     with pytest.raises(AssertionError, match="merging needs"):
         fold(given_records("k a g b", "+I 1 1 1 1", "+I 1 1 1 1"), GROUPED)
 

@@ -27,7 +27,7 @@ def test_a_segment_of_one_record_is_not_merged() -> None:
     assert (row.cells, row.sequence_number, row.kind) == ((0, 0), 0, 1)
 
 
-def test_the_engine_can_be_asked_about_a_single_record_too() -> None:
+def test_the_engine_can_merge_a_single_record_too() -> None:
     records = given_records("k v", "-D 1 1", "+I 2 1")
 
     merged = select_by_rows(records, FIRST_ROW, single_untouched=False)

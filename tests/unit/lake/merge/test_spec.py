@@ -94,7 +94,7 @@ def test_aggregation_gives_every_column_outside_the_key_a_function() -> None:
     assert spec.remove_record_on_delete
 
 
-def test_a_function_that_is_not_known_is_refused() -> None:
+def test_an_unknown_function_is_refused() -> None:
     options = {"merge-engine": "aggregation", "fields.a.aggregate-function": "acme.median"}
 
     with pytest.raises(UnsupportedFeature, match="unknown here") as refused:

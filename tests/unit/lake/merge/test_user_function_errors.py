@@ -1,4 +1,4 @@
-"""What goes wrong inside a user's own function is told with function, column and the Python error."""
+"""Errors of a user's function name function, column and the Python error."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -172,7 +172,7 @@ def causes(error: BaseException) -> list[BaseException]:
         ("exits", "`aggregate` raises SystemExit: bye", SystemExit),
     ],
 )
-def test_errors_of_the_definition_are_told(
+def test_errors_of_the_definition_name_function_and_column(
     warehouse: Path, machine: Machine, function: str, told: str, cause: type[BaseException]
 ) -> None:
     error = refused(given_table(warehouse, function), machine)
@@ -226,7 +226,7 @@ def test_a_result_that_could_not_be_written_is_refused(
         ("odd_undecided", "`undecided` that are no segments in ascending order"),
     ],
 )
-def test_errors_of_the_reduction_are_told_and_the_definition_still_answers(
+def test_errors_of_the_reduction_are_reported_and_the_definition_still_works(
     warehouse: Path, function: str, told: str
 ) -> None:
     table = given_table(warehouse, function)
@@ -240,7 +240,7 @@ def test_errors_of_the_reduction_are_told_and_the_definition_still_answers(
 
 
 @BOTH
-def test_a_method_that_is_none_is_told(warehouse: Path, machine: Machine) -> None:
+def test_a_method_that_cannot_be_called_is_reported(warehouse: Path, machine: Machine) -> None:
     table = given_table(warehouse, "no_retract")
     table.write_and_commit(pa.table({"k": [1], "v": [1]}), kinds=pa.array([3], pa.int8()))
 
@@ -249,7 +249,7 @@ def test_a_method_that_is_none_is_told(warehouse: Path, machine: Machine) -> Non
     assert "`retract` raises TypeError" in problem.message
 
 
-def test_a_compaction_tells_the_same_and_commits_nothing(warehouse: Path) -> None:
+def test_a_compaction_fails_the_same_way_and_commits_nothing(warehouse: Path) -> None:
     table = given_table(warehouse, "raises")
     newest = table.latest_snapshot()
 

@@ -1,4 +1,4 @@
-"""A user's own function in a declaration: installed, with options of its own, or broken."""
+"""A user's function in a declaration: installed, with its own options, or broken."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +78,9 @@ def test_an_installed_function_is_accepted_with_its_options() -> None:
     ],
     ids=["type", "option", "name"],
 )
-def test_its_own_rules_hold(columns: str, options: dict[str, str], field: str, value: str) -> None:
+def test_problems_of_the_function_are_reported(
+    columns: str, options: dict[str, str], field: str, value: str
+) -> None:
     with pytest.raises(InvalidRequest) as error:
         validate_schema(given_schema(columns, options=options))
 
@@ -87,7 +89,7 @@ def test_its_own_rules_hold(columns: str, options: dict[str, str], field: str, v
     assert value != "acme.capd" or "did you mean `acme.capped`?" in str(problem.hint)
 
 
-def test_a_name_without_a_dot_is_told() -> None:
+def test_a_name_without_a_dot_is_refused_with_a_hint() -> None:
     schema = given_schema("k INT, v INT", options={**AGGREGATION, FUNCTION: "undotted"})
 
     with pytest.raises(InvalidRequest) as error:
@@ -98,7 +100,7 @@ def test_a_name_without_a_dot_is_told() -> None:
     assert "undotted" not in known_functions()
 
 
-def test_a_broken_package_is_told_as_such() -> None:
+def test_a_broken_package_is_an_unsupported_feature() -> None:
     schema = given_schema("k INT, v INT", options={**AGGREGATION, FUNCTION: "acme.broken"})
 
     with pytest.raises(UnsupportedFeature, match="cannot be loaded"):
@@ -118,7 +120,7 @@ def test_a_declaration_names_them_too() -> None:
     assert "cannot be loaded" in problem.message
 
 
-def test_checks_of_the_function_that_fail_are_told_with_their_error() -> None:
+def test_failing_checks_of_the_function_are_reported_with_their_error() -> None:
     schema = given_schema("k INT, v INT", options={**AGGREGATION, "fields.v.cap": "unlucky"})
 
     with pytest.raises(InvalidRequest) as refused:

@@ -1,4 +1,4 @@
-"""Histories of one column, and what a function's two executions make of them."""
+"""Histories of one column, and the results of a function's two executions."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Where a function has two executions, they give the same answers."""
+"""Functions of collections with two executions: both give the same results."""
 
 from collections.abc import Callable
 
@@ -134,7 +134,7 @@ def test_reduction_gives_the_answers_of_the_definition(case: str, data: st.DataO
 @pytest.mark.parametrize("case", CASES)
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())
-def test_a_lone_value_is_unchanged_where_the_reduction_says_so(
+def test_a_single_value_is_unchanged_if_the_reduction_keeps_it(
     case: str, data: st.DataObject
 ) -> None:
     name, options, kind, values = CASES[case]

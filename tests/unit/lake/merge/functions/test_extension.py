@@ -1,4 +1,4 @@
-"""Functions of packages that are really installed: a folder on the path with its metadata."""
+"""Functions of packages installed as pip does: a folder on the path with its metadata."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,7 +85,9 @@ def test_what_no_package_brings_is_not_there() -> None:
     ],
     ids=["absent", "kind", "name"],
 )
-def test_a_broken_package_is_told(install: Install, entry_point: str, message: str) -> None:
+def test_a_broken_package_is_refused_with_the_reason(
+    install: Install, entry_point: str, message: str
+) -> None:
     install("acme_broken", entry_point)
 
     with pytest.raises(UnsupportedFeature, match="cannot be used") as refused:
@@ -94,7 +96,7 @@ def test_a_broken_package_is_told(install: Install, entry_point: str, message: s
     assert message in str(refused.value.problems[0])
 
 
-def test_two_packages_of_one_name_are_told(install: Install) -> None:
+def test_two_packages_with_one_name_are_refused(install: Install) -> None:
     install("acme_one", "acme.longest = acme_one:longest")
     install("acme_two", "acme.longest = acme_two:longest")
 
@@ -117,7 +119,7 @@ def test_two_packages_of_one_name_are_told(install: Install) -> None:
         ("aliases='acme.old'", "`aliases` as 'acme.old', not a tuple of str"),
     ],
 )
-def test_a_declaration_that_cannot_be_is_told_when_it_is_loaded(
+def test_an_invalid_declaration_is_refused_when_it_is_loaded(
     install: Install, attribute: str, told: str
 ) -> None:
     source = f"""{DECLARATION}

@@ -135,7 +135,7 @@ def test_with_ignore_retract_a_late_array_is_put_in_front() -> None:
     assert folded(function, [(Step.ADD, [2]), (Step.LATE, [1])]) == [1, 2]
 
 
-def test_lone_repeats_go_through_the_definition() -> None:
+def test_repeats_in_a_single_value_go_through_the_definition() -> None:
     reduction = given_reduction("collect", INTS, distinct="true")
 
     assert reduction is not None

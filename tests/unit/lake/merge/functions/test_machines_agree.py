@@ -1,4 +1,4 @@
-"""The reduction of a function answers as its definition, or leaves the answer open."""
+"""The reduction of a function gives the result of its definition, or leaves it undecided."""
 
 import random
 from collections.abc import Callable

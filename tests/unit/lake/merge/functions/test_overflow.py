@@ -1,4 +1,4 @@
-"""Values that a type does not hold: they wrap round, in any order and any parts, or fail."""
+"""Values that do not fit their type: they wrap around, in any order and any parts, or fail."""
 
 import itertools
 import math
@@ -126,7 +126,7 @@ def test_a_wrapping_sum_is_read_and_compacted_whatever_comes_first(
 
 
 @pytest.mark.parametrize("sql", ["BIGINT", "DECIMAL(5, 2)"])
-def test_a_failing_sum_is_told_with_column_and_key_and_the_other_columns_are_read(sql: str) -> None:
+def test_a_failing_sum_names_column_and_key_and_other_columns_are_read(sql: str) -> None:
     table = table_of(sql, **FAIL)
     largest = 2**63 - 1 if sql == "BIGINT" else 999
     table.write_and_commit(rows(sql, 5, key=2))

@@ -62,6 +62,6 @@ def test_no_rows_have_no_codes() -> None:
     assert key_codes([pa.array([], pa.string()), pa.array([], pa.int8())]).tolist() == []
 
 
-def test_rows_without_key_columns_are_our_own_mistake() -> None:
+def test_rows_without_key_columns_fail_an_assertion() -> None:
     with pytest.raises(AssertionError):
         key_codes([])

@@ -48,7 +48,7 @@ def test_a_common_prefix_costs_nothing() -> None:
     assert bits_of(pa.array(["customer-1", "customer-2", "customer-3"])) == [2]
 
 
-def test_text_with_zero_bytes_is_told_apart_by_length() -> None:
+def test_texts_with_zero_bytes_differ_by_length() -> None:
     first, second, third = ("a", "a\0", "a\0\0")
     words = normalized_keys(pa.array([third, first, second]))
 

@@ -1,4 +1,4 @@
-"""Where neighbours may be merged beforehand, nothing tells that they were."""
+"""Where adjacent records may be merged first, the result is that of merging all at once."""
 
 import random
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ FUNCTIONS = sorted(set(BY_NAME) - {"first_not_null_value"})
     derandomize=True,
 )
 @given(histories(engines=ENGINES), st.sampled_from(Machine), st.data())
-def test_neighbours_merged_beforehand_give_the_same_rows(
+def test_adjacent_records_merged_first_give_the_same_rows(
     history: History, machine: Machine, data: st.DataObject
 ) -> None:
     assume(can_merge_adjacent(history.spec))

@@ -1,0 +1,83 @@
+"""Declarations of merge engines: the model of the data behind the reference pages and hints.
+
+Source: merge-semantics 2.
+"""
+
+from dataclasses import dataclass
+
+from lake.merge.compatibility import Compatibility
+from lake.options import MergeEngine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOption:
+    """An option of the table that the engine reads.
+
+    Attributes:
+        key: As in the table's options; `<...>` is a placeholder for a name.
+        type: The kind of value, as text for the documentation.
+        default: Text for the documentation; None: no effect unless declared.
+        meaning: One sentence.
+    """
+
+    key: str
+    type: str
+    default: str | None
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindEffect:
+    """The effect of records of some row kinds.
+
+    Attributes:
+        kinds: Row kinds, of `+I -U +U -D`.
+        when: The options or records for which it holds; empty: always.
+        effect: One sentence.
+    """
+
+    kinds: str
+    when: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineConflict:
+    """Two declarations that exclude each other under the engine.
+
+    Attributes:
+        option: The declaration that is refused.
+        excludes: The declaration with which it is refused.
+        because: The reason, one clause.
+    """
+
+    option: str
+    excludes: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineDeclaration:
+    """The declaration of one merge engine.
+
+    Attributes:
+        engine: The engine.
+        summary: One sentence: what several records of one key become.
+        effects: The effects of each row kind.
+        result_kind: The kind of the merged record; rows of kind -D and -U are not visible.
+        options: That it reads, besides those of its aggregate functions.
+        conflicts: Declarations that exclude each other.
+        anomalies: Surprising results, and how to avoid them; one or two sentences each.
+        compatibility: Comparison with the reference.
+        many_writers: Whether several streams may feed one table, and why; one sentence.
+    """
+
+    engine: MergeEngine
+    summary: str
+    effects: tuple[KindEffect, ...]
+    result_kind: str
+    options: tuple[EngineOption, ...]
+    conflicts: tuple[EngineConflict, ...]
+    anomalies: tuple[str, ...]
+    compatibility: tuple[Compatibility, ...]
+    many_writers: str

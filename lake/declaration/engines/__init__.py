@@ -1,0 +1,1 @@
+"""Declarations of the merge engines, one file per engine."""

@@ -1,0 +1,40 @@
+"""Declaration of the deduplicate engine.
+
+Source: merge-semantics 2.1.
+"""
+
+from typing import Final
+
+from lake.declaration.engine_declaration import EngineDeclaration, KindEffect
+from lake.declaration.engines.common import (
+    MAP_ORDER,
+    MERGING,
+    NO_EFFECT,
+    ORDER_BY_SNAPSHOT,
+    ORDER_OPTIONS,
+    TWO_ORDERS,
+    WRITE_OPTIONS,
+)
+from lake.options import MergeEngine
+
+DEDUPLICATE: Final = EngineDeclaration(
+    engine=MergeEngine.DEDUPLICATE,
+    summary="The last record of a key replaces all earlier ones whole.",
+    effects=(
+        KindEffect(kinds="+I +U", when="", effect="The record replaces the row."),
+        KindEffect(kinds="-U -D", when="", effect="The row is gone."),
+        KindEffect(
+            kinds="-U -D", when="ignore-delete", effect="The record is dropped when written."
+        ),
+    ),
+    result_kind="the last record's",
+    options=(*WRITE_OPTIONS, *ORDER_OPTIONS),
+    conflicts=(TWO_ORDERS,),
+    anomalies=(
+        "A -U removes the row as a -D does until a +U of the key follows: the two halves of an "
+        "update are separate records. Set ignore-update-before where the source sends both.",
+    ),
+    compatibility=(MERGING, MAP_ORDER, ORDER_BY_SNAPSHOT, NO_EFFECT),
+    many_writers="One stream only: rows replace each other whole, so one stream's row would "
+    "erase what another wrote.",
+)

@@ -1,0 +1,67 @@
+"""Declaration of the first-row engine.
+
+Source: merge-semantics 2.2.
+"""
+
+from typing import Final
+
+from lake.declaration.engine_declaration import EngineConflict, EngineDeclaration, KindEffect
+from lake.declaration.engines.common import (
+    MERGING,
+    NO_EFFECT,
+    ORDER_BY_SNAPSHOT,
+    SNAPSHOT_ORDERING,
+    WRITE_OPTIONS,
+)
+from lake.merge.compatibility import Compatibility
+from lake.options import MergeEngine
+
+FIRST_ROW: Final = EngineDeclaration(
+    engine=MergeEngine.FIRST_ROW,
+    summary="The first record of a key stays; later ones are dropped.",
+    effects=(
+        KindEffect(kinds="+I +U", when="", effect="The record is kept where the key has none yet."),
+        KindEffect(
+            kinds="-U -D", when="ignore-delete", effect="The record is dropped when written."
+        ),
+        KindEffect(
+            kinds="-U -D",
+            when="without ignore-delete",
+            effect="The record is refused when written.",
+        ),
+    ),
+    result_kind="the first record's",
+    options=(*WRITE_OPTIONS, SNAPSHOT_ORDERING),
+    conflicts=(
+        EngineConflict(
+            option="sequence.field",
+            excludes="merge-engine = first-row",
+            because="the first record written stays, whatever it holds",
+        ),
+        EngineConflict(
+            option="changelog-producer",
+            excludes="merge-engine = first-row",
+            because="a compaction determines the first record by a lookup of existing keys: only "
+            "none and lookup are possible",
+        ),
+        EngineConflict(
+            option="deletion-vectors.enabled",
+            excludes="merge-engine = first-row",
+            because="no row is ever replaced, so there is nothing to mark as deleted",
+        ),
+    ),
+    anomalies=("A +U that comes first keeps its kind; only readers of changes see it.",),
+    compatibility=(
+        MERGING,
+        Compatibility(
+            subject="-U and -D without ignore-delete",
+            verdict="stricter",
+            why="The reference refuses them when it compacts; until then they are stored and hide "
+            "every later row.",
+        ),
+        ORDER_BY_SNAPSHOT,
+        NO_EFFECT,
+    ),
+    many_writers="One stream only: which record is the first would depend on which job commits "
+    "first.",
+)
