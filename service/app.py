@@ -19,7 +19,8 @@ from service.guard.same_site import SameSite
 from service.http.access_log import AccessLog
 from service.http.request_context import RequestContext
 from service.open_tables import OpenTables
-from service.problems.problems import MEDIA_TYPE, install_problem_handlers
+from service.problems.error_handlers import install_problem_handlers
+from service.problems.problem_response import MEDIA_TYPE
 from service.routes import changes, health, inspection, rows, schema_changes, streams, tables
 from service.settings import ServiceSettings
 

@@ -1,1 +1,1 @@
-"""Declared tables in the terms of the table format: columns, options, aggregate functions."""
+"""The layout of declared tables: their columns, options and aggregate functions in the table format. Pure."""

@@ -1,1 +1,1 @@
-"""Documents of the registry on storage."""
+"""Documents of the registry on storage: versions, leases, pending schema changes, progress reports."""

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
 from schemas import FieldProblem, ProblemCode
-from service.problems.problems import problem_response
+from service.problems.problem_response import problem_response
 
 
 async def send_problem(

@@ -1,1 +1,1 @@
-"""Problem documents (RFC 9457): from errors to answers."""
+"""Problem documents (RFC 9457): errors, codes and statuses, and the handlers that answer them."""

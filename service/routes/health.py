@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from lake import LakeError
 from service.components import Components
 from service.dependencies import ComponentsOf
-from service.problems.problems import NotReady
+from service.problems.error_handlers import NotReady
 from service.views import Health, Readiness
 
 _VERSION = version("braid")

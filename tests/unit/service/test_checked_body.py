@@ -11,7 +11,8 @@ from pydantic import BaseModel, model_validator
 
 from service import routes
 from service.checked_body import FINDINGS_MAX, CheckedBody, body_model
-from service.problems.problems import ERRORS_MAX, FINDINGS_REPORTED
+from service.problems.error_handlers import FINDINGS_REPORTED
+from service.problems.problem_response import ERRORS_MAX
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 

@@ -19,16 +19,14 @@ from registry.errors import (
     RegistryError,
     StreamNotStopped,
 )
-from schemas import FieldProblem, Problem, ProblemCode
+from schemas import FieldProblem, ProblemCode
 from schemas.contract import TOO_LONG
 from service.checked_body import FINDINGS_MAX, TOO_MANY, body_model
+from service.problems.problem_response import problem_response, short_path
 from service.problems.problem_table import STATUS_AND_TITLE, code_of, code_of_status
 from service.problems.request_problems import field_problems
 
-MEDIA_TYPE = "application/problem+json"
-ERRORS_MAX = 100
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
-_PATH_CHARACTERS_MAX = 500
 _LOGGED_CHARACTERS_MAX = 1_000
 FINDINGS_REPORTED = 1_000  # of a body; several findings of one field become one error
 
@@ -40,49 +38,6 @@ logger = logging.getLogger(__name__)
 
 class NotReady(Exception):
     """The warehouse is not usable."""
-
-
-def problem_response(
-    code: ProblemCode,
-    detail: str,
-    *,
-    instance: str,
-    request_id: str,
-    errors: Sequence[FieldProblem] = (),
-) -> Response:
-    """Return the answer for a problem."""
-    problem = problem_of(code, detail, instance=instance, request_id=request_id, errors=errors)
-    # Not orjson, which refuses text that is not UTF-8: a problem may quote such text.
-    body = json.dumps(problem.model_dump(mode="json")).encode()
-    return Response(body, status_code=problem.status, media_type=MEDIA_TYPE)
-
-
-def problem_of(
-    code: ProblemCode,
-    detail: str,
-    *,
-    instance: str,
-    request_id: str,
-    errors: Sequence[FieldProblem] = (),
-) -> Problem:
-    """Return a problem; of too many errors the first `ERRORS_MAX`, with their number in the detail."""
-    status, title = STATUS_AND_TITLE[code]
-    if len(errors) > ERRORS_MAX:
-        detail = f"{detail}; the first {ERRORS_MAX} of {len(errors)} are listed"
-    return Problem(
-        type=f"/problems/{code.value}",
-        title=title,
-        status=status,
-        detail=detail,
-        instance=_short(instance),
-        code=code,
-        errors=tuple(errors[:ERRORS_MAX]),
-        request_id=request_id,
-    )
-
-
-def _short(path: str) -> str:
-    return path if len(path) <= _PATH_CHARACTERS_MAX else path[:_PATH_CHARACTERS_MAX] + "..."
 
 
 def install_problem_handlers(app: FastAPI) -> None:
@@ -166,7 +121,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = code_of_status(error.status_code)
     detail = {
-        ProblemCode.NOT_FOUND: f"no resource {_short(request.url.path)}; see /v1/openapi.json",
+        ProblemCode.NOT_FOUND: f"no resource {short_path(request.url.path)}; see /v1/openapi.json",
         ProblemCode.METHOD_NOT_ALLOWED: f"{request.method} is not a method of this address",
     }.get(code, str(error.detail))
     if code is not ProblemCode.METHOD_NOT_ALLOWED:

@@ -167,7 +167,9 @@ def test_storage_that_fails_is_one_line_of_the_log(
 ) -> None:
     answer = broken_client(error).get(path)
 
-    (record,) = [record for record in caplog.records if record.name == "service.problems.problems"]
+    (record,) = [
+        record for record in caplog.records if record.name == "service.problems.error_handlers"
+    ]
     assert (record.exc_info is not None) == has_trace
     message = record.getMessage()
     assert f"request_id={answer.headers['x-request-id']} error=" in message

@@ -1,0 +1,57 @@
+"""Problem documents (RFC 9457) and the responses that carry them."""
+
+import json
+from collections.abc import Sequence
+
+from fastapi import Response
+
+from schemas import FieldProblem, Problem, ProblemCode
+from service.problems.problem_table import STATUS_AND_TITLE
+
+MEDIA_TYPE = "application/problem+json"
+ERRORS_MAX = 100
+_PATH_CHARACTERS_MAX = 500
+
+
+def problem_response(
+    code: ProblemCode,
+    detail: str,
+    *,
+    instance: str,
+    request_id: str,
+    errors: Sequence[FieldProblem] = (),
+) -> Response:
+    """Return the answer for a problem."""
+    problem = problem_of(code, detail, instance=instance, request_id=request_id, errors=errors)
+    # Not orjson, which refuses text that is not UTF-8: a problem may quote such text.
+    body = json.dumps(problem.model_dump(mode="json")).encode()
+    return Response(body, status_code=problem.status, media_type=MEDIA_TYPE)
+
+
+def problem_of(
+    code: ProblemCode,
+    detail: str,
+    *,
+    instance: str,
+    request_id: str,
+    errors: Sequence[FieldProblem] = (),
+) -> Problem:
+    """Return a problem; of too many errors the first `ERRORS_MAX`, with their number in the detail."""
+    status, title = STATUS_AND_TITLE[code]
+    if len(errors) > ERRORS_MAX:
+        detail = f"{detail}; the first {ERRORS_MAX} of {len(errors)} are listed"
+    return Problem(
+        type=f"/problems/{code.value}",
+        title=title,
+        status=status,
+        detail=detail,
+        instance=short_path(instance),
+        code=code,
+        errors=tuple(errors[:ERRORS_MAX]),
+        request_id=request_id,
+    )
+
+
+def short_path(path: str) -> str:
+    """Return a path, cut to what an answer holds."""
+    return path if len(path) <= _PATH_CHARACTERS_MAX else path[:_PATH_CHARACTERS_MAX] + "..."
