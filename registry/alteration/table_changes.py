@@ -38,6 +38,7 @@ from registry.alteration.altered_table import AlteredTable, RefusedChange, refus
 from registry.alteration.column_positions import declared_position, engine_position, insert_column
 from registry.alteration.renamed_declaration import renamed_declaration
 from registry.errors import DefinitionRefused
+from registry.layout.declared_types import type_fault
 from registry.layout.physical_table import physical_group, physical_table
 from registry.rules.engine_check import FIELD_OF_OPTION
 from schemas import (
@@ -379,7 +380,5 @@ def _parsed(sql: str) -> DataType:
     try:
         return parse_type(sql)
     except InvalidRequest as error:
-        reasons = [problem.message for problem in error.problems]
-        hints = [problem.hint for problem in error.problems if problem.hint is not None]
-        hint = hints[0] if hints else "for example BIGINT, DECIMAL(10, 2), TIMESTAMP(3), STRING"
-        refuse("type", sql, "; ".join(reasons) or str(error).partition("\n")[0], hint)
+        message, hint = type_fault(error)
+        refuse("type", sql, message, hint)

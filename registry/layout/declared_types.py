@@ -4,8 +4,12 @@ Pure. A type that cannot be parsed is a problem of its column, which the rules f
 other rule ignores such a column.
 """
 
+from typing import Final
+
 from lake import DataType, InvalidRequest, parse_type
 from schemas import TableSpec
+
+_EXAMPLES: Final = "for example BIGINT, DECIMAL(10, 2), TIMESTAMP(3), STRING"
 
 
 def parsed_type(sql: str) -> DataType | None:
@@ -14,6 +18,18 @@ def parsed_type(sql: str) -> DataType | None:
         return parse_type(sql)
     except InvalidRequest:
         return None
+
+
+def type_fault(error: InvalidRequest) -> tuple[str, str]:
+    """Return message and hint for a text that is no type.
+
+    Args:
+        error: As `parse_type` raised it.
+    """
+    reasons = [problem.message for problem in error.problems]
+    hints = [problem.hint for problem in error.problems if problem.hint is not None]
+    message = "; ".join(reasons) or str(error).partition("\n")[0]
+    return message, "; ".join(hints) or _EXAMPLES
 
 
 def declared_type(spec: TableSpec, column: str) -> DataType | None:

@@ -25,7 +25,7 @@ from lake import (
     parse_type,
 )
 from registry import names
-from registry.layout.declared_types import parsed_type
+from registry.layout.declared_types import parsed_type, type_fault
 from registry.layout.physical_table import physical_groups, ungrouped_columns
 from registry.rules.aggregate_function_rules import check_aggregates
 from registry.rules.default_rules import check_defaults
@@ -86,15 +86,9 @@ def _check_columns(spec: TableSpec) -> Iterator[FieldProblem]:
         try:
             data_type = parse_type(column.type)
         except InvalidRequest as error:
-            reasons = [p.message for p in error.problems] or [str(error).partition("\n")[0]]
-            hints = [p.hint for p in error.problems if p.hint is not None]
+            message, hint = type_fault(error)
             yield problem_at(
-                "columns",
-                index,
-                "type",
-                value=column.type,
-                message="; ".join(reasons),
-                hint="; ".join(hints) or "for example BIGINT, DECIMAL(10, 2), TIMESTAMP(3), STRING",
+                "columns", index, "type", value=column.type, message=message, hint=hint
             )
             continue
         if is_partial and not data_type.nullable and column.name not in keys:

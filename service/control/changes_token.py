@@ -6,13 +6,12 @@
 The service keeps no state but the lease, which expires: a token that never comes back costs nothing.
 """
 
-import base64
-import binascii
 from dataclasses import dataclass
 
 import orjson
 
 from lake import ChangesMode, InvalidRequest, Problem
+from service.control.page_token import decode_token, encode_token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +55,7 @@ def to_token(position: ChangesPosition) -> str:
         position.lease_id,
         position.until_uuid,
     ]
-    return base64.urlsafe_b64encode(orjson.dumps(fields)).decode().rstrip("=")
+    return encode_token(orjson.dumps(fields))
 
 
 def parse_token(token: str, *, table: str) -> ChangesPosition:
@@ -69,10 +68,9 @@ def parse_token(token: str, *, table: str) -> ChangesPosition:
     Raises:
         InvalidRequest: It is no token for changes of this table.
     """
-    padded = token + "=" * (-len(token) % 4)
     try:
-        fields = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-    except (binascii.Error, ValueError):
+        fields = orjson.loads(decode_token(token))
+    except ValueError:  # no base64, or no JSON
         fields = None
     match fields:
         case [

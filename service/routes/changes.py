@@ -1,8 +1,7 @@
 """Routes of changes between snapshots, and of consumers."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-import orjson
 from fastapi import APIRouter, Query, Response
 
 from lake import ChangesMode
@@ -11,6 +10,7 @@ from service.control.changes import first_position, position_of, read_page
 from service.control.consumers import list_consumers, remove_consumer, set_consumer
 from service.control.read_at_parameters import bound_of_changes
 from service.dependencies import ComponentsOf, Confirm
+from service.json_response import json_response
 from service.views import SNAPSHOT_ID_MAX, ChangesPage, ConsumerList, ConsumerPosition, ConsumerView
 
 PAGE_SIZE = 1_000
@@ -71,7 +71,7 @@ def get_changes(
         )
     else:
         position = position_of(found, page_token)
-    return _json(read_page(found, position, page_size=page_size))
+    return json_response(read_page(found, position, page_size=page_size))
 
 
 @router.get("/consumers")
@@ -104,8 +104,3 @@ def delete_consumer(
     """Delete a consumer, whose name `confirm` has to repeat; 204 also if it does not exist."""
     found = components.tables.get(f"{database}.{table}")
     remove_consumer(found, consumer, confirm=confirm)
-
-
-def _json(body: Any) -> Response:
-    # Serialized here: building and validating models of the rows takes longer than reading them.
-    return Response(orjson.dumps(body), media_type="application/json")

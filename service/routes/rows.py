@@ -1,8 +1,5 @@
 """Routes of rows: wide rows by their keys, and the status of a row by stream."""
 
-from typing import Any
-
-import orjson
 from fastapi import APIRouter, Request, Response
 
 from formats.key_values import parse_key
@@ -13,13 +10,13 @@ from service.control.read_at_parameters import take_read_at
 from service.control.row_lookup import find_row, find_row_status, find_rows
 from service.dependencies import ComponentsOf
 from service.http.query_parameters import query_parameters
+from service.json_response import json_response
 from service.views import KEYS_MAX, RowKeys, WideRows
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/rows", tags=["rows"], route_class=CheckedBody
 )
 
-_JSON = "application/json"
 _KEY_PARAMETERS = (
     "The primary key's columns are the query's parameters, one each, as text of the column's "
     "type: `?year=2013&carrier=AA`. Timestamps and dates are ISO 8601, bytes base64."
@@ -43,7 +40,7 @@ def get_row(components: ComponentsOf, database: str, table: str, request: Reques
     found = components.tables.get(f"{database}.{table}")
     at, parameters = take_read_at(found.schema, query_parameters(request))
     row = find_row(found, parameters, at=at, clock=components.clock)
-    return _json({"row": row.values, "snapshot": row.snapshot.model_dump()})
+    return json_response({"row": row.values, "snapshot": row.snapshot.model_dump()})
 
 
 @router.post(
@@ -61,7 +58,7 @@ def look_up_rows(components: ComponentsOf, database: str, table: str, body: RowK
     found = components.tables.get(f"{database}.{table}")
     at = ReadAt(snapshot_id=body.snapshot_id, tag=body.tag, timestamp=body.timestamp)
     rows = find_rows(found, body.keys, at=at, clock=components.clock)
-    return _json({"rows": rows.values, "snapshot": rows.snapshot.model_dump()})
+    return json_response({"rows": rows.values, "snapshot": rows.snapshot.model_dump()})
 
 
 @router.get(
@@ -76,9 +73,4 @@ def get_row_status(
     document, found = components.registered(f"{database}.{table}")
     key = parse_key(found.schema, query_parameters(request))
     status = find_row_status(found, document, key, clock=components.clock)
-    return _json(status.model_dump(mode="json"))
-
-
-def _json(body: Any) -> Response:
-    # Serialized here: building and validating a model again takes longer than the lookup.
-    return Response(orjson.dumps(body), media_type=_JSON)
+    return json_response(status.model_dump(mode="json"))

@@ -1,6 +1,5 @@
 """Routes of tables: declaration, dry run, reading, listing, dropping and maintenance status."""
 
-import base64
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -10,6 +9,7 @@ from schemas import MaintenanceStatus, TableSpec
 from service.checked_body import CheckedBody
 from service.control.confirmation import not_confirmed
 from service.control.maintenance_status import maintenance_status
+from service.control.page_token import decode_token, encode_token
 from service.dependencies import ComponentsOf, Confirm, PreconditionOf
 from service.table_view import table_view
 from service.views import TableList, TableName, TableView, Validation
@@ -33,7 +33,7 @@ def list_tables(
     names = [identifier.split(".", 1) for identifier in page]
     return TableList(
         tables=tuple(TableName(database=database, name=name) for database, name in names),
-        next_page_token=_token(page[-1]) if len(rest) > len(page) else None,
+        next_page_token=encode_token(page[-1].encode()) if len(rest) > len(page) else None,
     )
 
 
@@ -97,14 +97,9 @@ def get_maintenance(components: ComponentsOf, database: str, table: str) -> Main
     )
 
 
-def _token(identifier: str) -> str:
-    return base64.urlsafe_b64encode(identifier.encode()).decode().rstrip("=")
-
-
 def _parse_token(token: str) -> str:
     try:
-        padded = token + "=" * (-len(token) % 4)
-        return base64.b64decode(padded, altchars=b"-_", validate=True).decode()
+        return decode_token(token).decode()
     except ValueError as error:
         message = "not a page token of this list"
         hint = "use `next_page_token` of the page before, or leave it out"
