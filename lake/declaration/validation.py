@@ -67,6 +67,7 @@ def validate_schema(schema: TableSchema) -> None:
     try:
         options = schema.table_options
     except InvalidRequest as error:
+        # The rules of merging need parsed options, so they are checked when these are corrected.
         problems.extend(error.problems)
     else:
         problems.extend(_merging_problems(schema, options))

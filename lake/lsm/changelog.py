@@ -181,6 +181,7 @@ class _Keys:
     """
 
     def __init__(self, record_codes: Uints) -> None:
+        assert len(record_codes), "keys are those of some records"
         self.record_codes = record_codes
         self._order = np.argsort(record_codes, kind="stable")
         ascending = record_codes[self._order]

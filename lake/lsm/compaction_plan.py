@@ -156,6 +156,8 @@ def drops_retracts(output_level: int, levels: Levels, options: TableOptions) -> 
         levels: Of the bucket, before.
         options: Of the table.
     """
+    assert 0 <= output_level <= levels.max_level, output_level
+    # A retract hides older records, which lie on higher levels only.
     is_bottom = output_level >= levels.highest_level
     return output_level != 0 and (is_bottom or options.deletion_vectors_enabled)
 
@@ -194,6 +196,7 @@ class _Planner:
             if file.file_size < self._small_bytes:
                 self._pending.append(Section(runs=(SortedRun(files=(file,)),)))
             else:
+                # Ends it even if small files follow: a rewrite across this file would overlap it.
                 self._end_rewrite()
                 self._keep_whole(file)
 
@@ -238,13 +241,14 @@ class _UpgradeRules:
         if self.options.compaction_force_rewrite_all_files:
             return True
         if self.output_level == self.max_level and may_hold_retracts:
-            return True
+            return True  # retracts are dropped here, which takes a rewrite
         if not self._meets_by_lookup(file):
             return False
         formats = [self.options.data_file_format(at) for at in (file.level, self.output_level)]
         if formats[0] != formats[1]:
             return True
         if self.options.deletion_vectors_enabled and may_hold_retracts:
+            # Readers of such a table do not check compacted files for retracts.
             return True
         return self.output_level != self.max_level and not self._is_latest_final()
 

@@ -83,6 +83,7 @@ def _equal_elements(left: pa.Array, right: pa.Array, _row_of: Ints) -> Bools:
 
 def _equal_entries(left: pa.Array, right: pa.Array, row_of: Ints) -> Bools:
     """Return the same for entries, which are first sorted by key within each map."""
+    # Keys of both sides are coded together, because codes of one call compare with each other only.
     codes = key_codes([pa.concat_arrays([left.field(0), right.field(0)])])
     one, other = codes[: len(left)], codes[len(left) :]
     order, other_order = np.lexsort([one, row_of]), np.lexsort([other, row_of])
@@ -106,6 +107,7 @@ def _equal_sequences(left: pa.Array, right: pa.Array, compare: _Compare) -> Bool
     starts, lengths = _extents(left)
     other_starts, other_lengths = _extents(right)
     same: Bools = lengths == other_lengths
+    # Empty lists are equal already, and `reduceat` below has no empty ranges.
     rows = np.flatnonzero(same & (lengths > 0))
     if not len(rows):
         return same

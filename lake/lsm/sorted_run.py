@@ -77,6 +77,7 @@ def _cut_into_sections(intervals: Sequence[_Interval]) -> Iterator[list[_Interva
     section: list[_Interval] = []
     bound = -1
     for interval in intervals:
+        # Not only above the last interval: an earlier one may reach further.
         if section and interval.low > bound:
             yield section
             section = []

@@ -105,6 +105,7 @@ def _first_row(table: pa.Table, spec: MergeSpec, segments: Segments, untouched: 
     retracts = is_retract(_kinds(table))
     rows = segments.order[segments.starts]
     if retracts.any():
+        # Keys of which the engine sees a retract.
         touched = segments.any_of(retracts[segments.order]) & ~untouched
         if touched.any() and not spec.ignore_delete:
             raise retract_of_first_row()
@@ -114,6 +115,7 @@ def _first_row(table: pa.Table, spec: MergeSpec, segments: Segments, untouched: 
 
 
 def _whole_rows(table: pa.Table, rows: Ints) -> Selection:
+    # One pick for all columns, so that its index for Arrow is computed once.
     pick = Pick(rows=rows)
     return Selection(
         columns=dict.fromkeys(_value_columns(table), pick),
@@ -244,6 +246,8 @@ class _FoldedColumns:
 
     def _check_not_null(self, segments: Segments, untouched: Bools) -> None:
         """Raise for a null in a NOT NULL column, which partial-update without groups refuses."""
+        # Under aggregation a function decides what null means, and with groups null is a value: there
+        # a NOT NULL column is checked when the merged row is written.
         if self._spec.engine is MergeEngine.AGGREGATION or self._spec.groups:
             return
         for name in self._values.column_names:
@@ -267,6 +271,10 @@ def _of_source(column: Merged, rows: Ints) -> Merged:
 
 
 def _group_orders(table: pa.Table, spec: MergeSpec) -> Orders:
+    """Return the order of each group whose ordering columns the table has.
+
+    A projection may lack those of other groups, which then concern none of its columns.
+    """
     names = set(table.column_names)
     return {
         group: group_order([table.column(name) for name in group.ordering])

@@ -27,6 +27,8 @@ class ColumnParts:
             merged: One value per key.
             segments: The keys, by number; None means all.
         """
+        length = len(merged.rows) if isinstance(merged, Pick) else len(merged)
+        assert length == (self.count if segments is None else len(segments)), "one value per key"
         self._parts.append((segments, merged))
 
     def assembled(self, column: pa.Array) -> Merged:
@@ -51,6 +53,8 @@ class ColumnParts:
         return Pick(rows=rows)
 
     def _one_array(self, column: pa.Array) -> pa.Array:
+        # The values of all parts are concatenated, and one pick of them puts them into key order. A
+        # value that a later part replaces is simply not picked.
         positions = np.full(self.count, NO_ROW, dtype=np.int64)
         arrays = []
         length = 0

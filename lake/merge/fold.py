@@ -114,6 +114,8 @@ def _with_key(
             _fold_rows(records, spec, chosen, FoldCounters(), None, single_untouched)
 
     records = records_of_failing_key(table, codes, merge)
+    # The column machine checks column by column; the row machine fails at the first record that cannot
+    # be merged, whatever the order of columns in its plan.
     try:
         merge(records, Machine.ROW)
     except SchemaMismatch as exact:

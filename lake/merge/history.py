@@ -36,6 +36,13 @@ class History:
     seeded: Bools | None = None
     untouched: Bools | None = None
 
+    def __post_init__(self) -> None:
+        """Check that every array has one element per position, or per segment."""
+        for per_position in (self.acts, self.is_retract):
+            assert per_position is None or len(per_position) == len(self.segments.order)
+        for per_segment in (self.seeded, self.untouched):
+            assert per_segment is None or len(per_segment) == self.segments.count
+
     @property
     def seed_positions(self) -> Ints:
         """Return the positions of the records that seed, ascending."""
@@ -77,7 +84,9 @@ def steps_of(
         without_retracts: The column ignores retracts.
     """
     segments = history.segments
+    assert chosen is None or len(chosen) == len(segments.order), "one boolean per position"
     if chosen is None and history.is_retract is None and history.seeded is None:
+        # Every record is a step, so the segments of the history are those of the steps.
         steps = (
             _codes(history, is_late, np.arange(len(segments.order)))
             if is_late is not None

@@ -64,8 +64,10 @@ def merge_segments(
     Yields:
         The merged row of each segment, None where every record of it was ignored.
     """
+    # One object for all keys: `reset` is cheaper than creating the functions of every column again.
     function = merge_function(records, spec)
     for segment in segments:
+        assert segment, "a key has a record"
         if single_untouched and len(segment) == 1:
             yield _untouched(records, segment[0])
             continue

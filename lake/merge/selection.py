@@ -34,6 +34,7 @@ class Pick:
     def take(self, column: pa.Array | pa.ChunkedArray) -> pa.Array:
         """Return the picked values of a column."""
         if column.null_count == len(column):
+            # Nothing to copy. A column without rows is among these.
             return pa.nulls(len(self.rows), column.type)
         array = combined_array(column)
         if _is_number(array.type):
@@ -103,6 +104,7 @@ class Selection:
 
     def copy_from(self, table: pa.Table) -> pa.Table:
         """Return the merged rows as a table of the source's schema."""
+        assert len(self.sequence_numbers) == len(self.kinds), "one of each per merged row"
         columns = []
         for name in table.column_names:
             if name == SEQUENCE_NUMBER:

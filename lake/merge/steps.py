@@ -38,6 +38,10 @@ class Steps:
     segments: Segments
     steps: npt.NDArray[np.int8] | None = None
 
+    def __post_init__(self) -> None:
+        """Check that every position has a step."""
+        assert self.steps is None or len(self.steps) == len(self.segments.order)
+
     def subset(self, segments: Ints) -> "Steps":
         """Return the steps of some segments, given ascending."""
         if self.steps is None:

@@ -40,6 +40,7 @@ def user_function_errors(function: ColumnFunction, part: str) -> Iterator[None]:
         yield
     except (LakeError, MemoryError):
         raise
+    # SystemExit as well: a call of `sys.exit` in a package must not end the process that merges.
     except (Exception, SystemExit) as error:
         if not is_user_function_name(function.name):
             raise

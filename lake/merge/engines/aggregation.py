@@ -50,6 +50,7 @@ class Aggregation:
         self._sequence_number = self._records.sequence_numbers[record]
         self._removed = self._spec.remove_record_on_delete and kind is RowKind.DELETE
         if self._removed:
+            # The copy does not reset the functions: one with state of its own keeps it.
             self._row.update(copied_cells(self._records, record, self._spec))
             return
         for column, cells in self._records.cells.items():

@@ -106,6 +106,8 @@ class PartialUpdate:
                 if function := self._functions.get(column):
                     self._row[column] = function.aggregate_late(self._row[column], cell)
             elif column in group.ordering:
+                # All ordering columns at once, at the first of them. For the columns that follow the
+                # record is then as new as the row, so it is not older, and the group stays whole.
                 self._take_order(group, record)
             elif function := self._functions.get(column):
                 self._row[column] = function.aggregate(self._row[column], cell)
@@ -133,6 +135,7 @@ class PartialUpdate:
                 continue
             function = self._functions.get(column)
             if function is not None:
+                # A function retracts a value whether the record is older or not.
                 cell = self._records.cells[column][record]
                 self._row[column] = function.retract(self._row[column], cell)
             elif self._is_older(group, record):
@@ -140,6 +143,8 @@ class PartialUpdate:
             elif column not in group.ordering:
                 self._row[column] = None
             elif self._removes(group, record):
+                # Copies every column: what this record did to the columns before is overwritten, and
+                # those after are not merged.
                 self._remove(record)
                 return
             else:

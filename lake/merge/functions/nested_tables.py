@@ -133,6 +133,7 @@ class NestedUpdate:
 
     def _put(self, accumulated: object, value: object) -> list[Row]:
         kept: dict[Hashable, Row] = {}
+        # Accumulated rows are folded too: a single array may have been kept with repeated keys.
         for key, row in self._key.keyed(_rows(accumulated)):
             if key not in kept or self._replaces(row, kept[key]):
                 kept[key] = row

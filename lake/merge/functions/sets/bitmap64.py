@@ -85,6 +85,7 @@ class Bitmap64:
         Raises:
             ValueError: A container is malformed.
         """
+        # Read once: the keys of `other` are distinct, so no leaf that is added below is looked up.
         positions = dict(leaves(self._root))
         for key, position in leaves(other._root):
             container = other._container(position)
