@@ -30,8 +30,8 @@ from lake.merge.declared_options import (
 )
 from lake.merge.functions.extension import is_misnamed, is_user_function_name, user_function_names
 from lake.merge.functions.registry import FUNCTIONS, function_named
+from lake.merge.functions.user_function_errors import error_text, user_function_errors
 from lake.merge.spec import effective_functions
-from lake.merge.user_function_errors import error_text, user_function_errors
 from lake.options import TableOptions
 
 _REMOVE_ON_DELETE = "aggregation.remove-record-on-delete"

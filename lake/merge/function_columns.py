@@ -15,12 +15,16 @@ from lake.merge.aggregate_function import Reduction
 from lake.merge.column_function import ColumnFunction
 from lake.merge.column_parts import ColumnParts
 from lake.merge.functions.registry import function_named
+from lake.merge.functions.user_function_errors import (
+    checked_reduced,
+    checked_reduction,
+    user_function_errors,
+)
 from lake.merge.history import KeySteps
 from lake.merge.row_function import fold_steps, row_function
 from lake.merge.segments import Bools, Ints
 from lake.merge.selection import NO_ROW, Merged, Pick
 from lake.merge.steps import Step, Steps
-from lake.merge.user_function_errors import checked_reduced, checked_reduction, user_function_errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

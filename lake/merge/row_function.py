@@ -9,14 +9,14 @@ from lake.merge.aggregate_function import AggregateFunction
 from lake.merge.column_function import ColumnFunction
 from lake.merge.functions.extension import is_user_function_name
 from lake.merge.functions.registry import function_named
-from lake.merge.plain_values import plain_array, plain_values
-from lake.merge.steps import Step, Steps
-from lake.merge.user_function_errors import (
+from lake.merge.functions.user_function_errors import (
     check_user_numbers,
     check_user_values,
     user_function_errors,
     wrap_user_function,
 )
+from lake.merge.plain_values import plain_array, plain_values
+from lake.merge.steps import Step, Steps
 
 
 def row_function(function: ColumnFunction, data_type: pa.DataType) -> AggregateFunction:

@@ -18,8 +18,8 @@ from lake.format.schema import TableSchema
 from lake.merge.aggregate_function import UnfitValue
 from lake.merge.column_function import ColumnFunction
 from lake.merge.functions.registry import function_named
+from lake.merge.functions.user_function_errors import user_function_errors
 from lake.merge.spec import effective_functions
-from lake.merge.user_function_errors import user_function_errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from lake.format.data_types import DataField, DataType, TypeRoot
 from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, FunctionOption
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
-from lake.merge.function_errors import value_error
 from lake.merge.functions.exact_numbers import arithmetic_of
+from lake.merge.functions.function_errors import value_error
 from lake.merge.functions.option_values import choice_problems, has_option, option_key
 from lake.merge.functions.overflow import ON_OVERFLOW, OVERFLOW_CHOICES, overflow_of
 from lake.merge.functions.reductions.product_reduction import product_reduction

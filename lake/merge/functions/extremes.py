@@ -15,7 +15,7 @@ from lake.format.data_types import DataType
 from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, Reduction
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
-from lake.merge.function_errors import refused_retract
+from lake.merge.functions.function_errors import refused_retract
 from lake.merge.functions.reductions.order_reductions import largest_reduction, smallest_reduction
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from lake.format.data_types import DataType, TypeRoot
 from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from lake.merge.column_function import ColumnFunction
-from lake.merge.function_errors import refused_retract
+from lake.merge.functions.function_errors import refused_retract
 from lake.merge.functions.reductions.order_reductions import largest_reduction, smallest_reduction
 
 

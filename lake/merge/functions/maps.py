@@ -19,8 +19,8 @@ from lake.merge.aggregate_function import (
 )
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
-from lake.merge.function_errors import refused_retract, value_error
 from lake.merge.functions.elements import is_codable
+from lake.merge.functions.function_errors import refused_retract, value_error
 from lake.merge.functions.option_values import has_option, option_key
 from lake.merge.functions.reductions.map_reduction import merged_maps
 from lake.merge.functions.reductions.single_value import SINGLE_VALUES

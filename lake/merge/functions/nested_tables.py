@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator
 import pyarrow as pa
 
 from lake.merge.column_function import ColumnFunction
-from lake.merge.function_errors import refused_retract, value_error
+from lake.merge.functions.function_errors import refused_retract, value_error
 from lake.merge.functions.option_values import INT_MAX, choice, integer, names, option_key
 from lake.merge.functions.value_equality import identity, ordering
 

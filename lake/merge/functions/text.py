@@ -21,7 +21,7 @@ from lake.merge.aggregate_function import (
 )
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
-from lake.merge.function_errors import refused_retract
+from lake.merge.functions.function_errors import refused_retract
 from lake.merge.functions.option_values import flag, flag_problems
 from lake.merge.functions.reductions.text_reduction import joined_texts, single_texts
 from lake.merge.steps import Step, Steps

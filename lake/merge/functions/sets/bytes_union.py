@@ -17,7 +17,7 @@ from lake.merge.aggregate_function import (
 )
 from lake.merge.column_function import ColumnFunction
 from lake.merge.compatibility import Compatibility
-from lake.merge.function_errors import refused_retract, value_error
+from lake.merge.functions.function_errors import refused_retract, value_error
 from lake.merge.functions.reductions.single_value import SINGLE_VALUES
 
 Unite = Callable[[bytes, bytes], bytes]

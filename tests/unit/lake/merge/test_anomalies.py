@@ -1,8 +1,8 @@
-"""Where the answer of the format's reference surprises: each pinned, in plain words, with a way round.
+"""Anomalies: surprising results of the format's reference, each pinned, with a way to avoid it.
 
 None of them can happen where each column is protected by a sequence group whose ordering values do
-not repeat, or has a function that minds no order, and rows are never removed: see `test_order_free`.
-Both machines give the reference's answer; `tests/interop/test_anomalies.py` asks the reference.
+not repeat, or has a function that is independent of order, and rows are never removed: see `test_order_free`.
+Both machines give the reference's result; `tests/interop/test_anomalies.py` compares with the reference.
 """
 
 import pytest

@@ -20,8 +20,8 @@ from lake.format.data_types import DataField
 from lake.format.value_limits import limit_breaches
 from lake.merge.aggregate_function import AggregateFunction, Reduced, Reduction
 from lake.merge.column_function import ColumnFunction
-from lake.merge.function_errors import value_error
 from lake.merge.functions.extension import is_user_function_name
+from lake.merge.functions.function_errors import value_error
 from lake.merge.selection import NO_ROW, Pick
 from lake.merge.steps import Steps
 
