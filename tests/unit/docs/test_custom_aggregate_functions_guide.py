@@ -1,4 +1,4 @@
-"""The package that the guide shows, installed from the page itself, does what the page says."""
+"""The package of the guide to custom aggregate functions, installed from the page and used."""
 
 import json
 import sys
@@ -66,7 +66,7 @@ def declaration() -> TableSpec:
 
 
 @pytest.mark.usefixtures("installed")
-def test_the_examples_print_what_the_page_says(
+def test_the_examples_print_the_output_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -1,4 +1,4 @@
-"""The examples of every page run and print what the page says."""
+"""The examples of every page, run: each prints the output that the page shows."""
 
 import tempfile
 from pathlib import Path
@@ -14,7 +14,7 @@ PAGES = [page for page in pages_with("python") if page != OWN_FUNCTION]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_examples_print_what_the_page_says(
+def test_examples_print_the_output_of_the_page(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -22,7 +22,7 @@ def test_examples_print_what_the_page_says(
     run_python(page)
 
 
-def test_the_pages_that_promise_examples_have_them() -> None:
+def test_examples_are_found_on_the_main_pages() -> None:
     names = {page.name for page in PAGES}
 
     assert {
@@ -34,7 +34,7 @@ def test_the_pages_that_promise_examples_have_them() -> None:
     } <= names
 
 
-def test_every_example_of_the_guide_says_what_it_prints() -> None:
+def test_every_example_of_the_guide_to_merging_shows_its_output() -> None:
     page = ROOT / "docs" / "guides" / "which-row-wins.md"
 
     set_up, *examples = doc_examples(page, "python")

@@ -1,4 +1,4 @@
-"""Reference pages are what the code says, for every engine, function and trap."""
+"""Generated reference pages: equal to the generator's output, one per engine and function, all traps."""
 
 import dataclasses
 from pathlib import Path
@@ -23,7 +23,7 @@ def pages() -> dict[str, str]:
     return generated_pages(ROOT)
 
 
-def test_every_committed_page_is_what_the_generator_gives(pages: dict[str, str]) -> None:
+def test_every_committed_page_equals_the_output_of_the_generator(pages: dict[str, str]) -> None:
     stale = [
         place
         for place, text in pages.items()
@@ -34,7 +34,9 @@ def test_every_committed_page_is_what_the_generator_gives(pages: dict[str, str])
 
 
 @pytest.mark.parametrize("folder", ["merge-engines", "aggregate-functions"])
-def test_there_is_no_page_of_what_is_gone(folder: str, pages: dict[str, str]) -> None:
+def test_no_page_of_a_removed_engine_or_function_is_left(
+    folder: str, pages: dict[str, str]
+) -> None:
     committed = {str(path.relative_to(ROOT)) for path in (REFERENCE / folder).iterdir()}
 
     assert committed <= set(pages)
@@ -47,7 +49,9 @@ def test_every_engine_and_every_function_has_a_page(pages: dict[str, str]) -> No
     assert set(EXAMPLES) == set(FUNCTIONS)
 
 
-def test_every_trap_is_worked_out_and_told_where_it_belongs(pages: dict[str, str]) -> None:
+def test_every_trap_has_an_example_and_links_from_its_engine_or_functions(
+    pages: dict[str, str],
+) -> None:
     assert len(traps()) == len(ANOMALIES) > 30
     for trap in traps():
         places = [f"aggregate-functions/{name}.md" for name in trap.functions] or [
@@ -58,7 +62,7 @@ def test_every_trap_is_worked_out_and_told_where_it_belongs(pages: dict[str, str
             assert f"traps.md#{trap.anchor})" in pages[f"docs/{place}"], trap.title
 
 
-def test_every_trap_has_one_cause_and_the_guide_tells_of_every_cause(pages: dict[str, str]) -> None:
+def test_every_trap_has_one_cause_and_the_guide_lists_every_cause(pages: dict[str, str]) -> None:
     named = [name for cause in CAUSES for name in cause.names]
 
     assert sorted(named) == sorted(ANOMALIES)
@@ -67,14 +71,14 @@ def test_every_trap_has_one_cause_and_the_guide_tells_of_every_cause(pages: dict
         assert f"traps.md#{cause.anchor})" in pages["docs/guides/which-row-wins.md"], cause.title
 
 
-def test_a_trap_without_a_cause_is_not_passed_over() -> None:
+def test_a_trap_without_a_cause_is_an_error() -> None:
     stray = dataclasses.replace(traps()[0], name="stray")
 
     with pytest.raises(KeyError, match="stray"):
         by_cause([*traps(), stray])
 
 
-def test_every_function_says_what_it_does_beside_the_reference(pages: dict[str, str]) -> None:
+def test_the_page_of_every_function_compares_it_with_paimon(pages: dict[str, str]) -> None:
     for name in FUNCTIONS:
         page = pages[f"docs/reference/aggregate-functions/{name}.md"]
         assert "## Beside Apache Paimon 2.0" in page

@@ -1,4 +1,4 @@
-"""Links between pages lead somewhere."""
+"""Links between pages: each has a page and a heading as its target."""
 
 import re
 from pathlib import Path
@@ -15,17 +15,17 @@ PAGES = [
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_to_a_page_and_its_heading(page: Path) -> None:
+def test_every_link_has_a_target(page: Path) -> None:
     lost = [
         link
         for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
-        if not link.startswith("http") and not leads_somewhere(page, link)
+        if not link.startswith("http") and not has_target(page, link)
     ]
 
     assert lost == []
 
 
-def leads_somewhere(page: Path, link: str) -> bool:
+def has_target(page: Path, link: str) -> bool:
     place, _, anchor = link.partition("#")
     target = (page.parent / place).resolve() if place else page
     if not target.exists():

@@ -1,4 +1,4 @@
-"""What the guide about schema changes shows over HTTP and on the command line works as it is shown."""
+"""The requests and commands of the guide to schema changes, sent and run."""
 
 import json
 import re

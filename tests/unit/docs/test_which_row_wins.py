@@ -1,4 +1,4 @@
-"""The picture of the guide is what the engine gives."""
+"""The picture of the guide to merging, compared with the rows that the engine returns."""
 
 import json
 import re
