@@ -21,7 +21,7 @@ KINDS: Final = (BLOOM_FILTER, "bitmap", "bsi", "range-bitmap")
 
 
 def file_index_problems(schema: TableSchema) -> Iterator[Problem]:
-    """Yield what is wrong with the options `file-index.*`."""
+    """Yield the problems of the options `file-index.*`."""
     options = parse_file_index_options(schema.options)
     yield from options.problems
     for kind, names in options.declared.items():

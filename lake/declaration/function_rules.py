@@ -38,7 +38,7 @@ _REMOVE_ON_DELETE = "aggregation.remove-record-on-delete"
 
 
 def function_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield what is wrong with the aggregate functions of an aggregation or partial-update table.
+    """Yield the problems of the aggregate functions of an aggregation or partial-update table.
 
     Raises:
         UnsupportedFeature: A user's function cannot be loaded from its package.

@@ -15,7 +15,7 @@ from lake.options import DYNAMIC_BUCKET
 
 
 def key_problems(schema: TableSchema) -> Iterator[Problem]:
-    """Yield what is wrong with the primary key, the partition columns and the bucket key."""
+    """Yield the problems of the primary key, the partition columns and the bucket key."""
     if not schema.primary_keys:
         yield Problem(
             field="primary_key",
@@ -57,7 +57,7 @@ def key_problems(schema: TableSchema) -> Iterator[Problem]:
 
 
 def column_problems(schema: TableSchema) -> Iterator[Problem]:
-    """Yield what is wrong with the names of columns."""
+    """Yield the problems of the names of columns."""
     yield from repeated("columns", schema.field_names)
     for name in dict.fromkeys(schema.field_names):
         if not name.strip() or "\0" in name:

@@ -15,7 +15,7 @@ from lake.options import NULL_DELETES, NULL_DELETES_KEPT, NULL_DELETES_MARKS, Ta
 
 
 def null_delete_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield what is wrong with the groups whose retracts carry no values."""
+    """Yield the problems of the groups whose retracts carry no values."""
     groups = tuple(declared_groups(schema.options).values())
     ordering = sorted({name for group in groups for name in group.ordering})
     for name in options.null_deletes:

@@ -25,7 +25,7 @@ _FLAGS: Final = ("auto-create", "chain-table.enabled", "streaming-read-overwrite
 
 
 def option_problems(options: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield what is wrong with options that concern neither keys nor merging."""
+    """Yield the problems of options that concern neither keys nor merging."""
     for key, hint in _DECLARED_ELSEWHERE.items():
         if key in options:
             yield Problem(

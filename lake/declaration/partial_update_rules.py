@@ -28,7 +28,7 @@ _REMOVE_ON_DELETE = "partial-update.remove-record-on-delete"
 
 
 def partial_update_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield what is wrong with sequence groups, deletes and columns that need a group."""
+    """Yield the problems of sequence groups, deletes and columns that need a group."""
     groups = declared_groups(schema.options)
     for key in sorted(filter(is_group_key, schema.options)):
         if not is_well_formed_group_key(key):

@@ -16,7 +16,7 @@ from lake.options import MergeEngine, TableOptions
 
 
 def sequence_field_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield what is wrong with the columns that order all records of a key."""
+    """Yield the problems of the columns that order all records of a key."""
     option = "sequence.field"
     declared = schema.options.get(option)
     if declared is None:
@@ -48,7 +48,7 @@ def sequence_field_problems(schema: TableSchema, options: TableOptions) -> Itera
 
 
 def row_kind_field_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield what is wrong with the column that holds the row kind."""
+    """Yield the problems of the column that holds the row kind."""
     option, name = "rowkind.field", options.rowkind_field
     if name is None:
         return
@@ -65,7 +65,7 @@ def row_kind_field_problems(schema: TableSchema, options: TableOptions) -> Itera
 
 
 def fields_option_problems(schema: TableSchema) -> Iterator[Problem]:
-    """Yield what is wrong with the columns in the keys of `fields.*` options, under any engine."""
+    """Yield the problems of the columns in the keys of `fields.*` options, under any engine."""
     for key in sorted(key for key in schema.options if key.startswith(FIELDS)):
         segments = key.split(".")
         names = split_names(segments[1]) if len(segments) > 1 else ()

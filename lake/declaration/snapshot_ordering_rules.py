@@ -17,7 +17,7 @@ _ORDERING = "sequence.snapshot-ordering"
 
 
 def snapshot_ordering_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield what is wrong with a table that orders records by snapshot; nothing for other tables.
+    """Yield the problems of a table that orders records by snapshot; nothing for other tables.
 
     `key_rules` already requires a primary key.
     """

@@ -13,7 +13,7 @@ from lake.options import DELETE_RETENTION, DELETE_TIME_FIELDS, MergeEngine, Tabl
 
 
 def tombstone_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield what is wrong with the retention of deletes."""
+    """Yield the problems of the retention of deletes."""
     if options.delete_retention_ms is None:
         return
     declared = schema.options[DELETE_RETENTION]

@@ -19,7 +19,7 @@ PARQUET_LEVELS_MAX: Final = 99
 
 
 def type_problems(schema: TableSchema) -> Iterator[Problem]:
-    """Yield what is wrong with the types of columns."""
+    """Yield the problems of the types of columns."""
     for field in schema.fields:
         levels = parquet_levels(field.type)
         if levels > PARQUET_LEVELS_MAX:

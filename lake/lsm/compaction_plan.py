@@ -61,7 +61,7 @@ class CompactionPlan:
     """The plan for the files of one unit; files that it does not name stay unchanged.
 
     Attributes:
-        output_level: Of what is written and moved.
+        output_level: Of the files that are written or moved.
         drops_retracts: Rewritten files have no retracts.
         upgrades: In key order.
         rewrites: In key order. The keys of a rewrite lie between those of the upgrades, never across.

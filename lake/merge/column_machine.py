@@ -92,7 +92,7 @@ def _deduplicate(
 ) -> Selection:
     kinds = _kinds(table)
     rows = segments.last_rows
-    if spec.ignore_delete:
+    if spec.ignore_delete and is_retract(kinds).any():
         is_add = ~is_retract(kinds)
         # Where a key has no add, `rows` holds its last row: a retract, which is dropped below unless
         # it is the only record of its key.

@@ -67,7 +67,7 @@ def folded_array(
         SchemaMismatch: The function is a user's, and a value does not fit the type.
     """
     check_user_numbers(function, values, data_type)
-    with user_function_errors(function, f"what it returns as {data_type}"):
+    with user_function_errors(function, f"its result as {data_type}"):
         array = plain_array(values, data_type)
     check_user_values(function, array)
     return array

@@ -78,7 +78,7 @@ def merge_segments(
 
 
 def merge_function(records: Records, spec: MergeSpec) -> MergeFunction:
-    """Return the engine of the table, ready for its first record."""
+    """Return the engine of the table, in the state before its first record."""
     match spec.engine:
         case MergeEngine.DEDUPLICATE:
             return Deduplicate(records, ignore_delete=spec.ignore_delete)

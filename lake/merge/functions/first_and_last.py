@@ -158,8 +158,8 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         accepts=_is_any,
         accepted="every type",
         null_rule="Null changes nothing.",
-        late_rule="An older value only fills what is null.",
-        retract_rule="The value becomes null when the retract has one, whichever; a retract with "
+        late_rule="An older value only replaces null.",
+        retract_rule="The value becomes null when the retract has any value; a retract with "
         "null changes nothing.",
         make=_make_last_non_null_value,
         reduction=lambda _function, _kind: last_non_null_value_reduction(),

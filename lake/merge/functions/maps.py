@@ -218,7 +218,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         accepts=_accepts_map,
         accepted="MAP",
         null_rule="A null map adds nothing; a null value of a key is a value.",
-        late_rule="Keys that are there already win over those of an older map.",
+        late_rule="Keys of the accumulated map win over those of an older map.",
         retract_rule="Keys of the retract are removed, whatever their values are.",
         differences=(_BYTES_KEYS, _ENTRY_ORDER),
         make=_make_merge_map,
@@ -231,7 +231,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         accepted="MAP to a ROW of at least two fields, one of them the time, a text",
         null_rule="A null map adds nothing; a null row removes its key; a row without a time adds "
         "nothing.",
-        late_rule="The entries that are there already are put over the older map, by the same rule.",
+        late_rule="The accumulated entries are put over the older map, by the same rule.",
         retract_rule=None,
         options=(
             FunctionOption(

@@ -160,7 +160,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         accepts=_accepts,
         accepted="ARRAY of ROW",
         null_rule="A null array adds nothing; null elements are dropped.",
-        late_rule="Rows that are there already are put over those of the older array.",
+        late_rule="Accumulated rows are put over those of the older array.",
         retract_rule="With a nested key, rows with a key of the retract are removed, whatever their "
         "sequence; else every row equal to one of the retract. Null takes nothing back.",
         options=(
@@ -210,13 +210,13 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
     ),
     FunctionDeclaration(
         name=NESTED_PARTIAL_UPDATE,
-        summary="A table in a column whose rows are merged field by field, null keeping what is "
-        "there.",
+        summary="A table in a column whose rows are merged field by field, null keeping the "
+        "existing value.",
         accepts=_accepts,
         accepted="ARRAY of ROW",
         null_rule="A null array adds nothing; null elements are dropped; a null field keeps the "
         "row's value.",
-        late_rule="Non-null fields that are there already are put over those of the older array.",
+        late_rule="Accumulated fields that are not null are put over those of the older array.",
         retract_rule=None,
         options=(
             FunctionOption(

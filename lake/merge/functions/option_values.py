@@ -52,12 +52,12 @@ def integer(function: ColumnFunction, key: str, default: int) -> int:
 
 
 def flag_problems(function: ColumnFunction, key: str) -> Iterator[Problem]:
-    """Yield what is wrong with a boolean option."""
+    """Yield the problem of a boolean option."""
     yield from choice_problems(function, key, tuple(_FLAGS))
 
 
 def choice_problems(function: ColumnFunction, key: str, known: Sequence[str]) -> Iterator[Problem]:
-    """Yield what is wrong with an option that is one of a few words, in any case."""
+    """Yield the problem of an option that is one of a few words, in any case."""
     if has_option(function, key) and _lowered(function, key, "") not in known:
         yield Problem(
             field=option_key(function, key),
@@ -68,7 +68,7 @@ def choice_problems(function: ColumnFunction, key: str, known: Sequence[str]) ->
 
 
 def count_problems(function: ColumnFunction, key: str) -> Iterator[Problem]:
-    """Yield what is wrong with an option that is a number from 1."""
+    """Yield the problem of an option that is a number from 1."""
     text = function.option(key, "1")
     count = _parse_int(text)
     if count is None or count < 1:
@@ -81,7 +81,7 @@ def count_problems(function: ColumnFunction, key: str) -> Iterator[Problem]:
 
 
 def range_problems(function: ColumnFunction, key: str, low: int, high: int) -> Iterator[Problem]:
-    """Yield what is wrong with an option that is a number within bounds."""
+    """Yield the problem of an option that is a number within bounds."""
     text = function.option(key, str(low))
     number = _parse_int(text)
     if number is None or not low <= number <= high:

@@ -149,7 +149,7 @@ DECLARATIONS: tuple[FunctionDeclaration, ...] = (
         accepts=_accepts,
         accepted="STRING",
         null_rule="Null, empty and blank texts add nothing.",
-        late_rule="An older text is put before what is there.",
+        late_rule="An older text is put before the accumulated one.",
         retract_rule=None,
         options=(
             FunctionOption(
