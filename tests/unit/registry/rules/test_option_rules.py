@@ -2,6 +2,8 @@
 
 import pytest
 
+from lake.option_parsers import DURATION, SIZE
+from lake.options import OPTIONS
 from registry.rules.option_rules import DURATIONS, NUMBERS, SIZES
 from registry.rules.table_rules import check_table
 from tests.unit.registry.shop import orders
@@ -54,3 +56,11 @@ def test_what_is_listed_is_set(key: str, value: str) -> None:
 def test_every_bound_admits_its_ends() -> None:
     for key, (least, most) in {**NUMBERS, **SIZES, **DURATIONS}.items():
         assert least < most, key
+
+
+def test_bounded_options_are_declared_by_the_engine_with_values_of_that_kind() -> None:
+    parsers = {option.key: option.parser for option in OPTIONS.values()}
+
+    assert {parsers[key] for key in SIZES} == {SIZE}
+    assert {parsers[key] for key in DURATIONS} == {DURATION}
+    assert {parsers[key].parse("2") for key in NUMBERS} == {2}
