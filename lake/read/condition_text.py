@@ -102,14 +102,14 @@ class _Parser:
             yield self._comparison()
 
     def _split(self, text: str) -> Iterator[_Token]:
-        place = 0
-        while text[place:].strip():
-            found = _TOKEN.match(text, place)
+        position = 0
+        while text[position:].strip():
+            found = _TOKEN.match(text, position)
             if found is None:
-                self._refuse(text[place:].split(maxsplit=1)[0])
+                self._refuse(text[position:].split(maxsplit=1)[0])
             assert found.lastgroup is not None, "each alternative is a group"
             yield _Token(found.lastgroup, found.group(found.lastgroup))
-            place = found.end()
+            position = found.end()
 
     def _comparison(self) -> Condition:
         column = self._next()

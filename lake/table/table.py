@@ -176,7 +176,7 @@ class Table(ReadableTable):
 
         Raises:
             CommitConflict: The rescale takes longer, or broke off.
-            TableNotFound: The table is gone, or another one is in its place.
+            TableNotFound: The table was dropped, or created anew.
         """
         return rescale.follow_schema(self._opened, wait_ms=wait_ms)
 

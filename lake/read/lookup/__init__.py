@@ -1,1 +1,1 @@
-"""Keys in, the place and the row of each in the files of a bucket out."""
+"""Lookup of keys in data files: their positions and rows, from copies or by row group."""

@@ -145,7 +145,7 @@ class BucketFiles:
     def find_uncopied(
         self, number: int, keys: WantedKeys, wanted: Rows, *, is_verified: bool, waits: bool
     ) -> tuple[Rows, Rows]:
-        """Return the places in `wanted` of the keys that a file has, and their positions in it.
+        """Return the indices in `wanted` of the keys that a file has, and their positions in it.
 
         Args:
             number: Of a file that had no copy a moment ago.
@@ -191,19 +191,19 @@ class BucketFiles:
             # The order of one file's positions is that of the result.
             return self._rows_of(found.files[0], copies[0], found.positions, names)
 
-        places, order = found.by_file()
+        placements, order = found.by_file()
         arrow_order = row_array(order)
         whole = [copy.file_columns(names) for copy in copies if copy is not None]
         if len(whole) < len(copies):
             # Rows of a file without a copy come as a table, so all are concatenated and reordered.
             parts = [
                 self._rows_of(file, copy, rows, names)
-                for file, copy, (rows, _) in zip(found.files, copies, places, strict=True)
+                for file, copy, (rows, _) in zip(found.files, copies, placements, strict=True)
             ]
             return pa.concat_tables(parts).take(arrow_order)
         # All files have copies: columns are gathered one by one, without tables in between.
         arrays = [
-            gather(columns, places, order=arrow_order) for columns in zip(*whole, strict=True)
+            gather(columns, placements, order=arrow_order) for columns in zip(*whole, strict=True)
         ]
         return pa.Table.from_arrays(arrays, schema=schema)
 

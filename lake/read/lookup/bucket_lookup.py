@@ -319,9 +319,9 @@ class BucketLookup:
             for number in numbers:
                 yield number, wanted
             return
-        places = ranges.files_of(keys, wanted)
-        for place, number in enumerate(numbers):
-            here = (places == place).nonzero()[0]
+        indices = ranges.files_of(keys, wanted)
+        for index, number in enumerate(numbers):
+            here = (indices == index).nonzero()[0]
             if len(here):
                 yield number, wanted[here]
 

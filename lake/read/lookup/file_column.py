@@ -41,24 +41,24 @@ class FileColumn:
 
 
 def gather(
-    columns: Sequence[FileColumn], places: Sequence[Placement], *, order: pa.Array
+    columns: Sequence[FileColumn], placements: Sequence[Placement], *, order: pa.Array
 ) -> pa.Array:
     """Return values of several files as one array.
 
     Args:
         columns: The column of each file; at least one.
-        places: The rows of each file, and the places of their values; together every place once.
-        order: The inverse: for each place the number of its row among all rows of `places`, in their
+        placements: The rows of each file, and the places of their values; together every place once.
+        order: The inverse: for each place the number of its row among all rows of `placements`, in their
             order.
     """
-    assert len(columns) == len(places), "a column of each file"
+    assert len(columns) == len(placements), "a column of each file"
     plain = [column.values for column in columns]
     if all(values is not None for values in plain):
-        return _scatter(columns[0].array.type, plain, places, count=len(order))
+        return _scatter(columns[0].array.type, plain, placements, count=len(order))
     # Values of variable width cannot be scattered: taken file by file, concatenated, then reordered.
     taken = [
         combined_array(column.array.take(row_array(rows)))
-        for column, (rows, _) in zip(columns, places, strict=True)
+        for column, (rows, _) in zip(columns, placements, strict=True)
     ]
     return taken[0] if len(taken) == 1 else pa.concat_arrays(taken).take(order)
 
@@ -66,12 +66,12 @@ def gather(
 def _scatter(
     kind: pa.DataType,
     parts: Sequence[npt.NDArray[Any] | None],
-    places: Sequence[Placement],
+    placements: Sequence[Placement],
     *,
     count: int,
 ) -> pa.Array:
     out: npt.NDArray[Any] | None = None
-    for values, (rows, here) in zip(parts, places, strict=True):
+    for values, (rows, here) in zip(parts, placements, strict=True):
         assert values is not None, "checked by the caller"
         if out is None:
             out = np.empty(count, dtype=values.dtype)

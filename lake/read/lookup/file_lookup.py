@@ -119,7 +119,7 @@ class FileLookup:
     def find_matches(
         self, keys: WantedKeys, wanted: Rows, *, is_verified: bool
     ) -> tuple[Rows, Rows]:
-        """Return the places in `wanted` of the keys that the file has, and their positions in it.
+        """Return the indices in `wanted` of the keys that the file has, and their positions in it.
 
         Args:
             keys: Keys.

@@ -16,7 +16,7 @@ Three ways to probe, by the number of keys:
 
 | keys | each is compared with | because |
 |---|---|---|
-| one by one (`candidates`) | entries from its place on, found by bisection in its group | no arrays are set up |
+| one by one (`candidates`) | entries from its first candidate on, found by bisection in its group | no arrays are set up |
 | fewer than 64 | `longest` entries: one matrix of equal rows | the fewest numpy calls |
 | more | the entries of its group | the fewest entries: a group has one, not a dozen |
 """
@@ -94,11 +94,11 @@ class HashIndex:
         entries, begins = self._numbers
         wanted = hash_value >> self.row_bits << self.row_bits
         prefix = hash_value >> self.shift
-        place = bisect_left(entries, wanted, begins[prefix], begins[prefix + 1])
+        index = bisect_left(entries, wanted, begins[prefix], begins[prefix + 1])
         # Entries with equal hash bits are neighbours; xor leaves of them the row's number alone.
-        while place < len(entries) and (row := entries[place] ^ wanted) >> self.row_bits == 0:
+        while index < len(entries) and (row := entries[index] ^ wanted) >> self.row_bits == 0:
             yield row
-            place += 1
+            index += 1
 
     def find(self, hashes: Uints, matches: Match) -> Rows:
         """Return for each wanted key its row, -1 where there is none.
@@ -150,8 +150,8 @@ class HashIndex:
         # Entries with the hash bits of a key differ from it in the row's number alone, so their xor
         # is that number; all others have a bit above it.
         rows = (self._windows[begins] ^ wanted[:, None]).ravel()
-        places = (rows <= ~self._hash_mask).nonzero()[0]
-        return places // self.longest, rows[places].view(np.int64)
+        indices = (rows <= ~self._hash_mask).nonzero()[0]
+        return indices // self.longest, rows[indices].view(np.int64)
 
     def _by_group(self, wanted: Uints, prefixes: Rows) -> tuple[Rows, Rows]:
         """Compare each key with the entries of its group."""
@@ -161,9 +161,9 @@ class HashIndex:
         ends = counts.cumsum()
         keys = np.arange(len(wanted)).repeat(counts)
         # Pair number n of key k is entry begins[k] + n - (pairs of the keys before k).
-        places = (begins - ends + counts).repeat(counts)
-        places += np.arange(len(keys))
-        rows = self.entries.take(places)
+        indices = (begins - ends + counts).repeat(counts)
+        indices += np.arange(len(keys))
+        rows = self.entries.take(indices)
         rows ^= wanted.take(keys)
         alike = (rows <= ~self._hash_mask).nonzero()[0]
         return keys.take(alike), rows.take(alike).view(np.int64)
@@ -173,8 +173,8 @@ class HashIndex:
         begins = self.entries.searchsorted(wanted)
         counts = self.entries.searchsorted(wanted | ~self._hash_mask, side="right") - begins
         keys = np.arange(len(wanted)).repeat(counts)
-        places = np.arange(len(keys)) + (begins - counts.cumsum() + counts).repeat(counts)
-        return keys, (self.entries[places] & ~self._hash_mask).view(np.int64)
+        indices = np.arange(len(keys)) + (begins - counts.cumsum() + counts).repeat(counts)
+        return keys, (self.entries[indices] & ~self._hash_mask).view(np.int64)
 
     @cached_property
     def _hash_mask(self) -> np.uint64:

@@ -71,7 +71,7 @@ class JointIndex:
         return hits
 
     def _rows_of(self, keys: WantedKeys, wanted: Rows) -> tuple[Rows, Rows]:
-        """Return places in `wanted` and joint rows that have these keys; keys are compared."""
+        """Return indices in `wanted` and joint rows that have these keys; keys are compared."""
         if len(wanted) <= FEW_KEYS:
             pairs = [
                 (number, row)

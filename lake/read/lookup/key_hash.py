@@ -4,7 +4,7 @@ Keys are equal as merges define it: all NaN are one key, -0.0 and 0.0 are two, T
 compared byte by byte. Equal keys have equal hashes; keys with equal hashes are compared.
 
 The hash of a column is the sum of its 64-bit words, each multiplied by an odd number that depends on
-its place: multiplication by an odd number is a bijection, so values that differ in one word have
+its index: multiplication by an odd number is a bijection, so values that differ in one word have
 different sums. The sums of the columns are mixed one after the other.
 
 Source: the last mixing step is that of splitmix64 (Steele, Lea, Flood 2014).
@@ -30,7 +30,7 @@ _SHIFT_27, _SHIFT_30, _SHIFT_31, _SHIFT_32 = (np.uint64(bits) for bits in (27, 3
 _WORD_BYTES: Final = 8
 # The low k bytes of a word, for k from 0 to 8.
 _KEEP: Final[Uints] = np.array([(1 << (8 * size)) - 1 for size in range(9)], dtype=np.uint64)
-# Below this many rows, hashing all words of one row after another is cheaper than one place of all rows.
+# Below this many rows, hashing all words of one row after another is cheaper than one word of all rows.
 _VECTOR_ROWS_MIN: Final = 16
 # Texts of up to this many words are hashed as one matrix, whatever their lengths.
 _MATRIX_WORDS_MAX: Final = 8
@@ -91,12 +91,12 @@ def _few_words(array: pa.Array) -> list[int]:
 
 
 def _text_word(text: bytes) -> int:
-    """Return the sum of a text's words and its length, each times the factor of its place."""
+    """Return the sum of a text's words and its length, each times the factor of its index."""
     word = len(text) * _factor(0)
-    for place in range(-(-len(text) // _WORD_BYTES)):
-        part = text[place * _WORD_BYTES : (place + 1) * _WORD_BYTES]
+    for index in range(-(-len(text) // _WORD_BYTES)):
+        part = text[index * _WORD_BYTES : (index + 1) * _WORD_BYTES]
         found = int.from_bytes(part, "little")
-        word += (found ^ found >> 32) * _factor(place + 1)
+        word += (found ^ found >> 32) * _factor(index + 1)
     return word & _MASK
 
 
@@ -169,16 +169,16 @@ def _fixed_width(array: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 
 @cache
-def _factor(place: int) -> int:
-    """Return the odd number that words at a place are multiplied by.
+def _factor(index: int) -> int:
+    """Return the odd number that a word at an index is multiplied by.
 
-    It is mixed, because with multiples of one number small differences at two places would cancel.
+    It is mixed, because with multiples of one number small differences of two words would cancel.
     """
-    return _mixed_number(place * _ODD & _MASK) | 1
+    return _mixed_number(index * _ODD & _MASK) | 1
 
 
-def _factors(places: npt.NDArray[np.int64]) -> Uints:
-    return mixed(places.astype(np.uint64) * np.uint64(_ODD)) | np.uint64(1)
+def _factors(indices: npt.NDArray[np.int64]) -> Uints:
+    return mixed(indices.astype(np.uint64) * np.uint64(_ODD)) | np.uint64(1)
 
 
 def _bytes_words(array: pa.Array) -> Uints:
@@ -189,24 +189,24 @@ def _bytes_words(array: pa.Array) -> Uints:
     if words <= _MATRIX_WORDS_MAX:
         return sums + _short_words(starts, lengths, text, words)
     rows: npt.NDArray[np.int64] | slice = slice(None)
-    for place in range(words):
-        live = np.flatnonzero(lengths > place * _WORD_BYTES)
+    for index in range(words):
+        live = np.flatnonzero(lengths > index * _WORD_BYTES)
         if len(live) < len(lengths):
-            if len(live) < _VECTOR_ROWS_MIN and words - place > _VECTOR_ROWS_MIN:
-                _add_long(sums, text, starts, lengths, live, place)
+            if len(live) < _VECTOR_ROWS_MIN and words - index > _VECTOR_ROWS_MIN:
+                _add_long(sums, text, starts, lengths, live, index)
                 break
             rows = live
-        remaining = np.minimum(lengths[rows] - place * _WORD_BYTES, _WORD_BYTES)
-        found = text[starts[rows] + place * _WORD_BYTES] & _KEEP[remaining]
-        sums[rows] += _spread(found) * np.uint64(_factor(place + 1))
+        remaining = np.minimum(lengths[rows] - index * _WORD_BYTES, _WORD_BYTES)
+        found = text[starts[rows] + index * _WORD_BYTES] & _KEEP[remaining]
+        sums[rows] += _spread(found) * np.uint64(_factor(index + 1))
     return sums
 
 
 def _short_words(
     starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], text: Uints, words: int
 ) -> Uints:
-    """Return the sums over the words of short texts, by one matrix product over all places."""
-    offsets, factors = _of_places(words)
+    """Return the sums over the words of short texts, by one matrix product."""
+    offsets, factors = _of_words(words)
     found = text.take(starts[:, None] + offsets, mode="clip")
     # Bytes after a text's end are masked off: `clip` limits what a word has of the text to 0..8 bytes.
     found &= _KEEP.take(lengths[:, None] - offsets, mode="clip")
@@ -215,10 +215,10 @@ def _short_words(
 
 
 @cache
-def _of_places(words: int) -> tuple[npt.NDArray[np.int64], Uints]:
+def _of_words(words: int) -> tuple[npt.NDArray[np.int64], Uints]:
     """Return the offsets of the words of a text, and their factors."""
-    places = np.arange(words)
-    return places * _WORD_BYTES, _factors(places + 1)
+    indices = np.arange(words)
+    return indices * _WORD_BYTES, _factors(indices + 1)
 
 
 def _add_long(
@@ -231,10 +231,10 @@ def _add_long(
 ) -> None:
     """Add the remaining words of a few long texts, text by text."""
     for row in rows.tolist():
-        places = np.arange(first, -(-int(lengths[row]) // _WORD_BYTES), dtype=np.int64)
-        remaining = np.minimum(int(lengths[row]) - places * _WORD_BYTES, _WORD_BYTES)
-        found = text[starts[row] + places * _WORD_BYTES] & _KEEP[remaining]
-        products = _spread(found) * _factors(places + 1)
+        indices = np.arange(first, -(-int(lengths[row]) // _WORD_BYTES), dtype=np.int64)
+        remaining = np.minimum(int(lengths[row]) - indices * _WORD_BYTES, _WORD_BYTES)
+        found = text[starts[row] + indices * _WORD_BYTES] & _KEEP[remaining]
+        products = _spread(found) * _factors(indices + 1)
         # Arrays, because numpy warns of overflow for scalars, and wraps silently for arrays.
         sums[row : row + 1] += np.add.reduce(products, keepdims=True)
 

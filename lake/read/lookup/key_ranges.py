@@ -69,9 +69,9 @@ class KeyRanges:
         if order is None:
             order = lows.argsort()
         # The last file that begins at or before the key is the only one that may contain it.
-        place = lows[order].searchsorted(wanted, side="right") - 1
-        number = order[np.maximum(place, 0)]
-        return np.where((place >= 0) & (wanted <= highs[number]), number, -1)
+        index = lows[order].searchsorted(wanted, side="right") - 1
+        number = order[np.maximum(index, 0)]
+        return np.where((index >= 0) & (wanted <= highs[number]), number, -1)
 
 
 def _ordered(column: pa.Array) -> npt.NDArray[Any]:

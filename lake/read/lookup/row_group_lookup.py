@@ -76,7 +76,7 @@ class RowGroupLookup:
         self._on_read = on_read
 
     def find_matches(self, keys: WantedKeys, wanted: Rows) -> tuple[Rows, Rows]:
-        """Return the places in `wanted` of the keys that the file has, ascending, and their positions.
+        """Return the indices in `wanted` of the keys that the file has, ascending, and their positions.
 
         Keys are compared, not only their hashes.
 
@@ -124,7 +124,7 @@ class RowGroupLookup:
     def _matches(
         self, batch: pa.RecordBatch, keys: WantedKeys, wanted: Rows, hashes: npt.NDArray[np.uint64]
     ) -> tuple[Rows, Rows]:
-        """Return the places of the wanted keys that a batch has, and their rows in the batch."""
+        """Return the indices of the wanted keys that a batch has, and their rows in the batch."""
         columns = [batch.column(name) for name in self._key_columns]
         row_hashes = key_hashes(columns)
         # Most rows of a row group have none of the keys: an index of the others is small.
