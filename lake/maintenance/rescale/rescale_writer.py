@@ -126,7 +126,7 @@ class RescaleWriter:
             files = self._side_by_side(self._rows(unit), len(unit.buckets), new_files)
         else:
             files = self._among_many(unit, new_files)
-        assert files.keys() <= set(unit.buckets), (
+        assert all(bucket in unit.buckets for bucket in files), (
             "rows of a unit stay in the buckets of its remainder"
         )
         return RescaledUnit(
