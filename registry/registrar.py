@@ -18,7 +18,6 @@ from registry.errors import (
     StreamNotStopped,
 )
 from registry.rules.table_rules import check_table
-from registry.rules.takeover import fence_streams, former_owners, new_entry
 from registry.store.document_writer import (
     ATTEMPTS,
     DocumentWriter,
@@ -31,6 +30,7 @@ from registry.store.versions import Versioned
 from registry.stream_admission import StreamAdmission
 from registry.stream_entries import Verb, VerbEffect, entry_after_verb, entry_of, with_entry
 from registry.table_creator import TableCreator
+from registry.takeover import fence_streams, former_owners, new_entry
 from schemas import (
     DesiredState,
     FieldProblem,

@@ -7,7 +7,7 @@ from registry.rules.kafka_rules import check_kafka
 from registry.rules.stream_bounds import check_bounds
 from registry.rules.stream_completion import complete_stream
 from registry.rules.stream_rules import check_stream
-from registry.rules.takeover import check_takeover, former_owners, is_start_given
+from registry.takeover import check_takeover, former_owners, is_start_given
 from schemas import FieldProblem, StreamDefinition, StreamSpec, TableDocument
 from schemas.field_problems import display_text, problem_at
 

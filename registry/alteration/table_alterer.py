@@ -59,7 +59,7 @@ class TableAlterer:
         Args:
             identifier: `<database>.<table>`.
             plan: From the newest document and schema to the change; called at every attempt.
-            precondition: What the caller has read of the document.
+            precondition: Condition on the document's revision.
             request: The request, if it has a name: it is applied once.
 
         Returns:
