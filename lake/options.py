@@ -52,7 +52,7 @@ BUCKETS_MAX: Final = INT_MAX
 
 
 class MergeEngine(StrEnum):
-    """What several records of one key become."""
+    """How the records of one key merge into a row."""
 
     DEDUPLICATE = "deduplicate"
     PARTIAL_UPDATE = "partial-update"
@@ -61,7 +61,7 @@ class MergeEngine(StrEnum):
 
 
 class ChangelogProducer(StrEnum):
-    """Who writes a changelog, and when."""
+    """The operation that writes changelog files."""
 
     NONE = "none"
     INPUT = "input"
@@ -70,14 +70,14 @@ class ChangelogProducer(StrEnum):
 
 
 class LookupCompaction(StrEnum):
-    """How soon a table that merges by lookup compacts its level 0."""
+    """When a table that merges by lookup compacts its level 0."""
 
     RADICAL = "radical"
     GENTLE = "gentle"
 
 
 class BucketFunction(StrEnum):
-    """How a bucket key becomes a bucket."""
+    """The function from a bucket key to a bucket."""
 
     DEFAULT = "default"
     MOD = "mod"
@@ -132,7 +132,7 @@ _REFUSED: Final = "Tables that set it are refused: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions:
-    """The options of one table; `parse` is the way to get them.
+    """The options of one table, made by `parse`.
 
     Sizes are bytes, times milliseconds. None stands for an option that is absent and has no default.
     """
@@ -155,7 +155,7 @@ class TableOptions:
         "bucket-function.type",
         choice(BucketFunction),
         default=BucketFunction.DEFAULT,
-        doc="How a bucket key becomes a bucket; tables of another function than `default` are "
+        doc="Function from bucket key to bucket; tables with another one than `default` are "
         "refused",
     )
     dynamic_bucket_target_row_num: int = option(
@@ -176,7 +176,7 @@ class TableOptions:
         "merge-engine",
         choice(MergeEngine),
         default=MergeEngine.DEDUPLICATE,
-        doc="What several records of one key become: [merge engines](merge-engines/README.md)",
+        doc="How the records of one key merge into a row: [merge engines](merge-engines/README.md)",
     )
     sequence_field: tuple[str, ...] = option(
         "sequence.field",
