@@ -159,7 +159,7 @@ def chosen_columns(
             value=", ".join(columns) or None,
             message="expected at least one column, each once",
         )
-        message = f"{what} needs columns"
+        message = f"the columns of {what} are invalid"
         raise InvalidRequest(message, problems=[problem])
     return tuple(columns)
 

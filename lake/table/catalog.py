@@ -130,8 +130,8 @@ class Catalog:
             # Snapshots without a schema are left by an interrupted drop: a new table would show them.
             if self._has_remains(TablePaths(path)):
                 message = (
-                    f"table {identifier} cannot be created: at {path} lie snapshots of a table "
-                    "that was not dropped to its end\nhint: drop the table again, then create it"
+                    f"table {identifier} cannot be created: {path} has snapshots of a table whose drop "
+                    "was interrupted\nhint: drop the table again, then create it"
                 )
                 raise TableExists(message)
             self._file_io.probe_exclusive_create(self._warehouse)

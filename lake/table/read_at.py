@@ -56,7 +56,7 @@ class ReadAt:
                 )
                 for name in given[1:]
             ]
-            message = "a state is named by a snapshot, a tag or a timestamp, by one of them"
+            message = "a state is named by a snapshot, a tag or a timestamp, and not by several"
             raise InvalidRequest(message, problems=problems)
         if self.timestamp is not None:
             _milliseconds(self.timestamp)

@@ -207,7 +207,7 @@ def _check_arguments(name: str, at: ReadAt, last: object) -> None:
                 field=given[0],
                 value=str(states[given[0]]),
                 message=f"the view `{name}` is not of one snapshot",
-                hint=f"these are: {', '.join(_OF_A_SNAPSHOT)}",
+                hint=f"views that are: {', '.join(_OF_A_SNAPSHOT)}",
             )
         )
     elif last is not None and name not in _OF_HISTORY:
@@ -216,7 +216,7 @@ def _check_arguments(name: str, at: ReadAt, last: object) -> None:
                 field="last",
                 value=str(last),
                 message=f"the view `{name}` is not of the history",
-                hint=f"these are: {', '.join(_OF_HISTORY)}",
+                hint=f"views that are: {', '.join(_OF_HISTORY)}",
             )
         )
     elif last is not None and (not isinstance(last, int) or isinstance(last, bool) or last < 1):
@@ -224,5 +224,5 @@ def _check_arguments(name: str, at: ReadAt, last: object) -> None:
             Problem(field="last", value=str(last), message="expected a whole number from 1")
         )
     if problems:
-        message = "the table cannot be inspected so"
+        message = "the view does not exist, or does not take the arguments"
         raise InvalidRequest(message, problems=problems)

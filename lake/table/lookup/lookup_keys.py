@@ -58,7 +58,7 @@ class LookupKeys:
                 value=", ".join(keys.schema.names) or None,
                 message=f"expected exactly the columns {', '.join(self._schema.primary_keys)}",
             )
-            message = "the keys are not those of the table"
+            message = "the keys do not have the columns of the table's key"
             raise InvalidRequest(message, problems=[problem])
         return {field.name: self._column(field.name, keys) for field in self._fields}
 

@@ -19,7 +19,7 @@ def take_lease(
         problem = Problem(
             field="lease_ms", value=str(lease_ms), message="expected a duration above 0"
         )
-        message = f"table {store.paths.identifier} cannot be leased so"
+        message = f"table {store.paths.identifier} cannot be leased for that time"
         raise InvalidRequest(message, problems=[problem])
     # Engines that know nothing of deadlines forget a consumer by the age of its file.
     expiration_ms = store.schema.table_options.consumer_expiration_time_ms
@@ -55,6 +55,6 @@ def reset_consumer(store: TableStore, consumer_id: str, next_snapshot_id: int) -
             value=str(next_snapshot_id),
             message="snapshots are counted from 1",
         )
-        message = f"consumer {consumer_id} cannot be set"
+        message = f"consumer {consumer_id} cannot be moved"
         raise InvalidRequest(message, problems=[problem])
     store.consumers.put(consumer_id, Consumer(next_snapshot=next_snapshot_id))

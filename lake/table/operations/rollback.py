@@ -27,7 +27,7 @@ def _target(store: TableStore, snapshot_id: int | None, tag: str | None) -> Snap
             value=tag,
             message="expected either a snapshot or a tag to go back to",
         )
-        message = f"table {store.paths.identifier} cannot be taken back"
+        message = f"table {store.paths.identifier} cannot be rolled back"
         raise InvalidRequest(message, problems=[problem])
     snapshots = store.snapshots
     if tag is None:

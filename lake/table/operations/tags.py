@@ -39,7 +39,7 @@ def create_tag(
         problem = Problem(
             field="retained_ms", value=str(retained_ms), message="expected a duration above 0"
         )
-        message = f"tag `{name}` cannot be made"
+        message = f"tag `{name}` cannot be created"
         raise InvalidRequest(message, problems=[problem])
     # Leased, so that no expiry ever sees a tag of files that are gone.
     lease = Lease(
@@ -48,7 +48,7 @@ def create_tag(
         snapshot=snapshot,
         clock=store.clock,
         new_uuid=store.new_uuid,
-        holder=f"the making of tag {name}",
+        holder=f"the creation of tag {name}",
     )
     try:
         return table_tags(store).create(name, snapshot, retained_ms=retained_ms)
