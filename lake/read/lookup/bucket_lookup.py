@@ -178,7 +178,7 @@ class BucketLookup:
         """
         return self._search(keys, wanted, vectors or {}, first_only=False)
 
-    def is_resident(self, columns: Sequence[str]) -> bool:
+    def is_cached(self, columns: Sequence[str]) -> bool:
         """Return whether all files have copies of these columns."""
         return all(self._files.is_cached(number, columns) for number in range(len(self._files)))
 

@@ -63,7 +63,7 @@ class BucketRows:
         self._read_vectors = read_vectors
         self._empty: dict[tuple[str, ...], pa.Table] = {}
         self._merge = scan_merge(schema, spec, Machine.COLUMN, FoldCounters())
-        assert self._merge.passes_singletons, "what is alone is given out as it is"
+        assert self._merge.passes_singletons, "single records are returned without a merge"
 
     def rows(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> KeyedRows:
         """Return the rows of the keys that have one, in their order.
@@ -102,9 +102,9 @@ class BucketRows:
             np.unique(found.keys), merged.select(list(columns)), None if is_add.all() else is_add
         )
 
-    def is_resident(self, columns: Sequence[str]) -> bool:
+    def is_cached(self, columns: Sequence[str]) -> bool:
         """Return whether all files have copies of these columns: no key is read from storage."""
-        return self._lookup.is_resident(self._needed(columns))
+        return self._lookup.is_cached(self._needed(columns))
 
     def load_tasks(self, columns: Sequence[str]) -> list[Callable[[], object]]:
         """Return what copies each file for `rows` (see `BucketLookup.load_tasks`)."""

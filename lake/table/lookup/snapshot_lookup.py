@@ -180,10 +180,10 @@ class SnapshotLookup:
                 per_key[number] = row
             return per_key
 
-    def is_resident(self, columns: Sequence[str] | None = None) -> bool:
+    def is_cached(self, columns: Sequence[str] | None = None) -> bool:
         """Return whether all files have copies of these columns now: no key is read from storage."""
         names = self._checked_columns(columns)
-        return all(self._bucket(bucket_id).is_resident(names) for bucket_id in self._members)
+        return all(self._bucket(bucket_id).is_cached(names) for bucket_id in self._members)
 
     def load(self, columns: Sequence[str] | None = None) -> None:
         """Copy all files, a few in parallel, as far as the bounds leave room.

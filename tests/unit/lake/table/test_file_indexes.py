@@ -338,7 +338,7 @@ def test_lookups_of_absent_keys_copy_no_file(place: dict[str, str]) -> None:
 
     lookup = table.lookup_at()
     assert lookup.rows(keys_table(*absent)).num_rows == 0
-    assert not lookup.is_resident()
+    assert not lookup.is_cached()
     assert lookup.get_many([{"k": absent[0]}]) == [None]
     assert table.get({"k": absent[1]}) is None
     assert lookup.cache.memory_bytes == 0

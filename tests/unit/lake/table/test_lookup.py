@@ -112,11 +112,11 @@ def test_a_lookup_stays_at_its_snapshot_and_reads_storage_once() -> None:
 
     assert at.snapshot is not None
     assert at.snapshot.id == 1
-    assert not at.is_resident()
+    assert not at.is_cached()
     assert at.rows(keys).to_pylist() == [{"k": 1, "v": 1}]
     assert table.lookup(keys).to_pylist() == [{"k": 1, "v": 2}]
     at.load()
-    assert at.is_resident()
+    assert at.is_cached()
     table.file_io.delete_tree(table.path)
     assert at.rows(keys).to_pylist() == [{"k": 1, "v": 1}]
 
@@ -336,12 +336,12 @@ def test_single_rows_have_large_files_copied_in_the_background() -> None:
     table, jobs = given_table_of_bytes({"bucket": "1"}, rows=3_000)
 
     assert table.get({"k": 7}) == {"k": 7, "v": VALUES[7]}
-    assert not table.lookup_at().is_resident()
+    assert not table.lookup_at().is_cached()
     assert table.get({"k": -1}) is None
 
     [job] = jobs
     job()
-    assert table.lookup_at().is_resident()
+    assert table.lookup_at().is_cached()
     table.file_io.delete_tree(f"{table.path}/bucket-0")
     assert table.get({"k": 8}) == {"k": 8, "v": VALUES[8]}
     assert table.get({"k": 8}, columns=["k"]) == {"k": 8}

@@ -156,12 +156,12 @@ def test_columns_are_decoded_at_their_first_use() -> None:
     lookup = given_lookup(table)
     found = lookup.find(keys(7), above_level=3)
 
-    assert not lookup.is_resident(["v"])
+    assert not lookup.is_cached(["v"])
     lookup.records(found, ["v"])
     for load in lookup.load_tasks(["v"]):
         load()
 
-    assert lookup.is_resident(["k", "v"])
+    assert lookup.is_cached(["k", "v"])
     assert isinstance(table.file_io, CountingFileIO)
     opened = list(table.file_io.opened)
     lookup.records(lookup.find(keys(*range(10)), above_level=-1), ["k", "v"])
@@ -202,10 +202,10 @@ def test_a_large_file_is_copied_once_a_quarter_of_it_was_read_by_row_group(
 
     assert find_values(lookup, table, 40_000) == {40_000: ["new 40000", old(40_000)]}
 
-    assert not lookup.is_resident(["v"])
+    assert not lookup.is_cached(["v"])
     [job] = jobs
     job()
-    assert lookup.is_resident(["v"])
+    assert lookup.is_cached(["v"])
     assert isinstance(table.file_io, CountingFileIO)
     opened = list(table.file_io.opened)
     assert find_values(lookup, table, 69_999, 40_000, 70_000) == {
