@@ -21,7 +21,12 @@ from lake.files.paths import TablePaths
 from lake.files.storage.file_io import FileIO
 from lake.format.snapshot import Snapshot
 from lake.snapshots.lineage import follows
-from lake.snapshots.rollback_marker import RollbackMarker, RollbackRecord, SnapshotName, name_of
+from lake.snapshots.rollback_marker import (
+    RollbackMarker,
+    RollbackRecord,
+    SnapshotIdentity,
+    identity_of,
+)
 from lake.snapshots.snapshot_store import SnapshotStore
 
 
@@ -36,7 +41,7 @@ class _Known:
             history only as long as that snapshot exists.
     """
 
-    snapshot: SnapshotName
+    snapshot: SnapshotIdentity
     rollback: RollbackRecord
     is_undecided: bool
 
@@ -98,11 +103,11 @@ class RemovedHistory:
             assert below.id < current.id, "the walk goes down"
             current = below
         self._known = _Known(
-            snapshot=name_of(snapshot), rollback=rollback, is_undecided=is_undecided
+            snapshot=identity_of(snapshot), rollback=rollback, is_undecided=is_undecided
         )
         return False
 
-    def _exists(self, name: SnapshotName) -> bool:
+    def _exists(self, name: SnapshotIdentity) -> bool:
         return name.is_of(self._snapshots.find(name.id))
 
     def _next_lower(self, snapshot_id: int) -> int | None:

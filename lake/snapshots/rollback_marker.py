@@ -32,7 +32,7 @@ _LONGEST_RUN_MS: Final = 86_400_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotName:
+class SnapshotIdentity:
     """The identity of a snapshot, unique although ids are reused after a rollback.
 
     Attributes:
@@ -45,7 +45,7 @@ class SnapshotName:
 
     def is_of(self, snapshot: Snapshot | None) -> bool:
         """Return whether a snapshot is the named one."""
-        return snapshot is not None and self == name_of(snapshot)
+        return snapshot is not None and self == identity_of(snapshot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +57,13 @@ class RollbackRecord:
         newest: The newest snapshot before; while it exists, the rollback has changed nothing.
     """
 
-    target: SnapshotName
-    newest: SnapshotName
+    target: SnapshotIdentity
+    newest: SnapshotIdentity
 
 
-def name_of(snapshot: Snapshot) -> SnapshotName:
+def identity_of(snapshot: Snapshot) -> SnapshotIdentity:
     """Return the name of a snapshot."""
-    return SnapshotName(id=snapshot.id, delta_manifest_list=snapshot.delta_manifest_list)
+    return SnapshotIdentity(id=snapshot.id, delta_manifest_list=snapshot.delta_manifest_list)
 
 
 class RollbackMarker:
@@ -120,7 +120,7 @@ def _to_json(snapshot: Snapshot) -> dict[str, Any]:
     return {"id": snapshot.id, "deltaManifestList": snapshot.delta_manifest_list}
 
 
-def _from_json(document: Any) -> SnapshotName:
-    return SnapshotName(
+def _from_json(document: Any) -> SnapshotIdentity:
+    return SnapshotIdentity(
         id=int(document["id"]), delta_manifest_list=str(document["deltaManifestList"])
     )

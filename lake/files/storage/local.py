@@ -90,7 +90,7 @@ class LocalFileIO:
         with _write_errors(path):
             self._ensure_directory(_parent(path))
             try:
-                # Synced before it is linked: whoever finds the name finds the whole content.
+                # Synced before it is linked: a reader that finds the name finds the whole content.
                 self._write_synced(temporary, data)
                 try:
                     self._disk.link(temporary, path)
@@ -101,7 +101,7 @@ class LocalFileIO:
                     return False
             finally:
                 # Before the last sync, which makes both the new name and this removal durable.
-                self._unlink_if_there(temporary)
+                self._unlink_if_exists(temporary)
             self._disk.sync_directory(_parent(path))
             return True
 
@@ -159,7 +159,7 @@ class LocalFileIO:
     def delete(self, path: str) -> bool:
         """Delete one file; return whether it existed (see `FileIO`)."""
         with _storage_errors(path):
-            return self._unlink_if_there(path)
+            return self._unlink_if_exists(path)
 
     def delete_tree(self, path: str) -> None:
         """Delete a directory and everything in it (see `FileIO`)."""
@@ -210,7 +210,7 @@ class LocalFileIO:
             self._disk.make_directory(path)
         self._disk.sync_directory(parent)
 
-    def _unlink_if_there(self, path: str) -> bool:
+    def _unlink_if_exists(self, path: str) -> bool:
         try:
             self._disk.unlink(path)
         except FileNotFoundError:

@@ -64,4 +64,4 @@ class PositionedInput(io.RawIOBase):
 
 
 InputFile: TypeAlias = pa.NativeFile | PositionedInput
-"""A seekable file to read; whoever opens it closes it."""
+"""A seekable file to read; its opener closes it."""

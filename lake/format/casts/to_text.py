@@ -108,33 +108,36 @@ def _nested(column: pa.Array, source: DataType) -> pa.Array:
     match source.root:
         case TypeRoot.ARRAY:
             assert source.element is not None
-            texts = _bracketed(column, _words(elements(column), source.element), "[]")
+            texts = _bracketed(column, _element_texts(elements(column), source.element), "[]")
         case TypeRoot.MAP:
             assert source.key is not None
             assert source.value is not None
             entries = elements(column)
-            keys = _words(entries.field(0), source.key)
-            values = _words(entries.field(1), source.value)
+            keys = _element_texts(entries.field(0), source.key)
+            values = _element_texts(entries.field(1), source.value)
             pairs = [f"{key} -> {value}" for key, value in zip(keys, values, strict=True)]
             texts = _bracketed(column, pairs, "{}")
         case _:
             parts = [
-                _words(column.field(index), field.type) for index, field in enumerate(source.fields)
+                _element_texts(column.field(index), field.type)
+                for index, field in enumerate(source.fields)
             ]
             texts = ["{" + ", ".join(row) + "}" for row in zip(*parts, strict=True)]
     return pc.if_else(column.is_valid(), pa.array(texts, pa.string()), None)
 
 
-def _words(column: pa.Array, source: DataType) -> list[str]:
+def _element_texts(column: pa.Array, source: DataType) -> list[str]:
+    """Return the text of each value inside a nested one; `null` for null."""
     return ["null" if text is None else text for text in _texts(column, source).to_pylist()]
 
 
-def _bracketed(column: pa.Array, words: list[str], brackets: str) -> list[str]:
+def _bracketed(column: pa.Array, texts: list[str], brackets: str) -> list[str]:
+    """Return the texts of the elements of each list or map, joined and in brackets."""
     ends = np.cumsum(
         pc.list_value_length(as_list(column)).fill_null(0).to_numpy(zero_copy_only=False)
     )
     starts = [0, *ends[:-1]]
     return [
-        brackets[0] + ", ".join(words[start:end]) + brackets[1]
+        brackets[0] + ", ".join(texts[start:end]) + brackets[1]
         for start, end in zip(starts, ends, strict=True)
     ]

@@ -19,7 +19,7 @@ def write_data_file(
     rows_max: int | None = None,
     without: Collection[str] = (),
 ) -> DataFileWritten:
-    """Write a key-value table as one data file, in row groups of so many rows."""
+    """Write a key-value table as one data file, in row groups of a given size."""
     rows = rows_max or row_group_rows(table.num_rows, table.nbytes)
     with DataFileWriter(file_io, path, schema, without=without) as writer:
         for start in range(0, table.num_rows, rows):
@@ -28,7 +28,7 @@ def write_data_file(
 
 
 def declared(file: pa.Buffer, columns: Collection[str]) -> pa.Buffer:
-    """Return a Parquet file whose 12-byte columns are said to be INT96."""
+    """Return a Parquet file whose 12-byte columns are declared as INT96."""
     content = file.to_pybytes()
     magic = content[:4]
     sink = pa.BufferOutputStream()

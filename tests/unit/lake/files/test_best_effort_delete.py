@@ -1,4 +1,4 @@
-"""Giving up deletes what it can, and what it cannot is in nobody's way."""
+"""Best-effort deletion deletes what it can and raises nothing."""
 
 import pytest
 

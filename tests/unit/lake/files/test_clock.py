@@ -1,4 +1,4 @@
-"""Clocks tell milliseconds since 1970."""
+"""Clocks return milliseconds since 1970."""
 
 from lake.files.clock import ManualClock, SystemClock
 

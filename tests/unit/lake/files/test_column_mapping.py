@@ -1,4 +1,4 @@
-"""Columns are the same if their ids are, whatever they are called and wherever they are."""
+"""Columns are matched by id, whatever their names and order."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Data files lie where the format's readers look for them."""
+"""Data files have the paths that the format's readers derive."""
 
 import dataclasses
 

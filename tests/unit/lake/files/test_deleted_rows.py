@@ -1,4 +1,4 @@
-"""Rows that a deletion vector marks do not come out of a file, however it is cut."""
+"""Rows that a deletion vector marks are left out, whatever the row groups and batches."""
 
 from itertools import chain
 

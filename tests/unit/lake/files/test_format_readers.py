@@ -1,4 +1,4 @@
-"""Data files of every format give the same rows, whoever wrote them."""
+"""Data files of every format and writer have the same rows."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time

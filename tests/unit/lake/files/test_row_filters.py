@@ -1,4 +1,4 @@
-"""Rows that fulfil conditions: the same ones however they are read, and little decoded for them."""
+"""Rows that pass a filter: the same ones in one step and in two, with little decoded."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ PARTS = [[0, 0, 0], [0, 1, 0], [1, 1, 1], [0, 0]]
 
 
 class GivenFile:
-    """Decodes row groups, and remembers which columns of which."""
+    """Decodes row groups, and records which columns of which."""
 
     def __init__(self) -> None:
         self.decoded: list[tuple[int, tuple[str, ...]]] = []

@@ -1,4 +1,4 @@
-"""Schemas that say the same as one of ours in another way, as other writers do."""
+"""Equivalent forms of a schema, as other writers choose them."""
 
 import io
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ Variant = Callable[[Any], Any]
 
 
 def written(schema: Any, records: Iterable[Any], *, block_rows: int = 0) -> bytes:
-    """Return a container of records in a schema, through a library of others.
+    """Return a container of records in a schema, with fastavro.
 
     Args:
         schema: May be a union of null and a record.
@@ -55,7 +55,7 @@ def reordered(schema: AvroSchema) -> Any:
 
 
 def with_more_fields(schema: AvroSchema) -> Any:
-    """There are fields that nobody knows: optional ones, and a record with a default."""
+    """There are unknown fields: optional ones, and a record with a default."""
     unknown = [
         {"name": "_NEW", "type": ["null", "string"], "default": None},
         {"name": "_LIST", "type": {"type": "array", "items": "long"}, "default": [7]},
@@ -69,7 +69,7 @@ def without_optional_fields(schema: AvroSchema) -> Any:
 
 
 def named_once(schema: AvroSchema) -> Any:
-    """Records that are alike are declared once, and named after."""
+    """Equal records are declared once, and referred to by name."""
     names: dict[str, str] = {}
     return _named_once(deepcopy(schema), names)
 
@@ -80,7 +80,7 @@ def with_namespaces(schema: AvroSchema) -> Any:
 
 
 def with_long_forms(schema: AvroSchema) -> Any:
-    """Types are `{"type": …}` where a text would do, and ints are longs."""
+    """Types are `{"type": …}` where a text would suffice, and ints are longs."""
     return _long_forms(schema)
 
 
@@ -88,7 +88,7 @@ VARIANTS: Final[tuple[Variant, ...]] = (
     in_union, in_union_before_null, null_last, reordered, with_more_fields, named_once,
     with_namespaces, with_long_forms,
 )  # fmt: skip
-"""Of which each can hold every record of the schema."""
+"""Each can hold every record of the schema."""
 
 
 def _fields(schema: AvroSchema) -> list[Any]:

@@ -115,7 +115,7 @@ def test_a_column_whose_values_do_not_fit_is_refused() -> None:
 
 @pytest.mark.parametrize("is_map", [False, True])
 def test_elements_are_those_of_the_values_alone(*, is_map: bool) -> None:
-    """Buffers hold more: what lies under null, and before and behind a slice."""
+    """Buffers have more: elements under null, and before and after a slice."""
     numbers = pa.array([1, 2, 3, 4, 5])
     validity = pa.array([True, None, True, True]).buffers()[0]
     offsets = pa.array([0, 1, 2, 4, 5], pa.int32()).buffers()[1]

@@ -1,4 +1,4 @@
-"""Values read as another type: what the cases of the reference leave out."""
+"""Casts that the cases of the reference do not cover."""
 
 from datetime import date, datetime, time
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Consumer files: ours, and those of other engines."""
+"""Consumer files of this engine and of others."""
 
 import pytest
 from hypothesis import given, strategies as st

@@ -1,4 +1,4 @@
-"""Values of the right Arrow type that a column may still not have."""
+"""Values of the right Arrow type that a column cannot have."""
 
 import re
 from decimal import Decimal
@@ -20,7 +20,7 @@ ROW = pa.struct([pa.field("x", pa.int32())])
 
 
 def problems(declared: object, values: pa.Array, *, is_partition: bool = False) -> list[str]:
-    """Return what is wrong with a column, as text."""
+    """Return the problems of a column as texts."""
     assert isinstance(declared, str | dict)
     field = DataField(name="c", type=parse_type(declared))
     column = pa.chunked_array([values])

@@ -160,7 +160,7 @@ def test_a_bucket_with_two_files_of_vectors_is_refused() -> None:
 
 
 class TestWriteChange:
-    """What a compaction has to tell the committer."""
+    """The change of vectors that a compaction gives to the committer."""
 
     def change(self, after: dict[str, FrozenBitMap]) -> tuple[object, object, list[str], list[str]]:
         file_io = FaultyFileIO(MemoryFileIO())

@@ -1,4 +1,4 @@
-"""Leases of what takes long, and of nothing else."""
+"""Leases for long holds only."""
 
 import gc
 import time

@@ -1,4 +1,4 @@
-"""What a snapshot was built on, as it says itself or as its files tell."""
+"""The snapshot that a snapshot was built on, by its property or by its files."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -83,7 +83,7 @@ def test_nothing_is_built_on_a_snapshot_that_is_not_directly_below(bed: Bed) -> 
 
 @pytest.mark.parametrize("other", ["b", None])
 def test_a_snapshot_with_other_files_was_built_on_another(bed: Bed, other: str | None) -> None:
-    """Right below the oldest snapshot lies one that was published into the hole of expiry."""
+    """Directly below the oldest snapshot is one that was published into the gap of expiry."""
     bed.commit("a")
     second = bed.commit(*([other] if other else []))
     third = bed.commit()

@@ -1,4 +1,4 @@
-"""Live files are the adds without the deletes, found with as little reading as possible."""
+"""Live files are the ADDs without the DELETEs, found with few reads."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is remembered, and what goes first."""
+"""What stays in the cache, and what is evicted first."""
 
 from lake.snapshots.lru_cache import LruCache
 

@@ -1,4 +1,4 @@
-"""Merging leaves the same files standing, exactly counted, in a short list."""
+"""Merging keeps the live files, with exact counts, in a short list."""
 
 import random
 from collections.abc import Sequence

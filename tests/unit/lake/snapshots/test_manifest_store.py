@@ -1,4 +1,4 @@
-"""Manifests are read once and their absence is an honest error."""
+"""Manifests are read once, and an absent one is an error of its own."""
 
 import pytest
 

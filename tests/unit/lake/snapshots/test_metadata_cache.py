@@ -1,4 +1,4 @@
-"""Tables of one process remember within one bound, and what is the same only once."""
+"""Tables of one process share one bound, and equal files are cached once."""
 
 import pickle
 from pathlib import Path
@@ -22,7 +22,7 @@ ROWS = pa.table({"k": pa.array([1], pa.int32())})
 
 
 class _CountingDisk(SystemDisk):
-    """The system's disk, which notes the manifests that are read."""
+    """The system's disk, which records the manifests that are read."""
 
     def __init__(self) -> None:
         self.reads: list[str] = []

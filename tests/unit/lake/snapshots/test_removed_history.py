@@ -1,4 +1,4 @@
-"""What was built on a removed history shows below it: a gap, or a snapshot that it did not follow."""
+"""Below a snapshot of removed history is a gap, or a snapshot that it was not built on."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -36,7 +36,7 @@ NEW = chain("new", range(4, 9), on=TARGET)
 
 
 class Bed:
-    """A table that is taken back to snapshot 3, of five."""
+    """A table that is rolled back to snapshot 3, of five."""
 
     def __init__(self, snapshots: Iterable[Snapshot], *, is_marked: bool = True) -> None:
         self.file_io = MemoryFileIO()

@@ -1,4 +1,4 @@
-"""The newest snapshot is found whatever the hints say."""
+"""The newest snapshot is found whatever the hints are."""
 
 from dataclasses import replace
 

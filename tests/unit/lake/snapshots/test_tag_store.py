@@ -1,4 +1,4 @@
-"""Tags are made once, found by name, and listed with what they keep."""
+"""Tags are created once, found by name, and listed by snapshot."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Avro data files give the same rows whatever schema their writer chose."""
+"""Avro data files have the same rows whatever the form of their schema."""
 
 import random
 from collections.abc import Sequence

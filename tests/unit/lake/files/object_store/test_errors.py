@@ -1,4 +1,4 @@
-"""What stores and connections say becomes errors that say what to look at, and no secrets."""
+"""Errors of stores and connections are translated with a hint, and without secrets."""
 
 import pytest
 from obstore.exceptions import GenericError, PermissionDeniedError

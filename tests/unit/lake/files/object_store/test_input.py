@@ -1,4 +1,4 @@
-"""What is read is right, and asked for in few requests."""
+"""Reads return the right bytes, with few requests."""
 
 import io
 import random
@@ -25,7 +25,7 @@ from lake.files.storage.positioned_input import ByteRange
 
 
 class Ranges:
-    """A file in memory that remembers what was asked for."""
+    """A file in memory that records the requested ranges."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -1,4 +1,4 @@
-"""How a store is reached, and that no secret goes along."""
+"""Settings of the connection to a store, which contain no secret."""
 
 import pickle
 from pathlib import Path
@@ -97,7 +97,7 @@ def test_an_invalid_credentials_file_is_refused_and_not_repeated(
 
 
 def test_an_unknown_name_is_reported_by_its_line_and_not_repeated(tmp_path: Path) -> None:
-    """The end of a secret is often `=`, so what is before it may be one."""
+    """A secret often ends in `=`, so the text before a `=` may be a secret."""
     file = tmp_path / "credentials"
     file.write_text(f"# mine\nAWS_ACCESS_KEY_ID=a\n{SECRET}=\n")
 

@@ -1,4 +1,4 @@
-"""Blanks at the end of CHAR values go, in whatever they are nested, and are not written."""
+"""Trailing blanks of CHAR values are stripped at any depth, and are not written."""
 
 import pyarrow as pa
 import pytest

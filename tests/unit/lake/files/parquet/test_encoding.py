@@ -1,4 +1,4 @@
-"""Encodings follow what a sample of the column shows."""
+"""Encodings are chosen by a sample of the column."""
 
 import numpy as np
 import pyarrow as pa

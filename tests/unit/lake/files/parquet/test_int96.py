@@ -1,4 +1,4 @@
-"""A footer can say INT96 for the columns that were written as 12 bytes."""
+"""A footer can declare INT96 for columns that were written as 12 bytes."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

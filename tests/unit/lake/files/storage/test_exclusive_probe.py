@@ -1,4 +1,4 @@
-"""Storage that replaces is found out."""
+"""Storage without exclusive creation is detected."""
 
 import threading
 
@@ -11,7 +11,7 @@ from tests.support.waiting import PATIENCE_S
 
 
 class ReplacingFileIO(MemoryFileIO):
-    """Says yes every time, as a store does that ignores the condition."""
+    """Returns True every time, as a store that ignores the condition."""
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         self.overwrite(path, data)
@@ -19,7 +19,7 @@ class ReplacingFileIO(MemoryFileIO):
 
 
 class SilentlyReplacingFileIO(MemoryFileIO):
-    """Refuses in words and replaces in fact, as `exists` followed by `rename` can."""
+    """Returns False but replaces the file, as `exists` followed by `rename` can."""
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         was_there = self.exists(path)
@@ -37,7 +37,7 @@ def test_storage_that_replaces_is_refused(storage: MemoryFileIO) -> None:
 
 
 class LookingFileIO(MemoryFileIO):
-    """Looks first and writes afterwards, as gateways do: of two at once both succeed."""
+    """Checks first and writes afterwards, as gateways do: two concurrent calls both succeed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ def test_storage_that_checks_before_it_writes_passes_one_probe_and_not_the_other
 
 
 class ForgetfulFileIO(MemoryFileIO):
-    """Repeats a request whose answer was lost, and is refused by what the first one did."""
+    """Repeats a request whose response was lost, and is refused because the first one had its effect."""
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         super().create_exclusive(path, data)

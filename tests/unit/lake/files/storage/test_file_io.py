@@ -1,4 +1,4 @@
-"""The promises of storage, kept by every implementation."""
+"""The guarantees of storage, kept by every implementation."""
 
 import threading
 from pathlib import Path

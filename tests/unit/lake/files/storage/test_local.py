@@ -1,4 +1,4 @@
-"""What only a disk can do."""
+"""Behaviour of storage on a file system alone."""
 
 import errno
 import pickle
@@ -41,7 +41,7 @@ def test_a_hint_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path) ->
 
 
 class NoFolders(SystemDisk):
-    """A disk such as `/proc`, which makes no folder and does not say why."""
+    """A disk such as `/proc`, which creates no directory and gives no reason."""
 
     def make_directory(self, path: str) -> None:
         raise FileNotFoundError(errno.ENOENT, "No such file or directory", path)

@@ -1,4 +1,4 @@
-"""Storage in memory forgets directories with their last file."""
+"""Storage in memory removes directories with their last file."""
 
 from lake.files.storage.memory import MemoryFileIO
 

@@ -1,4 +1,4 @@
-"""A directory that lives as long as its process, however that ends."""
+"""Directories that live as long as their process, however it ends."""
 
 import subprocess
 import sys

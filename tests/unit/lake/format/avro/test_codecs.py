@@ -1,4 +1,4 @@
-"""Blocks of every codec unpack to what was packed, or say that they are damaged."""
+"""Blocks of every codec round-trip, and damage is detected."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Columns become the very bytes that Java, and a library of others, write for the same rows."""
+"""Columns are encoded to the bytes that Java and fastavro write for the same rows."""
 
 import io
 import random

@@ -1,4 +1,4 @@
-"""Whatever schema another writer chose, the entries of its manifests are those that it wrote."""
+"""Entries of manifests do not depend on the form of the schema that their writer chose."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -129,7 +129,7 @@ def test_texts_and_bytes_are_interchangeable() -> None:
 
 
 def test_entries_of_a_later_version_are_refused_by_their_version() -> None:
-    """Their fields may be others, too."""
+    """Their fields may differ as well."""
     schema = {"type": "record", "name": "r", "fields": [{"name": "_VERSION", "type": "int"}]}
 
     with pytest.raises(Exception, match="manifest list entry has version 3, expected 2"):

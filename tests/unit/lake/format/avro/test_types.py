@@ -1,4 +1,4 @@
-"""Names of records in a file's schema; all else is compared with Java's own (`test_avro_columns`)."""
+"""Names of records in a file's schema; everything else is compared with Java's (`test_columns`)."""
 
 import fastavro
 

@@ -1,4 +1,4 @@
-"""Bloom filters and the hashes in them: what Java writes for the same values, and how well they filter."""
+"""Bloom filters and hashes: the bytes that Java writes for the same values, and the false positive rate."""
 
 from datetime import time
 from pathlib import Path
