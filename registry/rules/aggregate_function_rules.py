@@ -29,7 +29,7 @@ from schemas.problem import JsonPath
 _FIELD_OF_OPTION = {option: field for field, option in OPTION_OF_FIELD.items()}
 
 
-def check_aggregates(spec: TableSpec) -> Iterator[FieldProblem]:
+def check_aggregate_functions(spec: TableSpec) -> Iterator[FieldProblem]:
     """Yield the problems of the declared aggregate functions."""
     yield from _check_engine(spec)
     for index, column in enumerate(spec.columns):

@@ -33,7 +33,7 @@ _RETRACTABLE_IN_ANY_ORDER = ("sum",)
 _OTHER_TABLE = "make a partial-update table with a sequence group for each stream"
 
 
-def check_multiple_streams(
+def check_aggregation_table(
     table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
 ) -> Iterator[FieldProblem]:
     """Yield why the stream cannot join the others of an aggregation table; nothing if it is alone.

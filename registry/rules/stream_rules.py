@@ -25,7 +25,7 @@ from lake import parse_duration
 from registry import names
 from registry.layout.column_functions import sequence_fields
 from registry.layout.physical_table import ungrouped_columns
-from registry.rules.aggregation_table_rules import check_multiple_streams
+from registry.rules.aggregation_table_rules import check_aggregation_table
 from registry.rules.arrival_rules import check_key_source
 from registry.rules.default_rules import check_defaults_of_multiple_streams
 from registry.rules.delete_rules import ROW_KIND_FIELD
@@ -159,7 +159,7 @@ def _check_whole_rows(
 ) -> Iterator[FieldProblem]:
     engine = table.merge_engine
     if engine is MergeEngine.AGGREGATION:
-        yield from check_multiple_streams(table, others, stream)
+        yield from check_aggregation_table(table, others, stream)
         yield from check_defaults_of_multiple_streams(table, others, stream)
     elif others:
         yield problem_at(

@@ -27,7 +27,7 @@ from lake import (
 from registry import names
 from registry.layout.declared_types import parsed_type, type_fault
 from registry.layout.physical_table import physical_groups, ungrouped_columns
-from registry.rules.aggregate_function_rules import check_aggregates
+from registry.rules.aggregate_function_rules import check_aggregate_functions
 from registry.rules.default_rules import check_defaults
 from registry.rules.delete_retention import check_delete_retention
 from registry.rules.delete_rules import check_deletes
@@ -67,7 +67,7 @@ def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]
         *_check_unordered(spec),
         *_check_row_rules(spec),
         *_check_options(spec),
-        *check_aggregates(spec),
+        *check_aggregate_functions(spec),
         *check_deletes(spec),
         *check_delete_retention(spec),
         *check_defaults(spec),

@@ -20,7 +20,7 @@ def maintenance_status(
     newest = table.latest_snapshot()
     runs = table.runs_per_bucket()
     options = table.schema.table_options
-    upkeep = [
+    reported = [
         TableMaintenanceView(
             worker_id=runner.runner,
             reported_at=iso_utc(runner.updated_ms),
@@ -38,7 +38,7 @@ def maintenance_status(
         tombstones=0 if newest is None else _tombstones(table, newest),
         compaction_trigger=options.num_sorted_run_compaction_trigger,
         stop_trigger=options.num_sorted_run_stop_trigger,
-        upkeep=tuple(upkeep),
+        upkeep=tuple(reported),
         unreadable_reports=reports.unreadable,
     )
 
