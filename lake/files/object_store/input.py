@@ -49,10 +49,10 @@ class RangedInput(PositionedInput):
         self._next_block = 0
         self._prefetched = PrefetchedRanges(read_ranges)
 
-    def prefetch(self, parts: Iterable[ByteRange]) -> None:
+    def prefetch(self, ranges: Iterable[ByteRange]) -> None:
         """Announce the ranges that will be read next (see `PositionedInput`), replacing earlier ones."""
         tail_start = self._size - len(self._tail)
-        self._prefetched.prefetch(part for part in parts if part[0] < tail_start)
+        self._prefetched.prefetch(each for each in ranges if each[0] < tail_start)
 
     def _at(self, start: int, end: int) -> bytes:
         tail_start = self._size - len(self._tail)
@@ -86,7 +86,7 @@ class RangedInput(PositionedInput):
         start = first * BLOCK_BYTES
         end = min((last + 1 + self._ahead) * BLOCK_BYTES, self._size)
         self._next_block = -(-end // BLOCK_BYTES)
-        # The part in the tail is not fetched again.
+        # What the tail already has is not fetched again.
         tail_start = self._size - len(self._tail)
         stop = min(end, tail_start)
         data = self._read_ranges([(start, stop)])[0] if start < stop else b""

@@ -33,9 +33,9 @@ class PrefetchedRanges:
         self._requests: list[_Request] = []
         self._begins: list[int] = []
 
-    def prefetch(self, parts: Iterable[ByteRange]) -> None:
+    def prefetch(self, ranges: Iterable[ByteRange]) -> None:
         """Announce the ranges that will be read next, replacing earlier ones; fetches nothing yet."""
-        self._requests = _requests(parts)
+        self._requests = _requests(ranges)
         self._begins = [request.begin for request in self._requests]
         assert self._begins == sorted(self._begins), "binary search needs them in order"
 
@@ -89,10 +89,10 @@ class _Request:
     data: bytes | None = None
 
 
-def _requests(parts: Iterable[ByteRange]) -> list[_Request]:
+def _requests(ranges: Iterable[ByteRange]) -> list[_Request]:
     """Return the requests for some ranges, in file order."""
     requests: list[_Request] = []
-    for begin, end in sorted(parts):
+    for begin, end in sorted(ranges):
         last = requests[-1] if requests else None
         if last is not None and begin - last.end <= GAP_BYTES and end - last.begin <= REQUEST_BYTES:
             last.end = max(last.end, end)

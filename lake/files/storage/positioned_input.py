@@ -51,12 +51,12 @@ class PositionedInput(io.RawIOBase):
         self._position += len(data)
         return data
 
-    def prefetch(self, parts: Iterable[ByteRange]) -> None:
+    def prefetch(self, ranges: Iterable[ByteRange]) -> None:
         """Announce the ranges that will be read next, once each and about in this order.
 
         A hint: reads of other ranges stay possible. This implementation ignores it.
         """
-        del parts
+        del ranges
 
     @abstractmethod
     def _at(self, start: int, end: int) -> bytes:

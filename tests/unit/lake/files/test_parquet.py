@@ -463,7 +463,7 @@ def int96_bytes(day: int, nanos_of_day: int) -> bytes:
 
 
 def given_int96(file_io: MemoryFileIO, schema: TableSchema, times: list[bytes | None]) -> pa.Table:
-    """Write a file (k, t) whose column t has these bytes; return the file without INT96."""
+    """Write a file (k, t) whose column t has these bytes; return its rows, for metadata."""
     rows: list[list[object]] = [[key, None] for key in range(len(times) - 1)]
     table = key_value(schema, [*rows, [99, STAMP]])
     stored = pa.chunked_array([pa.array(times, INT96_STORAGE)])
