@@ -125,7 +125,8 @@ class LiveFiles:
                     deleted.append(entry.identity)
         # A DELETE may be without its ADD: of some buckets only, not every manifest is read.
         removed = [entries.pop(identity) for identity in deleted if identity in entries]
-        return entries, size + entries_bytes(added) - entries_bytes(removed)
+        # Not below 0: sizes are extrapolated, so removed entries can seem larger than all that there were.
+        return entries, max(0, size + entries_bytes(added) - entries_bytes(removed))
 
     def _known(self, names: frozenset[str]) -> _State | None:
         return next((state for state in self._states() if state.manifests == names), None)

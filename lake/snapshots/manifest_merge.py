@@ -222,7 +222,7 @@ def _merge_full(
             adds.extend(kept)
     # The DELETEs are dropped: the base list is everything before a commit, so an ADD that is in none
     # of its manifests is in no manifest at all.
-    assert all(entry.kind is FileKind.ADD for entry in adds), "no DELETE is left"
+
     return MergedGroup(before=frozenset(before), after=tuple(write(adds)))
 
 
