@@ -36,6 +36,7 @@ from lake.lsm.round_merge import lowest_levels
 from lake.lsm.row_equality import equal_values
 from lake.merge.order.key_codes import Uints
 from lake.merge.order.key_order import key_codes
+from lake.merge.segments import run_starts
 
 Bools = npt.NDArray[np.bool_]
 
@@ -185,9 +186,7 @@ class _Keys:
         self.record_codes = record_codes
         self._order = np.argsort(record_codes, kind="stable")
         ascending = record_codes[self._order]
-        is_start = np.ones(len(ascending), dtype=np.bool_)
-        np.not_equal(ascending[1:], ascending[:-1], out=is_start[1:])
-        self._starts = np.flatnonzero(is_start)
+        self._starts = np.flatnonzero(run_starts(ascending))
         self.codes = ascending[self._starts]
 
     def any_of(self, chosen: Bools) -> Bools:

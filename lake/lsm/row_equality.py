@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 from lake.format.arrays import combined_array, validity
 from lake.format.arrow_types import elements
 from lake.merge.order.key_order import key_codes
+from lake.merge.segments import concatenated_ranges
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -113,8 +114,8 @@ def _equal_sequences(left: pa.Array, right: pa.Array, compare: _Compare) -> Bool
         return same
     counts = lengths[rows]
     equal = compare(
-        _take(elements(left), _ranges(starts[rows], counts)),
-        _take(elements(right), _ranges(other_starts[rows], counts)),
+        _take(elements(left), concatenated_ranges(starts[rows], counts)),
+        _take(elements(right), concatenated_ranges(other_starts[rows], counts)),
         np.repeat(np.arange(len(rows)), counts),
     )
     same[rows] = np.logical_and.reduceat(equal, np.cumsum(counts) - counts)
@@ -125,12 +126,6 @@ def _extents(array: pa.Array) -> tuple[Ints, Ints]:
     """Return the start of each list in `elements`, and its length."""
     offsets = np.asarray(array.offsets).astype(np.int64)
     return offsets[:-1] - offsets[0], np.diff(offsets)
-
-
-def _ranges(firsts: Ints, lengths: Ints) -> Ints:
-    begins = np.cumsum(lengths) - lengths
-    positions: Ints = np.arange(int(lengths.sum())) + np.repeat(firsts - begins, lengths)
-    return positions
 
 
 def _take(array: pa.Array, rows: Ints) -> pa.Array:

@@ -7,7 +7,7 @@ results. Values are those of `plain_values`; null is None.
 Source: merge-semantics 4.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -162,6 +162,3 @@ class FunctionDeclaration:
     order_free: bool = False
     anomalies: tuple[str, ...] = ()
     differences: tuple[Compatibility, ...] = ()
-
-
-FunctionTable = Mapping[str, FunctionDeclaration]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lake.merge.segments import Bools, Ints, Segments
+from lake.merge.segments import Bools, Ints, Segments, run_starts
 from lake.merge.steps import Step, Steps
 
 Codes = npt.NDArray[np.int8]
@@ -111,9 +111,7 @@ def steps_of(
     order = np.argsort(positions, kind="stable")
     positions, codes = positions[order], codes[order]
     keys = segments.segment_of[positions]
-    is_start = np.ones(len(keys), dtype=np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=is_start[1:])
-    starts = np.flatnonzero(is_start)
+    starts = np.flatnonzero(run_starts(keys))
     return KeySteps(
         steps=Steps(
             segments=Segments(order=segments.order[positions], starts=starts),

@@ -155,7 +155,7 @@ def _find_long_maximum(segments: Segments, codes: Numbers, rows: Ints) -> None:
     lengths = segments.lasts[chosen] - segments.starts[chosen] + 1
     ends = np.cumsum(lengths)
     begins = ends - lengths
-    positions = np.arange(ends[-1]) + np.repeat(segments.starts[chosen] - begins, lengths)
+    positions = segments.positions_of(chosen)
     values = codes[segments.order[positions]]
     attains = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, begins), lengths))
     # Each segment attains its maximum, so the last position below its end is one of its own.

@@ -5,6 +5,7 @@ Source: merge-semantics 1.5.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -116,15 +117,13 @@ class Segments:
             chosen: One boolean per position.
         """
         segment_of = self.segment_of[chosen]
-        is_start = np.ones(len(segment_of), dtype=np.bool_)
-        np.not_equal(segment_of[1:], segment_of[:-1], out=is_start[1:])
-        starts = np.flatnonzero(is_start)
+        starts = np.flatnonzero(run_starts(segment_of))
         return Segments(order=self.order[chosen], starts=starts), segment_of[starts]
 
     def positions_of(self, segments: Ints) -> Ints:
         """Return the positions of some segments, one segment after another."""
         firsts = self.starts[segments]
-        return _ranges(firsts, self.lasts[segments] - firsts + 1)
+        return concatenated_ranges(firsts, self.lasts[segments] - firsts + 1)
 
     def any_of(self, chosen: Bools) -> Bools:
         """Return which segments have a chosen position.
@@ -138,14 +137,26 @@ class Segments:
 
     def _cut_out(self, firsts: Ints, lengths: Ints) -> "Segments":
         starts = np.cumsum(lengths) - lengths
-        return Segments(order=self.order[_ranges(firsts, lengths)], starts=starts)
+        return Segments(order=self.order[concatenated_ranges(firsts, lengths)], starts=starts)
 
 
-def _ranges(firsts: Ints, lengths: Ints) -> Ints:
+def run_starts(values: npt.NDArray[Any]) -> Bools:
+    """Return true for the first value of each run of equal values.
+
+    Example:
+        >>> run_starts(np.array([4, 4, 7, 4])).tolist()
+        [True, False, True, True]
+    """
+    starts = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=starts[1:])
+    return starts
+
+
+def concatenated_ranges(firsts: Ints, lengths: Ints) -> Ints:
     """Return ranges of numbers, given by first number and length, one after another.
 
     Example:
-        >>> _ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+        >>> concatenated_ranges(np.array([5, 0]), np.array([2, 3])).tolist()
         [5, 6, 0, 1, 2]
     """
     # The n-th number of the result is n, shifted by how far its range begins from where it lies.

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from lake.format.arrays import validity
 from lake.merge.functions.arrival_order import late_first, value_counts
-from lake.merge.segments import Bools, Ints
+from lake.merge.segments import Bools, Ints, run_starts
 from lake.merge.steps import Steps
 
 Int32s = npt.NDArray[np.int32]
@@ -136,8 +136,7 @@ def first_and_last(elements: Elements, codes: Ints) -> tuple[Ints, Ints]:
     keys = elements.segment_of * (int(codes.max(initial=0)) + 1) + codes
     order = _stable_order(keys)
     ordered = keys[order]
-    is_first = np.ones(count, dtype=np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    is_first = run_starts(ordered)
     is_last = np.ones(count, dtype=np.bool_)
     is_last[:-1] = is_first[1:]
     last_of = np.full(count, -1, dtype=np.int64)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lake.merge.segments import run_starts
+
 Uints = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.integer[Any]]
 
@@ -81,19 +83,12 @@ def word_codes(words: Sequence[Word], *, rows: int) -> Uints:
 def _ranks(words: Sequence[Uints]) -> Uints:
     """Return the rank of each row by its words, most significant first; ties have one rank."""
     order = np.argsort(words[0], kind="stable")
-    starts = _changes(words[0][order])
+    starts = run_starts(words[0][order])
     for word in words[1:]:
         _refine(order, starts, word)
     codes = np.empty(len(order), dtype=np.uint64)
     codes[order] = np.cumsum(starts, dtype=np.uint64)
     return codes
-
-
-def _changes(values: Uints) -> npt.NDArray[np.bool_]:
-    """Return true for the first of each run of equal values."""
-    starts = np.ones(len(values), dtype=np.bool_)
-    np.not_equal(values[1:], values[:-1], out=starts[1:])
-    return starts
 
 
 def _refine(order: npt.NDArray[np.int64], starts: npt.NDArray[np.bool_], word: Uints) -> None:
@@ -104,7 +99,7 @@ def _refine(order: npt.NDArray[np.int64], starts: npt.NDArray[np.bool_], word: U
         starts: True at the first row of each run of ties.
         word: One number per row.
     """
-    changes = _changes(word[order])
+    changes = run_starts(word[order])
     if not (changes & ~starts).any():
         return  # rows that tie have equal words here, too
     # Only the runs in which the word changes are sorted again.
@@ -115,4 +110,4 @@ def _refine(order: npt.NDArray[np.int64], starts: npt.NDArray[np.bool_], word: U
     rows = order[positions]
     sorted_within = np.lexsort((word[rows], stretch[positions]))
     order[positions] = rows[sorted_within]
-    starts[positions] |= _changes(word[order[positions]])
+    starts[positions] |= run_starts(word[order[positions]])

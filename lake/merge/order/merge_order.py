@@ -10,7 +10,7 @@ from lake.format.arrays import combined_array
 from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, is_retract
 from lake.merge.order.key_codes import Uints
 from lake.merge.order.key_order import key_codes
-from lake.merge.segments import Bools, Ints, Segments
+from lake.merge.segments import Bools, Ints, Segments, run_starts
 from lake.merge.spec import MergeSpec
 
 # Average length of sorted runs below which rows count as unsorted.
@@ -26,9 +26,7 @@ def find_segments(table: pa.Table, spec: MergeSpec, codes: Uints) -> Segments:
         codes: One code per row that orders rows by key.
     """
     order = _sorted_order(codes)
-    sorted_codes = codes[order]
-    is_start = np.ones(len(order), dtype=np.bool_)
-    np.not_equal(sorted_codes[1:], sorted_codes[:-1], out=is_start[1:])
+    is_start = run_starts(codes[order])
     _order_versions(table, spec, order, is_start)
     return Segments(order=order, starts=np.flatnonzero(is_start))
 

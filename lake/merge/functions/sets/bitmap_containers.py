@@ -20,6 +20,8 @@ from enum import IntEnum
 import numpy as np
 from pyroaring import BitMap
 
+from lake.merge.segments import run_starts
+
 ARRAY_MAX = 4096
 """An array of more numbers is larger than a bitmap."""
 BITMAP_BYTES = 8192
@@ -134,9 +136,8 @@ def _as_declared(container: Container) -> bytes:
 
 def _runs(array_payload: bytes) -> bytes:
     numbers = np.frombuffer(array_payload, dtype="<u2").astype(np.int64)
-    is_first = np.ones(len(numbers), dtype=np.bool_)
-    np.not_equal(numbers[1:], numbers[:-1] + 1, out=is_first[1:])
-    firsts = np.flatnonzero(is_first)
+    # Within a run of consecutive numbers, number minus index is constant.
+    firsts = np.flatnonzero(run_starts(numbers - np.arange(len(numbers))))
     lengths = np.diff(firsts, append=len(numbers))
     pairs = np.column_stack([numbers[firsts], lengths - 1]).astype("<u2")
     return struct.pack("<H", len(firsts)) + pairs.tobytes()
