@@ -94,9 +94,9 @@ def test_every_example_is_of_a_declared_conflict() -> None:
 
 @pytest.mark.parametrize("engine", MergeEngine)
 def test_every_row_kind_has_its_effect(engine: MergeEngine) -> None:
-    told = {kind for effect in ENGINES[engine].effects for kind in effect.kinds.split()}
+    kinds = {kind for effect in ENGINES[engine].effects for kind in effect.kinds.split()}
 
-    assert told == {"+I", "-U", "+U", "-D"}
+    assert kinds == {"+I", "-U", "+U", "-D"}
 
 
 @pytest.mark.parametrize("engine", MergeEngine)

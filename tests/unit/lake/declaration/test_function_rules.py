@@ -175,7 +175,7 @@ def test_options_that_can_be_read_are_accepted(
 
 
 @pytest.mark.parametrize(
-    ("function", "sql", "key", "value", "told"),
+    ("function", "sql", "key", "value", "message"),
     [
         ("listagg", "STRING", "distinct", "yes", "true"),
         ("collect", "ARRAY<INT>", "distinct", "1", "true"),
@@ -196,7 +196,7 @@ def test_options_that_can_be_read_are_accepted(
 )
 @pytest.mark.parametrize("engine", [AGGREGATION, PARTIAL], ids=["aggregation", "partial-update"])
 def test_an_option_that_its_function_cannot_read_is_refused(
-    function: str, sql: str | DataType, key: str, value: str, told: str, engine: dict[str, str]
+    function: str, sql: str | DataType, key: str, value: str, message: str, engine: dict[str, str]
 ) -> None:
     key = f"fields.v.{key}"
     options = {**engine, "fields.v.aggregate-function": function, key: value}
@@ -205,7 +205,7 @@ def test_an_option_that_its_function_cannot_read_is_refused(
 
     assert problem.field == key
     assert str(problem.value) in value
-    assert told in f"{problem.message} {problem.hint}"
+    assert message in f"{problem.message} {problem.hint}"
 
 
 def test_nested_partial_update_needs_its_key() -> None:

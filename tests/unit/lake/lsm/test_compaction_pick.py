@@ -69,7 +69,7 @@ def pick(
     )
 
 
-def told(unit: CompactionUnit | None) -> tuple[int, int] | None:
+def count_and_level(unit: CompactionUnit | None) -> tuple[int, int] | None:
     """Return how many runs are taken, and where they go."""
     return None if unit is None else (len(unit.runs), unit.output_level)
 
@@ -131,7 +131,7 @@ CASES = {
 def test_what_is_picked(case: Case) -> None:
     forced = {"compaction.force-up-level-0": "true"} if case.force_up else {}
 
-    assert told(pick(case.runs, options(case.options, **forced)).unit) == case.expected
+    assert count_and_level(pick(case.runs, options(case.options, **forced)).unit) == case.expected
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_level_1_counts_although_release_2_0_0_would_leave_the_next_level(
     """Level 1 is rewritten either way; only with its size the next level is found to be due."""
     given = options("trigger=5 levels=3", **{"compaction.force-up-level-0": "true"})
 
-    assert told(pick(runs, given).unit) == expected
+    assert count_and_level(pick(runs, given).unit) == expected
     assert taken_by_release_2_0_0(levels(runs, given), 101) == in_release_2_0_0
 
 
@@ -156,7 +156,7 @@ def test_u01_where_a_unit_goes(count: int, expected: tuple[int, int]) -> None:
     sizes = [1_000 ** max(0, index - count + 1) for index in range(5)]
     runs = " ".join(f"{lv}:{size}" for lv, size in zip((0, 0, 1, 3, 4), sizes, strict=True))
 
-    assert told(pick(runs, options("trigger=5 levels=6", **ONLY_RATIO)).unit) == expected
+    assert count_and_level(pick(runs, options("trigger=5 levels=6", **ONLY_RATIO)).unit) == expected
 
 
 def test_u07_size_amplification_again_and_again() -> None:
@@ -206,7 +206,7 @@ def test_u10_an_interval_asks_for_a_full_compaction() -> None:
     ]:
         picked = pick(runs, given, state, now_ms=now_ms)
         state = picked.state
-        found.append(told(picked.unit))
+        found.append(count_and_level(picked.unit))
 
     assert found == [(3, 2), (3, 2), None, (3, 2), None]
     assert state.last_full_ms == 1500
@@ -233,7 +233,7 @@ def test_u10_an_interval_asks_for_a_full_compaction() -> None:
 def test_u11_u20_u22_u23_sizes_ask_for_a_full_compaction(
     given: str, runs: str, expected: tuple[int, int] | None
 ) -> None:
-    assert told(pick(runs, options(f"trigger=9 levels=5 {given}")).unit) == expected
+    assert count_and_level(pick(runs, options(f"trigger=9 levels=5 {given}")).unit) == expected
 
 
 def test_u20_an_interval_begins_with_the_first_full_compaction() -> None:
@@ -300,7 +300,7 @@ def test_u13_gentle_tables_wait_for_some_misses(runs: str, expected: tuple[int, 
     for _ in range(10):
         picked = pick(runs, given, state)
         state = picked.state
-        found.append(told(picked.unit))
+        found.append(count_and_level(picked.unit))
 
     assert found == [None, None, None, None, expected] * 2
 
@@ -310,14 +310,14 @@ def test_misses_count_on_over_other_picks() -> None:
 
     picked = pick("0:1 0:1 0:1 0:1 0:1", given, PickState(misses=3))
 
-    assert told(picked.unit) == (5, 2)
+    assert count_and_level(picked.unit) == (5, 2)
     assert picked.state.misses == 3
 
 
 def test_radical_tables_wait_for_nothing() -> None:
     given = options("trigger=5 levels=3", **{"force-lookup": "true"})
 
-    assert told(pick("0:1 2:2", given).unit) == (1, 1)
+    assert count_and_level(pick("0:1 2:2", given).unit) == (1, 1)
 
 
 def test_gentleness_is_for_tables_that_need_lookup() -> None:
@@ -326,7 +326,7 @@ def test_gentleness_is_for_tables_that_need_lookup() -> None:
         **{"compaction.force-up-level-0": "true", "lookup-compact": "gentle"},
     )
 
-    assert told(pick("0:1 2:2", given).unit) == (1, 1)
+    assert count_and_level(pick("0:1 2:2", given).unit) == (1, 1)
 
 
 def test_other_tables_do_not_pick_level_0_by_itself() -> None:
@@ -355,11 +355,11 @@ def test_off_peak_the_size_ratio_is_larger() -> None:
     runs = "1:8 2:9 3:10"
 
     assert pick(runs, given, local_hour=12).unit is None
-    assert told(pick(runs, given, local_hour=23).unit) == (3, 5)
+    assert count_and_level(pick(runs, given, local_hour=23).unit) == (3, 5)
 
 
 def test_files_that_are_above_the_declared_levels_are_the_highest() -> None:
-    assert told(pick("0:1 0:1 7:1", options("amp=25 trigger=3 levels=3")).unit) == (3, 7)
+    assert count_and_level(pick("0:1 0:1 7:1", options("amp=25 trigger=3 levels=3")).unit) == (3, 7)
 
 
 def full_times(given: TableOptions, state: PickState, times: list[int]) -> list[int]:
@@ -398,7 +398,7 @@ def test_commits_ask_for_a_full_compaction(
 ) -> None:
     picked = pick(runs, options(f"trigger=9 levels=5 {given}"))
 
-    assert told(picked.unit) == expected
+    assert count_and_level(picked.unit) == expected
     assert picked.is_early == (expected is not None)
 
 
@@ -415,7 +415,7 @@ def test_commits_count_on_over_other_picks() -> None:
     ]:
         picked = pick(runs, given, state)
         state = picked.state
-        found.append((told(picked.unit), state.commits))
+        found.append((count_and_level(picked.unit), state.commits))
 
     assert found == [
         ((2, 3), 2),
@@ -438,7 +438,7 @@ def test_an_unknown_number_of_commits_is_enough(
     state = first_pick_state(levels(runs, given), utc_ms_of=int)
 
     assert state.commits == commits
-    assert told(pick(runs, given, state).unit) == expected
+    assert count_and_level(pick(runs, given, state).unit) == expected
 
 
 def gentle(interval: int) -> TableOptions:

@@ -57,7 +57,7 @@ def pick(
     )
 
 
-def told(unit: CompactionUnit | None) -> tuple[int, int] | None:
+def count_and_level(unit: CompactionUnit | None) -> tuple[int, int] | None:
     """Return how many runs are taken, and where they go."""
     return None if unit is None else (len(unit.runs), unit.output_level)
 
@@ -83,7 +83,7 @@ def told(unit: CompactionUnit | None) -> tuple[int, int] | None:
     ],
 )
 def test_what_is_picked(text: str, expected: tuple[int, int] | None) -> None:
-    assert told(pick(given_files(text)).unit) == expected
+    assert count_and_level(pick(given_files(text)).unit) == expected
 
 
 def test_without_runs_there_is_nothing_to_merge() -> None:
@@ -94,7 +94,7 @@ def test_what_is_put_off_is_not_remembered_as_done() -> None:
     files = given_files("0:10 0:10 1:60 2:60 3:60 4:60 5:60")
     state = PickState(last_full_ms=3)
 
-    assert told(pick(files, state=state).unit) == (2, 0)
+    assert count_and_level(pick(files, state=state).unit) == (2, 0)
     assert pick(files, state=state).state == replace(state, commits=2)
     assert pick(files, given={"force-lookup": "true"}, state=state).state.last_full_ms == 7
 
@@ -102,14 +102,17 @@ def test_what_is_put_off_is_not_remembered_as_done() -> None:
 def test_an_early_full_compaction_is_not_put_off() -> None:
     files = given_files(f"0:10 0:10 {LEVELS}")
 
-    assert told(pick(files, given={"compaction.optimization-interval": "1 h"}).unit) == (6, 5)
+    assert count_and_level(pick(files, given={"compaction.optimization-interval": "1 h"}).unit) == (
+        6,
+        5,
+    )
 
 
 def test_files_too_large_for_a_plan_to_merge_are_compacted() -> None:
     files = given_files(f"0:10 0:10 {LEVELS}")
 
-    assert told(pick(files, given={"target-file-size": "28 b"}).unit) != (2, 0)
-    assert told(pick(files, given={"target-file-size": "29 b"}).unit) == (2, 0)
+    assert count_and_level(pick(files, given={"target-file-size": "28 b"}).unit) != (2, 0)
+    assert count_and_level(pick(files, given={"target-file-size": "29 b"}).unit) == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -131,14 +134,16 @@ def test_new_files_that_have_to_go_up_stay_apart(given: dict[str, str]) -> None:
 def test_retracts_are_merged_with_their_neighbours_where_only_one_record_wins() -> None:
     files = given_files(f"0:10- 0:10 {LEVELS}")
 
-    assert told(pick(files).unit) == (2, 0)
-    assert told(pick(files, PARTIAL).unit) == (3, 1)
+    assert count_and_level(pick(files).unit) == (2, 0)
+    assert count_and_level(pick(files, PARTIAL).unit) == (3, 1)
 
 
 def test_retracts_in_files_that_are_left_do_not_matter() -> None:
     files = given_files(f"0:10 0:10 0:300- {LEVELS}")
 
-    assert told(pick(files, PARTIAL, {"num-sorted-run.compaction-trigger": "6"}).unit) == (2, 0)
+    assert count_and_level(
+        pick(files, PARTIAL, {"num-sorted-run.compaction-trigger": "6"}).unit
+    ) == (2, 0)
 
 
 def test_files_with_records_between_theirs_are_taken_together() -> None:
@@ -147,8 +152,8 @@ def test_files_with_records_between_theirs_are_taken_together() -> None:
     files = given_files(f"0:10 0:10 0:300 {LEVELS}")
     files[2] = replace(files[2], max_sequence_number=files[1].min_sequence_number + 1)
 
-    assert told(pick(files, PARTIAL, trigger).unit) == (3, 0)
-    assert told(pick(files, DEDUPLICATE, trigger).unit) == (2, 0)
+    assert count_and_level(pick(files, PARTIAL, trigger).unit) == (3, 0)
+    assert count_and_level(pick(files, DEDUPLICATE, trigger).unit) == (2, 0)
 
 
 def test_files_that_are_older_than_a_compaction_wait_for_the_next() -> None:
@@ -156,8 +161,8 @@ def test_files_that_are_older_than_a_compaction_wait_for_the_next() -> None:
     files = given_files(f"0:10 0:10 {LEVELS}")
     late = [*files[:1], replace(files[1], min_sequence_number=1), *files[2:]]
 
-    assert told(pick(late, PARTIAL).unit) == (3, 1)
-    assert told(pick(late, DEDUPLICATE).unit) == (2, 0)
+    assert count_and_level(pick(late, PARTIAL).unit) == (3, 1)
+    assert count_and_level(pick(late, DEDUPLICATE).unit) == (2, 0)
 
 
 def function(name: str, column: str = "v", type_text: str = "BIGINT") -> ColumnFunction:

@@ -10,7 +10,7 @@ from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 def given_records(
     header: str, *rows: str, types: dict[str, pa.DataType] | None = None, first_sequence: int = 0
 ) -> pa.Table:
-    """Return records of the columns of the header, numbered in their order; int32 unless told."""
+    """Return records of the columns of the header, numbered in their order; int32 by default."""
     names = header.split()
     cells = [row.split() for row in rows]
     arrays = {

@@ -130,10 +130,10 @@ def test_a_null_where_a_value_is_needed_is_an_error_naming_the_column(machine: M
         key_columns=("k",),
         not_null_columns=frozenset({"k", "a"}),
     )
-    lone = given_records("k a", "+I 1 _", "+I 2 1")
+    single = given_records("k a", "+I 1 _", "+I 2 1")
     met = given_records("k a", "+I 1 _", "+I 1 1")
 
-    assert written(fold(lone, spec, machine=machine)) == ["+I 1 _", "+I 2 1"]
+    assert written(fold(single, spec, machine=machine)) == ["+I 1 _", "+I 2 1"]
     with pytest.raises(SchemaMismatch, match="a: the column is NOT NULL"):
         fold(met, spec, machine=machine)
 

@@ -89,7 +89,7 @@ def test_aggregation_gives_every_column_outside_the_key_a_function() -> None:
     }
     assert spec.functions[2].option("list-agg-delimiter", ",") == ";"
     assert spec.functions[2].option("distinct", "false") == "false"
-    # Only the writer's filter looks at it under this engine.
+    # Under this engine only the filter of the writer reads it.
     assert not spec.ignore_delete
     assert spec.remove_record_on_delete
 

@@ -35,7 +35,7 @@ def theta(count: int, lg_k: int = 12) -> bytes:
 
 def table_of(function: str, sql: str = "BYTES", **options: str) -> Table:
     catalog = Catalog("/w", file_io=MemoryFileIO(), clock=ManualClock())
-    told = {f"fields.v.{key}": value for key, value in options.items()}
+    options_of_field = {f"fields.v.{key}": value for key, value in options.items()}
     return catalog.create_table(
         "d.t",
         columns=[("k", "INT"), ("v", sql)],
@@ -44,7 +44,7 @@ def table_of(function: str, sql: str = "BYTES", **options: str) -> Table:
             "bucket": "1",
             "merge-engine": "aggregation",
             "fields.v.aggregate-function": function,
-            **told,
+            **options_of_field,
         },
     )
 
@@ -54,7 +54,7 @@ OF_TYPE = {**SIZED, "braid.hll-type": "HLL_6"}
 
 
 @pytest.mark.parametrize(
-    ("function", "options", "good", "bad", "told"),
+    ("function", "options", "good", "bad", "message"),
     [
         ("rbm32", {}, bytes(BitMap([1, 9]).serialize()), b"", "cannot read"),
         ("rbm32", {}, bytes(BitMap(range(9000)).serialize()), b"\x3a\x30junk", "cannot read"),
@@ -71,13 +71,13 @@ OF_TYPE = {**SIZED, "braid.hll-type": "HLL_6"}
     ids=lambda value: f"{len(value)}-bytes" if isinstance(value, bytes) else None,
 )
 def test_bytes_that_are_no_set_of_the_declared_size_are_not_written(
-    function: str, options: dict[str, str], good: bytes, bad: bytes, told: str
+    function: str, options: dict[str, str], good: bytes, bad: bytes, message: str
 ) -> None:
     table = table_of(function, **options)
     writer = table.writer()
     column = pa.array([good, None, bad, bad], pa.binary())
 
-    with pytest.raises(SchemaMismatch, match=told) as caught:
+    with pytest.raises(SchemaMismatch, match=message) as caught:
         writer.write(pa.table({"k": [1, 2, 3, 4], "v": column}))
 
     (problem,) = caught.value.problems
@@ -146,7 +146,7 @@ def united_by(function: str) -> Callable[[bytes, bytes], bytes]:
 
 
 @pytest.mark.parametrize(
-    ("function", "options", "told"),
+    ("function", "options", "message"),
     [
         ("hll_sketch", {"braid.lg-k": "3"}, "from 4 to 21"),
         ("theta_sketch", {"braid.lg-k": "x"}, "from 5 to 26"),
@@ -154,7 +154,7 @@ def united_by(function: str) -> Callable[[bytes, bytes], bytes]:
     ],
 )
 def test_sizes_that_cannot_be_are_refused_when_they_are_declared(
-    function: str, options: dict[str, str], told: str
+    function: str, options: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(InvalidRequest, match=told):
+    with pytest.raises(InvalidRequest, match=message):
         table_of(function, **options)

@@ -105,7 +105,7 @@ def test_two_packages_with_one_name_are_refused(install: Install) -> None:
 
 
 @pytest.mark.parametrize(
-    ("attribute", "told"),
+    ("attribute", "message"),
     [
         ("reduction=None", "`reduction` as None, not a function"),
         ("make=None", "`make` as None, not a function"),
@@ -120,7 +120,7 @@ def test_two_packages_with_one_name_are_refused(install: Install) -> None:
     ],
 )
 def test_an_invalid_declaration_is_refused_when_it_is_loaded(
-    install: Install, attribute: str, told: str
+    install: Install, attribute: str, message: str
 ) -> None:
     source = f"""{DECLARATION}
 from dataclasses import replace
@@ -132,4 +132,4 @@ longest = replace(longest, {attribute})
     with pytest.raises(UnsupportedFeature, match="cannot be used") as refused:
         function_named("acme.longest")
 
-    assert told in str(refused.value.problems[0])
+    assert message in str(refused.value.problems[0])

@@ -153,9 +153,9 @@ def test_a_failing_sum_names_column_and_key_and_other_columns_are_read(sql: str)
 
 
 @pytest.mark.parametrize(
-    ("sql", "value", "told"),
+    ("sql", "value", "message"),
     [("BIGINT", "clamp", "one of wrap, fail"), ("DOUBLE", "wrap", "never overflows")],
 )
-def test_what_cannot_be_is_refused_when_it_is_declared(sql: str, value: str, told: str) -> None:
-    with pytest.raises(InvalidRequest, match=told):
+def test_what_cannot_be_is_refused_when_it_is_declared(sql: str, value: str, message: str) -> None:
+    with pytest.raises(InvalidRequest, match=message):
         table_of(sql, **{"fields.v.braid.on-overflow": value})

@@ -88,7 +88,7 @@ def test_tokens_of_what_was_joined_are_those_of_the_text(delimiter: str) -> None
 
 def test_the_tokens_of_one_key_are_not_those_of_the_next() -> None:
     function = given_function("listagg", pa.string(), distinct="true")
-    # One object: only that it was made here tells whose tokens are remembered.
+    # One object: its identity decides whether its tokens are cached.
     text = "a"
     made = function.aggregate(text, "b")
 

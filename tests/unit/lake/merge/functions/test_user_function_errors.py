@@ -162,7 +162,7 @@ def causes(error: BaseException) -> list[BaseException]:
 
 @BOTH
 @pytest.mark.parametrize(
-    ("function", "told", "cause"),
+    ("function", "message", "cause"),
     [
         ("raises", "`aggregate` raises KeyError: 'boom'", KeyError),
         ("text", "raises ArrowInvalid", pa.ArrowInvalid),
@@ -173,20 +173,20 @@ def causes(error: BaseException) -> list[BaseException]:
     ],
 )
 def test_errors_of_the_definition_name_function_and_column(
-    warehouse: Path, machine: Machine, function: str, told: str, cause: type[BaseException]
+    warehouse: Path, machine: Machine, function: str, message: str, cause: type[BaseException]
 ) -> None:
     error = refused(given_table(warehouse, function), machine)
 
     (problem,) = error.problems
     assert problem.field == "v"
     assert f"`acme.{function}`" in problem.message
-    assert told in problem.message
+    assert message in problem.message
     assert isinstance(causes(error)[-1], cause)
 
 
 @BOTH
 @pytest.mark.parametrize(
-    ("function", "kind", "values", "told"),
+    ("function", "kind", "values", "message"),
     [
         ("half", "BIGINT", [1, 2], "it returns 1.5 where int64 needs a whole number"),
         ("half", "DATE", [1, 2], "it returns 1.5 where date32[day] needs a whole number"),
@@ -200,7 +200,7 @@ def test_errors_of_the_definition_name_function_and_column(
     ],
 )
 def test_a_result_that_could_not_be_written_is_refused(
-    warehouse: Path, machine: Machine, function: str, kind: str, values: list[Any], told: str
+    warehouse: Path, machine: Machine, function: str, kind: str, values: list[Any], message: str
 ) -> None:
     table = given_table(warehouse, function, kind=kind, values=values)
 
@@ -208,13 +208,13 @@ def test_a_result_that_could_not_be_written_is_refused(
 
     assert problem.field == "v"
     assert f"`acme.{function}`" in problem.message
-    assert told in problem.message
+    assert message in problem.message
     with pytest.raises(SchemaMismatch, match=f"acme.{function}"):
         table.compact()
 
 
 @pytest.mark.parametrize(
-    ("function", "told"),
+    ("function", "message"),
     [
         ("reduction_boom", "`reduction` raises KeyError: 'boom'"),
         ("reduction_kind", "`reduction` returns a str, not a Reduction or None"),
@@ -227,7 +227,7 @@ def test_a_result_that_could_not_be_written_is_refused(
     ],
 )
 def test_errors_of_the_reduction_are_reported_and_the_definition_still_works(
-    warehouse: Path, function: str, told: str
+    warehouse: Path, function: str, message: str
 ) -> None:
     table = given_table(warehouse, function)
 
@@ -235,7 +235,7 @@ def test_errors_of_the_reduction_are_reported_and_the_definition_still_works(
 
     assert problem.field == "v"
     assert f"`acme.{function}`" in problem.message
-    assert told in problem.message
+    assert message in problem.message
     assert table.scan(machine=Machine.ROW).to_arrow()["v"].to_pylist() == [3, 3]
 
 
