@@ -105,7 +105,7 @@ def _alter_registered(
 
 
 def _refusal(problems: Sequence[FieldProblem]) -> InvalidRequest:
-    message = "the schema cannot be changed in this way"
+    message = "the schema cannot be changed as asked"
     return InvalidRequest(
         message,
         problems=[
