@@ -146,17 +146,6 @@ class LiveFiles:
         return cast("tuple[_State, ...]", self._store.cache.get(self._key) or ())
 
 
-def live_entries(
-    snapshot: Snapshot,
-    store: ManifestStore,
-    *,
-    partitions: Collection[bytes] | None = None,
-    buckets: Collection[int] | None = None,
-) -> list[ManifestEntry]:
-    """Return the live files of one snapshot (see `LiveFiles.entries`)."""
-    return LiveFiles(store).entries(snapshot, partitions=partitions, buckets=buckets)
-
-
 def _names(manifests: Sequence[ManifestFileMeta]) -> frozenset[str]:
     return frozenset(manifest.file_name for manifest in manifests)
 

@@ -18,7 +18,7 @@ from lake.format.manifest import ManifestEntry
 from lake.format.schema import TableSchema
 from lake.format.statistics import EMPTY_STATS, SimpleStats
 from lake.format.type_codec import parse_type
-from lake.snapshots.live_files import live_entries
+from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.schema_store import SchemaStore
 from lake.snapshots.snapshot_store import SnapshotStore
@@ -148,7 +148,7 @@ def live_names(file_io: FileIO, paths: TablePaths) -> list[str]:
 def newest_entries(file_io: FileIO, paths: TablePaths) -> list[ManifestEntry]:
     """Return the live entries of the newest snapshot, read without any cache."""
     latest = SnapshotStore(file_io, paths).latest()
-    return [] if latest is None else live_entries(latest, ManifestStore(file_io, paths))
+    return [] if latest is None else LiveFiles(ManifestStore(file_io, paths)).entries(latest)
 
 
 def referenced_manifests(file_io: FileIO, paths: TablePaths) -> set[str]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from lake import FileIO, MemoryFileIO, Table
 from lake.files.data_file_path import data_file_path
 from lake.format.snapshot import Snapshot, parse_snapshot
-from lake.snapshots.live_files import live_entries
+from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 
 _NEEDED_ANYWAY = ("schema/", "snapshot/", "tag/", "changelog/", "consumer/", "branch/")
@@ -117,7 +117,7 @@ class _Needed:
         """Return a state's manifests, live data files and index files."""
         needed = self._manifests(snapshot.base_manifest_list)
         needed |= self._manifests(snapshot.delta_manifest_list)
-        for entry in live_entries(snapshot, self._store):
+        for entry in LiveFiles(self._store).entries(snapshot):
             names = (entry.file.file_name, *entry.file.extra_files)
             needed |= {self._data_file(entry.partition, entry.bucket, name) for name in names}
         if snapshot.index_manifest is not None:

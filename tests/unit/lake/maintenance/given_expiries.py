@@ -11,7 +11,7 @@ from lake.format.manifest import FileKind, ManifestEntry
 from lake.format.snapshot import CommitKind, Snapshot
 from lake.options import ChangelogProducer
 from lake.snapshots.changelog_store import ChangelogStore
-from lake.snapshots.live_files import live_entries
+from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from lake.snapshots.tag_store import TagStore, list_branches
@@ -102,7 +102,7 @@ def states(table: Table) -> dict[int, set[str]]:
     """Return the names of the data files of every snapshot on storage, read without any cache."""
     manifests = ManifestStore(table.file_io, table.paths)
     return {
-        snapshot.id: {entry.file.file_name for entry in live_entries(snapshot, manifests)}
+        snapshot.id: {entry.file.file_name for entry in LiveFiles(manifests).entries(snapshot)}
         for snapshot in _snapshots(table.file_io, table.paths)
     }
 
@@ -116,7 +116,7 @@ def _of_state(snapshot: Snapshot, manifests: ManifestStore) -> set[str]:
     names = {snapshot.base_manifest_list, snapshot.delta_manifest_list}
     for name in sorted(names):
         names.update(manifest.file_name for manifest in manifests.read_list(name))
-    names.update(*(_names(entry) for entry in live_entries(snapshot, manifests)))
+    names.update(*(_names(entry) for entry in LiveFiles(manifests).entries(snapshot)))
     if snapshot.index_manifest is not None:
         names.add(snapshot.index_manifest)
         names.update(e.file_name for e in manifests.read_index_manifest(snapshot.index_manifest))

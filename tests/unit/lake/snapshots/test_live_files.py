@@ -6,7 +6,7 @@ from lake.files.paths import TablePaths
 from lake.files.storage.memory import MemoryFileIO
 from lake.format.binary_row import EMPTY_ROW
 from lake.format.snapshot import CommitKind
-from lake.snapshots.live_files import LiveFiles, live_entries
+from lake.snapshots.live_files import LiveFiles
 from lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import appended, compacted, data_file, given_table, new_committer
@@ -50,7 +50,7 @@ def test_each_snapshot_has_its_own_files(file_io: MemoryFileIO, paths: TablePath
 def test_only_adds_are_live(file_io: MemoryFileIO, paths: TablePaths) -> None:
     snapshot = SnapshotStore(file_io, paths).get(3)
 
-    entries = live_entries(snapshot, ManifestStore(file_io, paths))
+    entries = LiveFiles(ManifestStore(file_io, paths)).entries(snapshot)
 
     assert {entry.file.file_name for entry in entries} == {"b", "c", "d"}
     assert {entry.file.level for entry in entries if entry.file.file_name == "d"} == {5}
@@ -109,4 +109,4 @@ def test_an_expired_snapshot_is_an_honest_error(file_io: MemoryFileIO, paths: Ta
     expire(file_io, paths, keep_from=3)
 
     with pytest.raises(ManifestGone, match="has expired"):
-        live_entries(snapshot, ManifestStore(file_io, paths))
+        LiveFiles(ManifestStore(file_io, paths)).entries(snapshot)
