@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from lake import InvalidRequest, SchemaMismatch, StorageUnavailable
-from pipelines.sink.trial_writes import find_refused_rows, is_refusal
+from pipelines.sink.trial_writes import TrialSchedule, find_refused_rows, is_refusal
 
 
 def rows(values: list[int]) -> pa.Table:
@@ -71,3 +71,21 @@ def test_an_error_that_is_not_about_rows_is_raised() -> None:
 )
 def test_errors_about_rows_are_known_by_their_class(error: Exception, expected: bool) -> None:
     assert is_refusal(error) is expected
+
+
+def test_rows_are_tried_for_some_micro_batches_after_a_refusal() -> None:
+    schedule = TrialSchedule()
+    assert not schedule.is_due
+    schedule.begin()
+    for _ in range(9):
+        schedule.note(has_refused_row=False)
+    assert schedule.is_due
+    schedule.note(has_refused_row=False)
+    assert not schedule.is_due
+
+
+def test_a_refused_row_prolongs_the_trials() -> None:
+    schedule = TrialSchedule()
+    schedule.note(has_refused_row=True)
+
+    assert schedule.is_due
