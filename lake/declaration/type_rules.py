@@ -57,7 +57,7 @@ def parquet_levels(data_type: DataType) -> int:
     """Return the number of levels of a column of the type in the schema of a Parquet file.
 
     Example:
-        >>> from lake.format.data_types import parse_type
+        >>> from lake.format.type_codec import parse_type
         >>> [parquet_levels(parse_type(text)) for text in ("INT", "ROW<x INT>", "ARRAY<INT>")]
         [1, 2, 3]
     """
