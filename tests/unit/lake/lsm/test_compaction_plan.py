@@ -49,7 +49,7 @@ def plan(
     unit: str | None = None,
     output_level: int = TOP,
 ) -> CompactionPlan:
-    """Return the plan for the named files, for all unless told."""
+    """Return the plan for the named files, for all unless outcome."""
     parsed = options(given)
     levels = levels_of(given_files(text), parsed)
     picked = [word.rstrip("-?") for word in (text if unit is None else unit).split()]
@@ -193,8 +193,8 @@ PRODUCERS = {
 def test_what_becomes_of_a_new_file_that_meets_no_other(
     given: dict[str, str], on_top: str, below: str
 ) -> None:
-    assert told(plan("0[1,5]", given)) == on_top
-    assert told(plan("2[1,9] 0[1,5]", unit="0[1,5]", output_level=1, given=given)) == below
+    assert outcome(plan("0[1,5]", given)) == on_top
+    assert outcome(plan("2[1,9] 0[1,5]", unit="0[1,5]", output_level=1, given=given)) == below
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,11 @@ def test_a_new_file_changes_its_format_where_it_is_looked_at_anyway(
 ) -> None:
     avro_first = {**given, "file.format.per.level": "0:avro"}
 
-    assert told(plan("0[1,5]", avro_first)) == on_top
-    assert told(plan("2[1,9] 0[1,5]", unit="0[1,5]", output_level=1, given=avro_first)) == below
-    assert told(plan("1[1,5]", avro_first | {"file.format.per.level": "0:avro,1:orc"})) == "1[1,5]"
+    assert outcome(plan("0[1,5]", avro_first)) == on_top
+    assert outcome(plan("2[1,9] 0[1,5]", unit="0[1,5]", output_level=1, given=avro_first)) == below
+    assert (
+        outcome(plan("1[1,5]", avro_first | {"file.format.per.level": "0:avro,1:orc"})) == "1[1,5]"
+    )
 
 
 @pytest.mark.parametrize(
@@ -221,8 +223,8 @@ def test_a_new_file_changes_its_format_where_it_is_looked_at_anyway(
     ],
 )
 def test_what_becomes_of_a_new_file_with_retracts(given: dict[str, str], below: str) -> None:
-    assert told(plan("0[1,5]-", given)) == REWRITE
-    assert told(plan("2[1,9] 0[1,5]-", unit="0[1,5]", output_level=1, given=given)) == below
+    assert outcome(plan("0[1,5]-", given)) == REWRITE
+    assert outcome(plan("2[1,9] 0[1,5]-", unit="0[1,5]", output_level=1, given=given)) == below
 
 
 @pytest.mark.parametrize("given", [LOOKUP, VECTORS, {**LOOKUP, **PARTIAL}])
@@ -281,7 +283,7 @@ def test_a_full_compaction_goes_to_the_highest_level(
     assert unit == CompactionUnit(output_level=expected, runs=levels.runs)
 
 
-def told(found: CompactionPlan) -> str:
-    """Return what becomes of the only file: `rewritten` or how it moves."""
+def outcome(found: CompactionPlan) -> str:
+    """Return `rewritten` for the only file, or its move."""
     assert len(found.files) == 1
     return "rewritten" if found.rewrites else moved(found)
