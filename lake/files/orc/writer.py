@@ -16,6 +16,7 @@ Source: table-format 12; `org.apache.paimon.format.orc.OrcTypeUtil`.
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import orc
 
@@ -87,7 +88,7 @@ class OrcFormatWriter:
 
     def write(self, columns: pa.Table) -> None:
         """Buffer rows for the next stripes; full stripes are written."""
-        self._orc.write(columns.cast(self._schema))
+        self._orc.write(_without_offsets(columns.cast(self._schema)))
         self._written.copy_to(self._sink)
         self._held_in_memory += columns.nbytes
         flushed = int(self._sink.tell())
@@ -136,6 +137,19 @@ class _WrittenBytes:
         pieces, self._pieces = self._pieces, []
         for piece in pieces:
             sink.write(piece)
+
+
+def _without_offsets(columns: pa.Table) -> pa.Table:
+    """Return the same rows, with nested columns copied so that each of their arrays begins at 0.
+
+    Arrow's ORC writer takes the values of a ROW from the wrong positions where its array, or the array
+    of one of its fields, is a slice (seen with Arrow 26). Any part of a table is a slice.
+    """
+    every_row = pa.array(np.arange(columns.num_rows))
+    for index, field in enumerate(columns.schema):
+        if pa.types.is_nested(field.type):
+            columns = columns.set_column(index, field, columns.column(index).take(every_row))
+    return columns
 
 
 def orc_schema(columns: pa.Schema) -> pa.Schema:
