@@ -10,7 +10,7 @@ from lake.format.bucket import BucketId
 from lake.format.partition_path import bucket_directory
 from lake.lsm.compaction_pick import PickState
 from lake.table.maintenance.bucket_work import BucketOutcome, BucketPool, BucketWork
-from lake.table.maintenance.failure_log import EXPIRY, POLL
+from lake.table.maintenance.failure_backoff import EXPIRY, POLL
 from lake.table.maintenance.maintained_table import MaintainedTable
 from lake.table.table import Table
 

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Final
 
 from lake.files.clock import Clock
-from lake.table.maintenance.failure_log import EXPIRY
+from lake.table.maintenance.failure_backoff import EXPIRY
 from lake.table.maintenance.maintained_table import MaintainedTable
 from lake.table.table import Table
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from lake.errors import LakeError
 from lake.files.clock import Clock
 from lake.maintenance.compaction.compaction_picks import CompactionMemory
-from lake.table.maintenance.failure_log import FailureLog
+from lake.table.maintenance.failure_backoff import FailureBackoff
 from lake.table.maintenance.maintenance_stats import MaintenanceStats
 from lake.table.table import Table
 
@@ -38,12 +38,14 @@ class MaintainedTable:
     @classmethod
     def new(cls, identifier: str, clock: Clock) -> "MaintainedTable":
         """Return a table that was not opened yet, without counts."""
-        return cls(identifier=identifier, stats=MaintenanceStats(failure_log=FailureLog(clock)))
+        return cls(
+            identifier=identifier, stats=MaintenanceStats(failure_backoff=FailureBackoff(clock))
+        )
 
     @property
-    def failures(self) -> FailureLog:
+    def failures(self) -> FailureBackoff:
         """Its failures."""
-        return self.stats.failure_log
+        return self.stats.failure_backoff
 
     def fail(self, subject: str, error: BaseException) -> bool:
         """Note a failure, and log it unless it repeats the one before; return whether it was logged."""

@@ -13,7 +13,7 @@ that another process finished first is dropped and counted.
 |---|---|
 | which buckets are worked on | `compaction_scheduler` |
 | which tables expire | `expiry_scheduler` |
-| what failed, and when it is tried again | `failure_log` |
+| what failed, and when it is tried again | `failure_backoff` |
 | what was done to a table | `maintenance_stats` |
 """
 
@@ -33,7 +33,7 @@ from lake.table.maintenance.compaction_scheduler import (
     find_due_buckets,
 )
 from lake.table.maintenance.expiry_scheduler import ExpiryScheduler
-from lake.table.maintenance.failure_log import POLL, FailureLog
+from lake.table.maintenance.failure_backoff import POLL, FailureBackoff
 from lake.table.maintenance.maintained_table import MaintainedTable
 from lake.table.maintenance.maintenance_stats import MaintenanceStats
 from lake.table.table import Table
@@ -75,7 +75,7 @@ class MaintenanceService:
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._tables: dict[str, MaintainedTable] = {}
-        self._discovery = FailureLog(self._clock)  # of `identifiers`
+        self._discovery = FailureBackoff(self._clock)  # of `identifiers`
         self._compaction = CompactionScheduler(
             new_pool or (lambda: CompactionPool(workers=workers)),
             workers=workers,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from lake.maintenance.compaction.compaction_result import CompactionResult
-from lake.table.maintenance.failure_log import ActiveFailure, FailureLog
+from lake.table.maintenance.failure_backoff import ActiveFailure, FailureBackoff
 
 
 @dataclass(slots=True, kw_only=True)
@@ -11,7 +11,7 @@ class MaintenanceStats:
     """What a service has done to one table since it began with it.
 
     Attributes:
-        failure_log: Its failures.
+        failure_backoff: Its failures.
         polls: How often the table was checked for due work.
         buckets: Buckets with files at the last poll.
         most_runs: The most sorted runs of a bucket at the last poll.
@@ -22,7 +22,7 @@ class MaintenanceStats:
         expired: Snapshots removed.
     """
 
-    failure_log: FailureLog
+    failure_backoff: FailureBackoff
     polls: int = 0
     buckets: int = 0
     most_runs: int = 0
@@ -35,17 +35,17 @@ class MaintenanceStats:
     @property
     def failures(self) -> int:
         """Polls, buckets and expiries that failed."""
-        return self.failure_log.count
+        return self.failure_backoff.count
 
     @property
     def active_failures(self) -> dict[str, ActiveFailure]:
         """Failures that no success has followed yet, by subject."""
-        return self.failure_log.active
+        return self.failure_backoff.active
 
     @property
     def error(self) -> str | None:
         """Subject and message of the newest active failure; None without one."""
-        return self.failure_log.error
+        return self.failure_backoff.error
 
     def count(self, result: CompactionResult) -> None:
         """Add what a compaction did."""

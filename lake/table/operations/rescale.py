@@ -20,7 +20,7 @@ from lake.table.opened_table import OpenedTable
 from lake.write.writable import check_writable
 
 WAIT_MS: Final = 60_000
-"""How long a writer waits for the end of a rescale: its commits are refused meanwhile."""
+"""Longest wait of a writer for the end of a rescale, in milliseconds; its commits are refused meanwhile."""
 
 _WAIT_MS_FIRST: Final = 10
 _WAIT_MS_MAX: Final = 1_000

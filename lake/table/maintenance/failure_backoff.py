@@ -1,4 +1,4 @@
-"""Active failures by subject, each with the time of its next attempt: pauses double up to a bound."""
+"""Backoff of failures by subject: each waits for its next attempt, in pauses that double up to a bound."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -36,7 +36,7 @@ class ActiveFailure:
     retry_ms: int
 
 
-class FailureLog:
+class FailureBackoff:
     """Failures of one table, by subject: `POLL`, `EXPIRY`, or the directory of a bucket.
 
     Written by one thread; any thread may read `count`, `active` and `error`.

@@ -1,12 +1,12 @@
 """The failure log: pauses that double, and which failures are new."""
 
 from lake.files.clock import ManualClock
-from lake.table.maintenance.failure_log import RETRY_MS_MAX, FailureLog
+from lake.table.maintenance.failure_backoff import RETRY_MS_MAX, FailureBackoff
 
 
 def test_the_pause_doubles_up_to_a_bound_and_ends_with_a_success() -> None:
     clock = ManualClock(start_ms=0)
-    log = FailureLog(clock)
+    log = FailureBackoff(clock)
     pauses = []
     for _ in range(12):
         log.fail("bucket 1", "damaged")
@@ -28,7 +28,7 @@ def test_the_pause_doubles_up_to_a_bound_and_ends_with_a_success() -> None:
 
 
 def test_a_failure_is_new_when_it_is_the_first_or_another_one() -> None:
-    log = FailureLog(ManualClock())
+    log = FailureBackoff(ManualClock())
 
     assert log.fail("poll", "gone")
     assert not log.fail("poll", "gone")
@@ -36,7 +36,7 @@ def test_a_failure_is_new_when_it_is_the_first_or_another_one() -> None:
 
 
 def test_error_is_the_newest_failure_until_its_subject_succeeds() -> None:
-    log = FailureLog(ManualClock())
+    log = FailureBackoff(ManualClock())
     log.fail("bucket 1", "damaged")
     log.fail("expiry", "no answer")
 
