@@ -18,6 +18,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import orc
 
 from lake.files.file_encoding import FileEncoding
@@ -88,7 +89,7 @@ class OrcFormatWriter:
 
     def write(self, columns: pa.Table) -> None:
         """Buffer rows for the next stripes; full stripes are written."""
-        self._orc.write(_without_offsets(columns.cast(self._schema)))
+        self._orc.write(_normalised(columns.cast(self._schema)))
         self._written.copy_to(self._sink)
         self._held_in_memory += columns.nbytes
         flushed = int(self._sink.tell())
@@ -139,17 +140,53 @@ class _WrittenBytes:
             sink.write(piece)
 
 
-def _without_offsets(columns: pa.Table) -> pa.Table:
-    """Return the same rows, with nested columns copied so that each of their arrays begins at 0.
+def _normalised(columns: pa.Table) -> pa.Table:
+    """Return the same rows, with nested columns in the form that Arrow's ORC writer writes rightly.
 
-    Arrow's ORC writer takes the values of a ROW from the wrong positions where its array, or the array
-    of one of its fields, is a slice (seen with Arrow 26). Any part of a table is a slice.
+    Seen with Arrow 26: it takes the values of a ROW from the wrong positions where its array, or the
+    array of one of its fields, is a slice, and any part of a table is one. And where a ROW is null inside
+    a ROW that is not, it writes a value for each field that is not null itself, which readers then take
+    for the value of a later row.
     """
-    every_row = pa.array(np.arange(columns.num_rows))
     for index, field in enumerate(columns.schema):
         if pa.types.is_nested(field.type):
-            columns = columns.set_column(index, field, columns.column(index).take(every_row))
+            chunks = [_normalised_array(chunk) for chunk in columns.column(index).chunks]
+            columns = columns.set_column(index, field, pa.chunked_array(chunks, field.type))
     return columns
+
+
+def _normalised_array(array: pa.Array, present: pa.BooleanArray | None = None) -> pa.Array:
+    """Return the array copied to position 0 at each level, with null fields wherever a ROW is null.
+
+    Args:
+        array: Of any type.
+        present: False where the value shall be null, as long as the array; None: nowhere.
+    """
+    positions = pa.array(np.arange(len(array)))
+    array = array.take(positions if present is None else pc.if_else(present, positions, None))
+    data_type = array.type
+    if pa.types.is_struct(data_type):
+        is_valid = array.is_valid()
+        children = [
+            _normalised_array(child, is_valid)
+            for child in map(array.field, range(data_type.num_fields))
+        ]
+    elif pa.types.is_map(data_type):
+        entry_fields = [data_type.key_field, data_type.item_field]
+        entries = [_normalised_array(array.keys), _normalised_array(array.items)]
+        children = [pa.StructArray.from_arrays(entries, fields=entry_fields)]
+    elif pa.types.is_list(data_type):
+        children = [_normalised_array(array.values)]
+    else:
+        return array
+    own_buffers = 1 if pa.types.is_struct(data_type) else 2
+    return pa.Array.from_buffers(
+        data_type,
+        len(array),
+        array.buffers()[:own_buffers],
+        null_count=array.null_count,
+        children=children,
+    )
 
 
 def orc_schema(columns: pa.Schema) -> pa.Schema:

@@ -1,4 +1,4 @@
-"""ORC files of nested columns, written in slices of a table."""
+"""ORC files of nested columns: written in slices of a table, with nulls at every level."""
 
 from typing import Any
 
@@ -77,6 +77,13 @@ def written_and_read(schema: TableSchema, parts: list[pa.Table]) -> list[Any]:
         ("ARRAY<ROW<a INT, b STRING>>", [[pair, None] for pair in PAIR]),
         ("MAP<INT, ROW<a INT, b STRING>>", [[(1, pair)] for pair in PAIR]),
         ("ARRAY<INT>", [[1], None, [], [2, 3], [None], [4]]),
+        ("ROW<q ROW<a INT, b STRING>>", [{"q": pair} for pair in PAIR]),
+        ("ROW<q ROW<a INT, b STRING>>", [None, *({"q": pair} for pair in PAIR)]),
+        ("ROW<p ROW<q ROW<a INT, b STRING>>>", [{"p": {"q": pair}} for pair in PAIR]),
+        ("ROW<q ARRAY<ROW<a INT, b STRING>>>", [{"q": [pair]} for pair in PAIR]),
+        ("ARRAY<ROW<q ROW<a INT, b STRING>>>", [[{"q": pair}, None] for pair in PAIR]),
+        ("MAP<INT, ROW<q ROW<a INT, b STRING>>>", [[(1, {"q": pair})] for pair in PAIR]),
+        ("ROW<q MAP<INT, STRING>>", [{"q": None}, {"q": [(1, "x")]}, None] * 2),
     ],
 )
 def test_a_table_written_in_slices_keeps_its_nested_values(
