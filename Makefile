@@ -20,10 +20,10 @@ help: ## This index
 	@echo '  Options for the program behind a target: make demo ARGS="--scale 0.05"'
 
 demo: jars ## The flights demo: real Kafka, Spark, service, console
-	@$(BIN)/python -m demo.flights $(ARGS)
+	@$(BIN)/python -m braid.demo.flights $(ARGS)
 
 demo-s3: jars ## The same with the warehouse on an S3 server
-	@$(BIN)/python -m demo.flights --s3 $(ARGS)
+	@$(BIN)/python -m braid.demo.flights --s3 $(ARGS)
 
 test: classes peer ## Every test that guards a change (about 20 minutes)
 	@$(BIN)/python -m tests.side_by_side $(ARGS)
@@ -93,14 +93,14 @@ find_python = for python in $(PYTHON) python3 python3.14 python3.13 python3.12 p
 # Java is looked for first: better one line now than after the download.
 $(INSTALL): pyproject.toml constraints.txt
 	@set -e; python=$$($(find_python)); \
-	$$python -m pipelines.spark.java >/dev/null; \
+	$$python -m braid.pipelines.spark.java >/dev/null; \
 	echo "setting up $(VENV) (a few minutes the first time)"; \
 	[ -x $(BIN)/python ] || $$python -m venv $(VENV); \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt; \
 	touch $@
 
 jars: $(INSTALL)
-	@$(BIN)/python -m pipelines.spark.jars --quiet
+	@$(BIN)/python -m braid.pipelines.spark.jars --quiet
 
 # Java starts in half the time when its classes are kept as a JVM has them in memory.
 classes: jars

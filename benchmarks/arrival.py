@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmarks.machine import machine
-from lake import Catalog, Table, stored_offset
+from braid.lake import Catalog, Table, stored_offset
 
 GROUPS = {"a": ("v0", "v1", "v2", "v3"), "b": ("v4", "v5", "v6"), "c": ("v7", "v8", "v9")}
 VALUE_TYPES = ("BIGINT", "DOUBLE", "STRING")

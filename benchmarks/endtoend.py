@@ -14,8 +14,8 @@ import orjson
 from kafka import KafkaProducer
 
 from benchmarks.figure import figure
-from demo.flights_data import STREAMS, load_flights, stream_history
-from demo.flights_run import FlightsRun
+from braid.demo.flights_data import STREAMS, load_flights, stream_history
+from braid.demo.flights_run import FlightsRun
 
 SCALE = 0.3
 TRIGGER_MS = 100

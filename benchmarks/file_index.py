@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.figure import figure
-from lake import Catalog, Condition, Table
+from braid.lake import Catalog, Condition, Table
 
 ROWS = 2_000_000
 BATCHES = 4

@@ -27,9 +27,9 @@ from typing import Any, Self
 
 import httpx
 
-from demo.ports import free_port
-from demo.processes import ChildProcess, Supervisor
-from service.problems.problem_table import STATUS_AND_TITLE
+from braid.demo.ports import free_port
+from braid.demo.processes import ChildProcess, Supervisor
+from braid.service.problems.problem_table import STATUS_AND_TITLE
 from tests.support.hostile_requests import HostileRequest, hostile_requests
 
 WARM_UP = 1_000  # requests until everything that is loaded or cached once is

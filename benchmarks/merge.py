@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.lsm.merge_runs import merge_runs
-from lake.lsm.round_merge import PlainMerge
-from lake.merge.fold import fold
-from lake.merge.spec import MergeSpec, SequenceGroup
-from lake.options import MergeEngine
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from braid.lake.lsm.merge_runs import merge_runs
+from braid.lake.lsm.round_merge import PlainMerge
+from braid.lake.merge.fold import fold
+from braid.lake.merge.spec import MergeSpec, SequenceGroup
+from braid.lake.options import MergeEngine
 
 RUNS = 4
 ROWS = 1_000_000

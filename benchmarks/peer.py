@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from benchmarks.bulk_rows import GROUPED_COLUMNS, GROUPED_OPTIONS, grouped_rows
 from benchmarks.figure import best_s, figure
-from lake import Catalog, Table
+from braid.lake import Catalog, Table
 from tests.interop.java_reader import count_rows, write_bulk
 
 ROWS = 2_500_000

@@ -11,7 +11,7 @@ import pyarrow as pa
 from benchmarks.bulk_rows import GROUPED_COLUMNS, GROUPED_OPTIONS, grouped_rows
 from benchmarks.figure import best_s, figure
 from benchmarks.resident_memory import peak_resident_bytes
-from lake import Catalog, Table
+from braid.lake import Catalog, Table
 
 REPEATS = 4
 ROWS = 2_500_000

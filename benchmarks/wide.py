@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.figure import best_s, figure
-from lake import Catalog, MemoryFileIO, Table
+from braid.lake import Catalog, MemoryFileIO, Table
 
 COUNTS = (1_500, 3_000)
 REPEATS = 3

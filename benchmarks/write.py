@@ -15,7 +15,7 @@ from benchmarks.bulk_rows import (
     text_rows,
 )
 from benchmarks.figure import best_s, figure
-from lake import Catalog, Table
+from braid.lake import Catalog, Table
 
 REPEATS = 3
 TEXT_ROWS = 250_000

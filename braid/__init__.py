@@ -1,1 +1,4 @@
-"""The command line of Braid: `braid --help`."""
+"""Braid: many Kafka streams, one wide row per key, no join.
+
+In a checkout the folders of this package are links to the folders beside it.
+"""

@@ -18,9 +18,9 @@ from typing import Self
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
-from demo.ports import free_port
-from demo.processes import ChildProcess, ProcessFailed, Supervisor
-from pipelines.spark.jars import java_executable, resolve
+from braid.demo.ports import free_port
+from braid.demo.processes import ChildProcess, ProcessFailed, Supervisor
+from braid.pipelines.spark.jars import java_executable, resolve
 
 _START_TIMEOUT_S = 60.0
 _START_ATTEMPTS = 3

@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -20,38 +20,52 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
-from demo.flights_data import PRIMARY_KEY, STREAMS, count_differences, load_flights, stream_history
-from demo.flights_run import FlightsRun, Statuses
-from demo.processes import ProcessFailed
-from demo.s3_fault_proxy import Faults
-from demo.s3_server import S3Server
+from braid.demo.flights_data import (
+    PRIMARY_KEY,
+    STREAMS,
+    count_differences,
+    load_flights,
+    stream_history,
+)
+from braid.demo.flights_run import FlightsRun, Statuses
+from braid.demo.processes import ProcessFailed
+from braid.demo.s3_fault_proxy import Faults
+from braid.demo.s3_server import S3Server
 
 INGEST_TIMEOUT_S = 3_600.0
 
 
-def main() -> int:
-    """Run the demo; return the process's exit code."""
-    arguments = _parse_arguments()
+def main(arguments: Sequence[str] | None = None, prog: str = "make demo ARGS=…") -> int:
+    """Run the demo.
+
+    Args:
+        arguments: Of the command line; None: the process's own.
+        prog: The command, for the usage.
+
+    Returns:
+        The process's exit code.
+    """
+    chosen = _parse_arguments(arguments, prog)
     console = Console()
     work_dir = Path(tempfile.mkdtemp(prefix="braid-flights-"))
     try:
         with ExitStack() as opened:
             store = None
-            if arguments.s3 or arguments.faults:
-                faults = Faults.of(arguments.faults)
+            if chosen.s3 or chosen.faults:
+                faults = Faults.of(chosen.faults)
                 store = opened.enter_context(S3Server(work_dir / "s3", faults=faults))
             run = opened.enter_context(
                 FlightsRun(
                     work_dir,
-                    scale=arguments.scale,
-                    trigger_ms=arguments.trigger_ms,
+                    scale=chosen.scale,
+                    trigger_ms=chosen.trigger_ms,
                     object_store=store,
                 )
             )
-            is_equal = _run(run, console, runner_count=arguments.runners)
+            is_equal = _run(run, console, runner_count=chosen.runners)
             if store is not None:
                 _print_store(store, console)
-            if arguments.keep:
+            if chosen.keep:
                 _keep(run, console)
             return 0 if is_equal else 1
     except ProcessFailed as error:
@@ -64,9 +78,9 @@ def main() -> int:
         shutil.rmtree(work_dir, ignore_errors=True)
 
 
-def _parse_arguments() -> argparse.Namespace:
+def _parse_arguments(arguments: Sequence[str] | None, prog: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="make demo ARGS=…", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog=prog, description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--scale", type=_share, default=1.0, help="share of the data, in (0, 1]")
     parser.add_argument("--keep", action="store_true", help="leave all running until Ctrl-C")
@@ -83,7 +97,7 @@ def _parse_arguments() -> argparse.Namespace:
         default=0.0,
         help="with --s3: share of requests that are refused, lose their answer, break off or wait",
     )
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 def _share(text: str) -> float:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from demo.flights_data import DATA_SET_SCHEMA, PRIMARY_KEY, STREAMS, FlightStream
+from braid.demo.flights_data import DATA_SET_SCHEMA, PRIMARY_KEY, STREAMS, FlightStream
 
 DATABASE = "demo"
 TABLE = "flights"

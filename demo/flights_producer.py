@@ -1,6 +1,6 @@
 """Producer of one stream: a process that sends the stream's history to its topic.
 
-    python -m demo.flights_producer --stream departures --bootstrap-servers 127.0.0.1:9092
+    python -m braid.demo.flights_producer --stream departures --bootstrap-servers 127.0.0.1:9092
 
 A flight keeps its partition, as a producer keyed by the primary key would have it.
 """
@@ -14,7 +14,7 @@ import orjson
 import pyarrow as pa
 from kafka import KafkaProducer
 
-from demo.flights_data import PRIMARY_KEY, STREAMS, FlightStream, load_flights, stream_history
+from braid.demo.flights_data import PRIMARY_KEY, STREAMS, FlightStream, load_flights, stream_history
 
 ROWS_PER_SLICE = 20_000
 

@@ -12,13 +12,13 @@ from typing import Any, Self
 import httpx
 import pyarrow as pa
 
-from demo.broker import KafkaBroker
-from demo.flights_data import DATA_SET_SCHEMA, STREAMS, FlightStream
-from demo.flights_definition import CLUSTER, DATABASE, TABLE, stream_request, table_request
-from demo.ports import free_port
-from demo.processes import ChildProcess, ProcessFailed, Supervisor
-from demo.s3_server import S3Server
-from lake import Catalog, Table, file_io_for
+from braid.demo.broker import KafkaBroker
+from braid.demo.flights_data import DATA_SET_SCHEMA, STREAMS, FlightStream
+from braid.demo.flights_definition import CLUSTER, DATABASE, TABLE, stream_request, table_request
+from braid.demo.ports import free_port
+from braid.demo.processes import ChildProcess, ProcessFailed, Supervisor
+from braid.demo.s3_server import S3Server
+from braid.lake import Catalog, Table, file_io_for
 
 PARTITIONS = 2
 READY_TIMEOUT_S = 60.0
@@ -158,7 +158,7 @@ class FlightsRun:
         """Start the three producers, each a process of its own."""
         for stream in STREAMS:
             producer = self.supervisor.start_module(
-                f"producer-{stream.name}", "demo.flights_producer",
+                f"producer-{stream.name}", "braid.demo.flights_producer",
                 "--stream", stream.name, "--bootstrap-servers", self.broker.bootstrap_servers,
                 "--scale", str(self.scale), "--partitions", str(PARTITIONS),
             )  # fmt: skip

@@ -12,10 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from demo.ports import free_port
-from demo.processes import Supervisor
-from demo.s3_fault_proxy import Faults, S3FaultProxy
-from pipelines.spark.jars import java_executable, resolve
+from braid.demo.ports import free_port
+from braid.demo.processes import Supervisor
+from braid.demo.s3_fault_proxy import Faults, S3FaultProxy
+from braid.pipelines.spark.jars import java_executable, resolve
 
 _START_TIMEOUT_S: Final = 60.0
 _JVM: Final = (

@@ -19,16 +19,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from formats.kafka_clusters import (
+from braid.formats.kafka_clusters import (
     ANY,
     DEAD_LETTERS,
     KafkaClusters,
     NamedCluster,
     is_server_list,
 )
-from formats.secret_references import unusable_references
-from formats.stream_options import STREAM_OPTIONS
-from lake import InvalidRequest, Problem
+from braid.formats.secret_references import unusable_references
+from braid.formats.stream_options import STREAM_OPTIONS
+from braid.lake import InvalidRequest, Problem
 
 SIZE_MAX: Final = 1 << 20  # bytes
 

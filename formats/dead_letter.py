@@ -86,7 +86,7 @@ class DeadLetter:
             f"{_PREFIX}task.id": str(self.partition),
             f"{_PREFIX}stage": self.reason.stage,
             # A name that consumers may filter by, whatever the class is called.
-            f"{_PREFIX}class.name": "pipelines.stream.ingest.Ingest",
+            f"{_PREFIX}class.name": "braid.pipelines.stream.ingest.Ingest",
             f"{_PREFIX}exception.class.name": f"braid.{self.reason}",
             f"{_PREFIX}exception.message": self.message,
             REASON_HEADER: self.reason.value,

@@ -11,12 +11,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from formats.dead_letter import DeadLetterReason
-from formats.json_message import OversizedNumber, items_of, read_message
-from formats.json_value_faults import value_fault
-from formats.mapped_column import MappedColumn
-from formats.unpaired_surrogates import is_unpaired_surrogate
-from lake import DataType, TypeRoot
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.json_message import OversizedNumber, items_of, read_message
+from braid.formats.json_value_faults import value_fault
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.unpaired_surrogates import is_unpaired_surrogate
+from braid.lake import DataType, TypeRoot
 
 _SHOWN_CHARACTERS = 80
 

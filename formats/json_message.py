@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
 
-from lake import DataType, TypeRoot
+from braid.lake import DataType, TypeRoot
 
 # Spark's parser refuses longer numbers, and Python refuses integers of more than 4,300 digits.
 _NUMBER_CHARACTERS_MAX: Final = 1_000

@@ -11,9 +11,9 @@ from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Any, Final
 
-from formats.dead_letter import DeadLetterReason
-from formats.json_message import OversizedNumber
-from lake import DataType, TypeRoot
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.json_message import OversizedNumber
+from braid.lake import DataType, TypeRoot
 
 _INTEGER_BITS: Final = {
     TypeRoot.TINYINT: 8,

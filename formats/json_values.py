@@ -21,7 +21,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from lake import DataField, DataType, TypeRoot
+from braid.lake import DataField, DataType, TypeRoot
 
 _SECONDS_LENGTH = len("0001-01-31T05:15:00")  # strftime leaves out leading zeros of early years
 

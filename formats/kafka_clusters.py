@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
-from formats.stream_options import STREAM_OPTIONS
-from lake import InvalidRequest
+from braid.formats.stream_options import STREAM_OPTIONS
+from braid.lake import InvalidRequest
 
 DEFAULT_CLUSTER: Final = "default"
 ANY: Final = ("*",)

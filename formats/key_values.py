@@ -9,9 +9,9 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from lake import DataField, DataType, InvalidRequest, TableSchema, TypeRoot
-from schemas import FieldProblem
-from schemas.field_problems import quoted_list
+from braid.lake import DataField, DataType, InvalidRequest, TableSchema, TypeRoot
+from braid.schemas import FieldProblem
+from braid.schemas.field_problems import quoted_list
 
 _INTEGER_BITS: Final[Mapping[TypeRoot, int]] = {
     TypeRoot.TINYINT: 8,

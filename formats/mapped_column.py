@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lake import DataType
+from braid.lake import DataType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from lake import InvalidRequest, Problem
+from braid.lake import InvalidRequest, Problem
 
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
 _ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")

@@ -6,8 +6,8 @@ keys one, so a message with one in a declared value is refused.
 
 from typing import Any
 
-from formats.json_message import items_of
-from lake import DataType, TypeRoot
+from braid.formats.json_message import items_of
+from braid.lake import DataType, TypeRoot
 
 
 def may_hold_surrogate(data_type: DataType) -> bool:

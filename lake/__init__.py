@@ -13,11 +13,11 @@ orders.write_and_commit(pa.table({"id": [7], "shipped": [date(2026, 1, 2)]}))
 orders.get({"id": 7})  # one row, both columns
 ```
 
-Applications import from here, packages with aggregate functions from `lake.aggregates`, and neither
+Applications import from here, packages with aggregate functions from `braid.lake.aggregates`, and neither
 from a module below; `__all__` lists the names by use.
 """
 
-from lake.aggregates import (
+from braid.lake.aggregates import (
     AggregateFunction,
     ColumnFunction,
     FunctionDeclaration,
@@ -29,12 +29,12 @@ from lake.aggregates import (
     Step,
     Steps,
 )
-from lake.commit.commit_result import CommitResult, Outcome
-from lake.commit.committer import TableCommitter
-from lake.commit.discard import commit_or_discard
-from lake.commit.streams.exactly_once import BatchDecision, decide_batch
-from lake.commit.streams.former_position import discards_former_position
-from lake.commit.streams.group_order import (
+from braid.lake.commit.commit_result import CommitResult, Outcome
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.commit.discard import commit_or_discard
+from braid.lake.commit.streams.exactly_once import BatchDecision, decide_batch
+from braid.lake.commit.streams.former_position import discards_former_position
+from braid.lake.commit.streams.group_order import (
     OFFSET_MAX,
     WHOLE_ROWS,
     GroupClaim,
@@ -43,17 +43,17 @@ from lake.commit.streams.group_order import (
     split_offset,
     stored_offset,
 )
-from lake.commit.streams.stream_position import (
+from braid.lake.commit.streams.stream_position import (
     BatchAccount,
     StreamBatch,
     StreamFallback,
     StreamPosition,
     positions_of,
 )
-from lake.declaration.column_problem import ColumnProblem
-from lake.declaration.ineffective_options import ineffective_options
-from lake.declaration.validation import validate_schema
-from lake.errors import (
+from braid.lake.declaration.column_problem import ColumnProblem
+from braid.lake.declaration.ineffective_options import ineffective_options
+from braid.lake.declaration.validation import validate_schema
+from braid.lake.errors import (
     CommitConflict,
     CommitUnknown,
     CorruptData,
@@ -69,11 +69,11 @@ from lake.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
-from lake.evolution.change_problem import ChangeProblem
-from lake.evolution.column_differences import column_differences
-from lake.evolution.merge_types import merge_fields
-from lake.evolution.option_renames import rename_in_options
-from lake.evolution.schema_changes import (
+from braid.lake.evolution.change_problem import ChangeProblem
+from braid.lake.evolution.column_differences import column_differences
+from braid.lake.evolution.merge_types import merge_fields
+from braid.lake.evolution.option_renames import rename_in_options
+from braid.lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
     DropPrimaryKey,
@@ -90,71 +90,71 @@ from lake.evolution.schema_changes import (
     UpdateColumnType,
     UpdateComment,
 )
-from lake.evolution.schema_differences import schema_differences
-from lake.files.clock import Clock, ManualClock, SystemClock
-from lake.files.data_files import ReadCounters
-from lake.files.storage.file_io import FileIO, FileStatus
-from lake.files.storage.local import LocalFileIO
-from lake.files.storage.memory import MemoryFileIO
-from lake.files.storage.open import file_io_for, path_for
-from lake.files.storage.scratch import ScratchDirectory
-from lake.format.arrow_types import to_arrow_type
-from lake.format.bucket import assign_buckets
-from lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
-from lake.format.data_types import (
+from braid.lake.evolution.schema_differences import schema_differences
+from braid.lake.files.clock import Clock, ManualClock, SystemClock
+from braid.lake.files.data_files import ReadCounters
+from braid.lake.files.storage.file_io import FileIO, FileStatus
+from braid.lake.files.storage.local import LocalFileIO
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.files.storage.open import file_io_for, path_for
+from braid.lake.files.storage.scratch import ScratchDirectory
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.bucket import assign_buckets
+from braid.lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
+from braid.lake.format.data_types import (
     DataField,
     DataType,
     TypeRoot,
     assign_field_ids,
     highest_field_id,
 )
-from lake.format.schema import TableSchema, check_supported, parse_schema, serialize_schema
-from lake.format.snapshot import CommitKind, Snapshot
-from lake.format.system_columns import RowKind
-from lake.format.tag import Tag
-from lake.format.type_codec import parse_type
-from lake.maintenance.compaction.compactable import check_compactable
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
-from lake.maintenance.compaction.compaction_result import CompactionResult, DroppedCompaction
-from lake.maintenance.expiry.expiry_result import ExpiryResult
-from lake.maintenance.orphan_files import OrphanFile, OrphanReport
-from lake.maintenance.rescale.rescale_result import RescaleResult
-from lake.maintenance.rollback import RollbackResult
-from lake.maintenance.table_tags import TagDeletion
-from lake.merge.fold import Machine
-from lake.merge.functions.registry import function_named
-from lake.merge.value_checks import ValueChecks
-from lake.option_parsers import parse_duration, parse_size
-from lake.options import MergeEngine, TableOptions
-from lake.read.changes import ChangesMode
-from lake.read.condition_text import parse_conditions
-from lake.read.lookup.lookup_settings import LookupSettings
-from lake.read.predicate import Condition, Operator
-from lake.read.scan_plan import ScanPlan, Split
-from lake.snapshots.consumer_store import ConsumerFile
-from lake.snapshots.lease import Lease, LeaseLost
-from lake.table.catalog import Catalog
-from lake.table.inspection.inspection import Inspection
-from lake.table.lookup.python_rows import Row, python_columns, python_rows
-from lake.table.lookup.snapshot_lookup import SnapshotLookup
-from lake.table.maintenance.bucket_work import (
+from braid.lake.format.schema import TableSchema, check_supported, parse_schema, serialize_schema
+from braid.lake.format.snapshot import CommitKind, Snapshot
+from braid.lake.format.system_columns import RowKind
+from braid.lake.format.tag import Tag
+from braid.lake.format.type_codec import parse_type
+from braid.lake.maintenance.compaction.compactable import check_compactable
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake.maintenance.compaction.compaction_result import CompactionResult, DroppedCompaction
+from braid.lake.maintenance.expiry.expiry_result import ExpiryResult
+from braid.lake.maintenance.orphan_files import OrphanFile, OrphanReport
+from braid.lake.maintenance.rescale.rescale_result import RescaleResult
+from braid.lake.maintenance.rollback import RollbackResult
+from braid.lake.maintenance.table_tags import TagDeletion
+from braid.lake.merge.fold import Machine
+from braid.lake.merge.functions.registry import function_named
+from braid.lake.merge.value_checks import ValueChecks
+from braid.lake.option_parsers import parse_duration, parse_size
+from braid.lake.options import MergeEngine, TableOptions
+from braid.lake.read.changes import ChangesMode
+from braid.lake.read.condition_text import parse_conditions
+from braid.lake.read.lookup.lookup_settings import LookupSettings
+from braid.lake.read.predicate import Condition, Operator
+from braid.lake.read.scan_plan import ScanPlan, Split
+from braid.lake.snapshots.consumer_store import ConsumerFile
+from braid.lake.snapshots.lease import Lease, LeaseLost
+from braid.lake.table.catalog import Catalog
+from braid.lake.table.inspection.inspection import Inspection
+from braid.lake.table.lookup.python_rows import Row, python_columns, python_rows
+from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
+from braid.lake.table.maintenance.bucket_work import (
     BucketOutcome,
     BucketPool,
     BucketWork,
     compact_buckets,
 )
-from lake.table.maintenance.compaction_pool import CompactionPool
-from lake.table.maintenance.maintenance_service import MaintenanceService
-from lake.table.maintenance.maintenance_stats import MaintenanceStats
-from lake.table.read.changes import Changes, SnapshotChanges
-from lake.table.read.changes_range import ChangesExpired
-from lake.table.read.scan import Scan
-from lake.table.read.split_reader import SplitReader
-from lake.table.read_at import ReadAt, SnapshotRef
-from lake.table.table import Table
-from lake.write.rows.key_length import key_is_long
-from lake.write.table_writer import TableWriter, WriteResult
-from lake.write.writable import check_writable
+from braid.lake.table.maintenance.compaction_pool import CompactionPool
+from braid.lake.table.maintenance.maintenance_service import MaintenanceService
+from braid.lake.table.maintenance.maintenance_stats import MaintenanceStats
+from braid.lake.table.read.changes import Changes, SnapshotChanges
+from braid.lake.table.read.changes_range import ChangesExpired
+from braid.lake.table.read.scan import Scan
+from braid.lake.table.read.split_reader import SplitReader
+from braid.lake.table.read_at import ReadAt, SnapshotRef
+from braid.lake.table.table import Table
+from braid.lake.write.rows.key_length import key_is_long
+from braid.lake.write.table_writer import TableWriter, WriteResult
+from braid.lake.write.writable import check_writable
 
 # Tables: create, open, write and read them.
 __all__ = [
@@ -294,7 +294,7 @@ __all__ += [
     "stored_offset",
 ]
 
-# Aggregate functions of packages: `lake.aggregates`, also importable from here for packages that do so.
+# Aggregate functions of packages: `braid.lake.aggregates`, also importable from here for packages that do so.
 __all__ += [
     "AggregateFunction",
     "ColumnFunction",

@@ -19,7 +19,7 @@ returns an `AggregateFunction`, which combines the values of one key one by one;
 The guide is `docs/guides/custom-aggregate-functions.md`.
 """
 
-from lake.merge.aggregate_function import (
+from braid.lake.merge.aggregate_function import (
     AggregateFunction,
     FunctionDeclaration,
     FunctionOption,
@@ -27,11 +27,11 @@ from lake.merge.aggregate_function import (
     Reduction,
     UnfitValue,
 )
-from lake.merge.column_function import ColumnFunction
-from lake.merge.compatibility import Compatibility
-from lake.merge.segments import Segments
-from lake.merge.selection import NO_ROW, Pick
-from lake.merge.steps import Step, Steps
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.compatibility import Compatibility
+from braid.lake.merge.segments import Segments
+from braid.lake.merge.selection import NO_ROW, Pick
+from braid.lake.merge.steps import Step, Steps
 
 __all__ = [
     "NO_ROW",

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from lake.errors import Problem
+from braid.lake.errors import Problem
 
 FPP_DEFAULT: Final = 0.1
 FPP_MIN: Final = 1e-30

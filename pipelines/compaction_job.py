@@ -22,7 +22,7 @@ from uuid import uuid4
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from lake import (
+from braid.lake import (
     BucketOutcome,
     BucketWork,
     Catalog,
@@ -104,7 +104,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     options = _parse(arguments)
     logging.basicConfig(stream=sys.stderr, format=_LOG_FORMAT)
-    for name in (_LOG.name, "lake.table"):
+    for name in (_LOG.name, "braid.lake.table"):
         logging.getLogger(name).setLevel(logging.INFO)
     catalog = Catalog(options.warehouse)
     for identifier in options.tables:

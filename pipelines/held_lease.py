@@ -1,7 +1,7 @@
 """Held lease: one lease of the registry, renewed for as long as its holder keeps asking for it."""
 
-from lake import Clock
-from registry.store.leases import Lease, LeaseStore
+from braid.lake import Clock
+from braid.registry.store.leases import Lease, LeaseStore
 
 
 class HeldLease:

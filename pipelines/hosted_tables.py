@@ -10,10 +10,10 @@ import threading
 from collections.abc import Collection
 from typing import Final
 
-from lake import Catalog, Clock, LakeError, MaintenanceService, StorageUnavailable
-from pipelines.held_lease import HeldLease
-from registry.store.leases import MAINTENANCE, LeaseStore
-from schemas import TableProgress
+from braid.lake import Catalog, Clock, LakeError, MaintenanceService, StorageUnavailable
+from braid.pipelines.held_lease import HeldLease
+from braid.registry.store.leases import MAINTENANCE, LeaseStore
+from braid.schemas import TableProgress
 
 _LOG = logging.getLogger(__name__)
 _GRACE_SECONDS: Final = 10.0

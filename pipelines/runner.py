@@ -15,19 +15,19 @@ from datetime import UTC, datetime
 from functools import partial
 from uuid import uuid4
 
-from lake import Catalog, Clock, FileIO, LakeError
-from pipelines.hosted_tables import HostedTables
-from pipelines.settings import RunnerSettings
-from pipelines.stream.dead_letter_counts import reported_counts
-from pipelines.stream.failure_log import FailureLog
-from pipelines.stream.stream_query import QueryStarter, RegisteredStream
-from pipelines.stream.stream_supervisor import StreamSupervisor
-from registry.errors import FeaturesMissing
-from registry.store.documents import RegisteredTables, RegistryStore
-from registry.store.leases import LeaseStore
-from registry.store.progress import ProgressStore, stream_key
-from registry.store.stored_documents import features_missing, missing_features
-from schemas import RunnerProgress, StreamState
+from braid.lake import Catalog, Clock, FileIO, LakeError
+from braid.pipelines.hosted_tables import HostedTables
+from braid.pipelines.settings import RunnerSettings
+from braid.pipelines.stream.dead_letter_counts import reported_counts
+from braid.pipelines.stream.failure_log import FailureLog
+from braid.pipelines.stream.stream_query import QueryStarter, RegisteredStream
+from braid.pipelines.stream.stream_supervisor import StreamSupervisor
+from braid.registry.errors import FeaturesMissing
+from braid.registry.store.documents import RegisteredTables, RegistryStore
+from braid.registry.store.leases import LeaseStore
+from braid.registry.store.progress import ProgressStore, stream_key
+from braid.registry.store.stored_documents import features_missing, missing_features
+from braid.schemas import RunnerProgress, StreamState
 
 _LOG = logging.getLogger(__name__)
 _STOP_SECONDS_MAX = 60

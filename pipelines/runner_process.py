@@ -14,13 +14,13 @@ from types import FrameType
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from lake import ScratchDirectory, SystemClock, file_io_for, path_for
-from pipelines.runner import Runner
-from pipelines.settings import RunnerSettings
-from pipelines.spark.session import QUERY_LOGGERS, build_session
-from pipelines.stream.ingest import SESSION_CONF, IngestContext
-from pipelines.stream.ingest_starter import IngestStarter
-from registry.store.progress import ProgressStore
+from braid.lake import ScratchDirectory, SystemClock, file_io_for, path_for
+from braid.pipelines.runner import Runner
+from braid.pipelines.settings import RunnerSettings
+from braid.pipelines.spark.session import QUERY_LOGGERS, build_session
+from braid.pipelines.stream.ingest import SESSION_CONF, IngestContext
+from braid.pipelines.stream.ingest_starter import IngestStarter
+from braid.registry.store.progress import ProgressStore
 
 _LOG = logging.getLogger(__name__)
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"

@@ -15,7 +15,7 @@ RegistryError
 
 from collections.abc import Sequence
 
-from schemas import FieldProblem
+from braid.schemas import FieldProblem
 
 
 class RegistryError(Exception):

@@ -7,9 +7,9 @@ readers of the format fold case; so they are plain, and differ in more than case
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from schemas import FieldProblem
-from schemas.field_problems import problem_at
-from schemas.problem import JsonPath
+from braid.schemas import FieldProblem
+from braid.schemas.field_problems import problem_at
+from braid.schemas.problem import JsonPath
 
 LENGTH_MAX = 128
 ADDRESS_LENGTH_MAX = 80  # `<database>.<table>.<stream>` names a directory: 255 bytes

@@ -7,31 +7,31 @@ change is applied to: a race cannot break it.
 
 from dataclasses import dataclass
 
-from formats.kafka_clusters import KafkaClusters
-from lake import Catalog, Clock
-from registry.alteration.redeclaration import declared_differences, with_row_rules
-from registry.alteration.table_alterer import TableAlterer
-from registry.errors import (
+from braid.formats.kafka_clusters import KafkaClusters
+from braid.lake import Catalog, Clock
+from braid.registry.alteration.redeclaration import declared_differences, with_row_rules
+from braid.registry.alteration.table_alterer import TableAlterer
+from braid.registry.errors import (
     DefinitionDiffers,
     DefinitionRefused,
     RegistryConflict,
     StreamNotStopped,
 )
-from registry.rules.table_rules import check_table
-from registry.store.document_writer import (
+from braid.registry.rules.table_rules import check_table
+from braid.registry.store.document_writer import (
     ATTEMPTS,
     DocumentWriter,
     check_storable,
     too_many_conflicts,
 )
-from registry.store.documents import RegistryStore
-from registry.store.revision import NO_PRECONDITION, Precondition, revision_of
-from registry.store.versions import Versioned
-from registry.stream_admission import StreamAdmission
-from registry.stream_entries import Verb, VerbEffect, entry_after_verb, entry_of, with_entry
-from registry.table_creator import TableCreator
-from registry.takeover import fence_streams, former_owners, new_entry
-from schemas import (
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.revision import NO_PRECONDITION, Precondition, revision_of
+from braid.registry.store.versions import Versioned
+from braid.registry.stream_admission import StreamAdmission
+from braid.registry.stream_entries import Verb, VerbEffect, entry_after_verb, entry_of, with_entry
+from braid.registry.table_creator import TableCreator
+from braid.registry.takeover import fence_streams, former_owners, new_entry
+from braid.schemas import (
     DesiredState,
     FieldProblem,
     StreamDefinition,

@@ -1,10 +1,10 @@
 """Check that a table's streams are stopped: a precondition of rollback and drop."""
 
-from lake import Clock, FileIO
-from registry.errors import StreamNotStopped
-from registry.store.documents import RegistryStore
-from registry.store.leases import LeaseStore
-from schemas import DesiredState
+from braid.lake import Clock, FileIO
+from braid.registry.errors import StreamNotStopped
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.leases import LeaseStore
+from braid.schemas import DesiredState
 
 
 def check_streams_stopped(

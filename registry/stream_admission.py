@@ -1,15 +1,15 @@
 """Admission of streams: all checks between a requested definition and the registered stream."""
 
-from formats.kafka_clusters import KafkaClusters
-from lake import Catalog
-from registry.errors import DefinitionDiffers, DefinitionRefused
-from registry.rules.kafka_rules import check_kafka
-from registry.rules.stream_bounds import check_bounds
-from registry.rules.stream_completion import complete_stream
-from registry.rules.stream_rules import check_stream
-from registry.takeover import check_takeover, former_owners, is_start_given
-from schemas import FieldProblem, StreamDefinition, StreamSpec, TableDocument
-from schemas.field_problems import display_text, problem_at
+from braid.formats.kafka_clusters import KafkaClusters
+from braid.lake import Catalog
+from braid.registry.errors import DefinitionDiffers, DefinitionRefused
+from braid.registry.rules.kafka_rules import check_kafka
+from braid.registry.rules.stream_bounds import check_bounds
+from braid.registry.rules.stream_completion import complete_stream
+from braid.registry.rules.stream_rules import check_stream
+from braid.registry.takeover import check_takeover, former_owners, is_start_given
+from braid.schemas import FieldProblem, StreamDefinition, StreamSpec, TableDocument
+from braid.schemas.field_problems import display_text, problem_at
 
 # The table holds a stream's offsets, which are of its topic, and what it has written to its group.
 _FIXED_ONCE_STARTED = ("topic", "sequence_group")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from registry.errors import StreamNotFound, StreamNotRunning
-from schemas import DesiredState, StreamEntry, StreamState, TableDocument
+from braid.registry.errors import StreamNotFound, StreamNotRunning
+from braid.schemas import DesiredState, StreamEntry, StreamState, TableDocument
 
 
 class Verb(StrEnum):

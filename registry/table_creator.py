@@ -7,12 +7,12 @@ a table that does not exist.
 
 from collections.abc import Iterator
 
-from lake import Catalog, Table, TableNotFound
-from registry.errors import DefinitionDiffers, DefinitionRefused
-from registry.layout.physical_table import PhysicalTable, physical_table
-from registry.store.documents import RegistryStore
-from schemas import FieldProblem, TableDocument
-from schemas.field_problems import problem_at
+from braid.lake import Catalog, Table, TableNotFound
+from braid.registry.errors import DefinitionDiffers, DefinitionRefused
+from braid.registry.layout.physical_table import PhysicalTable, physical_table
+from braid.registry.store.documents import RegistryStore
+from braid.schemas import FieldProblem, TableDocument
+from braid.schemas.field_problems import problem_at
 
 
 class TableCreator:

@@ -9,12 +9,12 @@ document: deleted             the name is free
 A process that dies in between leaves a table that is not registered; a repeated drop continues.
 """
 
-from lake import Catalog, Clock, FileIO, TableNotFound
-from registry import names
-from registry.errors import RegistryConflict
-from registry.stopped_streams import check_streams_stopped
-from registry.store.document_writer import ATTEMPTS, check_features, too_many_conflicts
-from registry.store.documents import RegistryStore
+from braid.lake import Catalog, Clock, FileIO, TableNotFound
+from braid.registry import names
+from braid.registry.errors import RegistryConflict
+from braid.registry.stopped_streams import check_streams_stopped
+from braid.registry.store.document_writer import ATTEMPTS, check_features, too_many_conflicts
+from braid.registry.store.documents import RegistryStore
 
 
 class TableDropper:

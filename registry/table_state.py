@@ -6,9 +6,9 @@ Either may change between the reads of the two.
 from dataclasses import dataclass
 from typing import Final
 
-from lake import Catalog, CommitConflict, Table, TableNotFound
-from registry.store.documents import RegistryStore
-from schemas import TableDocument
+from braid.lake import Catalog, CommitConflict, Table, TableNotFound
+from braid.registry.store.documents import RegistryStore
+from braid.schemas import TableDocument
 
 _ATTEMPTS_MAX: Final = 100
 """An attempt fails only if the schema changed during it."""

@@ -7,13 +7,13 @@ delayed somewhere, and must not commit any more.
 
 from collections.abc import Iterator
 
-from lake import Catalog, Table, TableNotFound
-from registry.errors import StreamNotStopped
-from registry.layout.column_functions import column_functions, why_repetition_matters
-from registry.store.leases import LeaseStore
-from registry.store.stored_documents import START_ANEW
-from schemas import FieldProblem, StreamDefinition, StreamEntry, StreamSpec, TableDocument
-from schemas.field_problems import problem_at, quoted_list
+from braid.lake import Catalog, Table, TableNotFound
+from braid.registry.errors import StreamNotStopped
+from braid.registry.layout.column_functions import column_functions, why_repetition_matters
+from braid.registry.store.leases import LeaseStore
+from braid.registry.store.stored_documents import START_ANEW
+from braid.schemas import FieldProblem, StreamDefinition, StreamEntry, StreamSpec, TableDocument
+from braid.schemas.field_problems import problem_at, quoted_list
 
 COMMIT_USER = "braid-registry"
 

@@ -1,16 +1,16 @@
 """Contracts as data: the documents and messages that processes exchange. Imports no other package."""
 
-from schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
-from schemas.contract import Contract
-from schemas.document import (
+from braid.schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
+from braid.schemas.contract import Contract
+from braid.schemas.document import (
     AppliedChange,
     DesiredState,
     PendingSchema,
     StreamEntry,
     TableDocument,
 )
-from schemas.problem import FieldProblem, Problem, ProblemCode
-from schemas.progress import (
+from braid.schemas.problem import FieldProblem, Problem, ProblemCode
+from braid.schemas.progress import (
     Account,
     BackPressure,
     RunnerProgress,
@@ -19,8 +19,8 @@ from schemas.progress import (
     StreamState,
     TableProgress,
 )
-from schemas.row import Arrival, GroupState, GroupStatus, RowStatus, SnapshotInfo, WideRow
-from schemas.schema_change import (
+from braid.schemas.row import Arrival, GroupState, GroupStatus, RowStatus, SnapshotInfo, WideRow
+from braid.schemas.schema_change import (
     AddColumnChange,
     AddSequenceGroupChange,
     ColumnPlace,
@@ -39,7 +39,7 @@ from schemas.schema_change import (
     UpdateColumnTypeChange,
     UpdateCommentChange,
 )
-from schemas.status import (
+from braid.schemas.status import (
     AccountView,
     FailureView,
     LastCommit,
@@ -48,7 +48,7 @@ from schemas.status import (
     TableMaintenanceView,
     VerbAnswer,
 )
-from schemas.stream import (
+from braid.schemas.stream import (
     ColumnSource,
     KafkaSpec,
     OnNewField,
@@ -60,7 +60,7 @@ from schemas.stream import (
     StreamFormat,
     StreamSpec,
 )
-from schemas.table import (
+from braid.schemas.table import (
     BUCKETS_MAX,
     ColumnSpec,
     CompletenessSpec,

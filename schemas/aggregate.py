@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from schemas.contract import Contract, PositiveInt, StrictBool
+from braid.schemas.contract import Contract, PositiveInt, StrictBool
 
 OPTION_OF_FIELD: Final[Mapping[str, str]] = {
     "ignore_retract": "ignore-retract",

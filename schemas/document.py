@@ -5,9 +5,9 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from schemas.contract import Contract
-from schemas.stream import StreamSpec
-from schemas.table import TableSpec
+from braid.schemas.contract import Contract
+from braid.schemas.stream import StreamSpec
+from braid.schemas.table import TableSpec
 
 
 class DesiredState(StrEnum):

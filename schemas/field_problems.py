@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel
 
-from schemas import FieldProblem
-from schemas.problem import JsonPath
+from braid.schemas import FieldProblem
+from braid.schemas.problem import JsonPath
 
 SHOWN_MAX = 200  # characters of a value
 _LISTED_MAX = 20

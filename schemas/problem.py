@@ -5,7 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from schemas.contract import Contract
+from braid.schemas.contract import Contract
 
 JsonPath = tuple[str | int, ...]
 """Names and indexes from the root of a JSON document to one value in it."""

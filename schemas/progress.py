@@ -5,8 +5,8 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from schemas.contract import Contract
-from schemas.problem import FieldProblem
+from braid.schemas.contract import Contract
+from braid.schemas.problem import FieldProblem
 
 
 class StreamState(StrEnum):

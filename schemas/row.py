@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from schemas.contract import Contract
+from braid.schemas.contract import Contract
 
 
 class SnapshotInfo(Contract):

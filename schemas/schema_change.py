@@ -9,9 +9,9 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, StringConstraints
 
-from schemas.aggregate import AggregateSpec
-from schemas.contract import Contract, StrictBool, at_most
-from schemas.table import TYPE_LENGTH_MAX, Deletes, SequenceGroupSpec
+from braid.schemas.aggregate import AggregateSpec
+from braid.schemas.contract import Contract, StrictBool, at_most
+from braid.schemas.table import TYPE_LENGTH_MAX, Deletes, SequenceGroupSpec
 
 CHANGES_MAX: Final = 1_000  # of one request; each is applied to the result of those before it
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from schemas.contract import Contract
-from schemas.document import DesiredState
-from schemas.problem import FieldProblem
-from schemas.progress import BackPressure, StreamState, TableProgress
+from braid.schemas.contract import Contract
+from braid.schemas.document import DesiredState
+from braid.schemas.problem import FieldProblem
+from braid.schemas.progress import BackPressure, StreamState, TableProgress
 
 
 class LastCommit(Contract):

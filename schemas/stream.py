@@ -6,7 +6,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.contract import COLUMNS_MAX, OPTIONS_MAX, Contract, PositiveInt, StrictBool, at_most
+from braid.schemas.contract import (
+    COLUMNS_MAX,
+    OPTIONS_MAX,
+    Contract,
+    PositiveInt,
+    StrictBool,
+    at_most,
+)
 
 
 class StreamFormat(StrEnum):

@@ -6,8 +6,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from schemas.aggregate import AggregateSpec
-from schemas.contract import (
+from braid.schemas.aggregate import AggregateSpec
+from braid.schemas.contract import (
     COLUMNS_MAX,
     OPTIONS_MAX,
     Contract,

@@ -5,24 +5,24 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_for
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from registry.store.progress import ProgressStore
-from registry.table_dropper import TableDropper
-from schemas import Problem
-from service.body_thread import BodyThread
-from service.components import Components
-from service.guard.admission import Admission
-from service.guard.body_bounds import BodyBounds
-from service.guard.same_site import SameSite
-from service.http.access_log import AccessLog
-from service.http.request_context import RequestContext
-from service.open_tables import OpenTables
-from service.problems.error_handlers import install_problem_handlers
-from service.problems.problem_response import MEDIA_TYPE
-from service.routes import changes, health, inspection, rows, schema_changes, streams, tables
-from service.settings import ServiceSettings
+from braid.lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_for
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.progress import ProgressStore
+from braid.registry.table_dropper import TableDropper
+from braid.schemas import Problem
+from braid.service.body_thread import BodyThread
+from braid.service.components import Components
+from braid.service.guard.admission import Admission
+from braid.service.guard.body_bounds import BodyBounds
+from braid.service.guard.same_site import SameSite
+from braid.service.http.access_log import AccessLog
+from braid.service.http.request_context import RequestContext
+from braid.service.open_tables import OpenTables
+from braid.service.problems.error_handlers import install_problem_handlers
+from braid.service.problems.problem_response import MEDIA_TYPE
+from braid.service.routes import changes, health, inspection, rows, schema_changes, streams, tables
+from braid.service.settings import ServiceSettings
 
 TITLE = "Braid"
 VERSION = "1"  # of the API, which addresses begin with, not of the program

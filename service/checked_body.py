@@ -11,7 +11,7 @@ from fastapi.exceptions import HTTPException, RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
-from schemas.problem import JsonPath
+from braid.schemas.problem import JsonPath
 
 # Of a body: each finding takes about a kilobyte until it is answered, and time of the thread.
 FINDINGS_MAX: Final = 2_000

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from lake import Clock, FileIO, Table
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from registry.store.progress import ProgressStore
-from registry.table_dropper import TableDropper
-from schemas import TableDocument
-from service.body_thread import BodyThread
-from service.open_tables import OpenTables
-from service.settings import ServiceSettings
+from braid.lake import Clock, FileIO, Table
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.progress import ProgressStore
+from braid.registry.table_dropper import TableDropper
+from braid.schemas import TableDocument
+from braid.service.body_thread import BodyThread
+from braid.service.open_tables import OpenTables
+from braid.service.settings import ServiceSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

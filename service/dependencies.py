@@ -4,9 +4,9 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Query, Request
 
-from registry.store.revision import Precondition
-from service.components import Components
-from service.control.confirmation import DESCRIPTION
+from braid.registry.store.revision import Precondition
+from braid.service.components import Components
+from braid.service.control.confirmation import DESCRIPTION
 
 ANYTHING = "*"
 

@@ -8,8 +8,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
-from lake import Catalog, Clock, Table, TableNotFound
-from registry import names
+from braid.lake import Catalog, Clock, Table, TableNotFound
+from braid.registry import names
 
 TABLES_MAX: Final = 200
 IDLE_MS: Final = 15 * 60_000

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from lake import TableSchema, schema_differences
-from registry.alteration.change_models import change_model
-from schemas import Contract, TableChange
-from service.times import iso_utc
+from braid.lake import TableSchema, schema_differences
+from braid.registry.alteration.change_models import change_model
+from braid.schemas import Contract, TableChange
+from braid.service.times import iso_utc
 
 
 class SchemaView(Contract):

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from formats.kafka_clusters import KafkaClusters
-from lake import LookupSettings
-from service.guard.limits import RequestLimits
+from braid.formats.kafka_clusters import KafkaClusters
+from braid.lake import LookupSettings
+from braid.service.guard.limits import RequestLimits
 
 # The time to live of a runner's lease: from then on another runner may have its streams.
 RUNNER_TIMEOUT_MS = 15_000

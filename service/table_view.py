@@ -2,12 +2,12 @@
 
 from fastapi import Response
 
-from registry.layout.physical_table import physical_table
-from registry.store.revision import revision_of
-from schemas import TableDocument
-from service.components import Components
-from service.times import iso_utc
-from service.views import ColumnView, TableView
+from braid.registry.layout.physical_table import physical_table
+from braid.registry.store.revision import revision_of
+from braid.schemas import TableDocument
+from braid.service.components import Components
+from braid.service.times import iso_utc
+from braid.service.views import ColumnView, TableView
 
 
 def table_view(components: Components, document: TableDocument, response: Response) -> TableView:

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from schemas import Contract, DesiredState, FieldProblem, SnapshotInfo, StreamSpec, TableSpec
-from schemas.contract import at_most
+from braid.schemas import Contract, DesiredState, FieldProblem, SnapshotInfo, StreamSpec, TableSpec
+from braid.schemas.contract import at_most
 
 SNAPSHOT_ID_MAX: Final = 2**63 - 1
 KEYS_MAX: Final = 1_000

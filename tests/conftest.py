@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
-from demo.broker import KafkaBroker
-from demo.s3_fault_proxy import Faults
-from demo.s3_server import S3Server
-from pipelines.spark.jars import resolve
-from pipelines.spark.session import build_session
+from braid.demo.broker import KafkaBroker
+from braid.demo.s3_fault_proxy import Faults
+from braid.demo.s3_server import S3Server
+from braid.pipelines.spark.jars import resolve
+from braid.pipelines.spark.session import build_session
 from tests.interop.java_reader import BUFFERED_MANIFESTS
 from tests.support.class_archive import JVM_OPTIONS, READER, SPARK
 from tests.support.s3_storage import s3_file_io

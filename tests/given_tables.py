@@ -8,23 +8,23 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from pyroaring import BitMap
 
-from lake.files.clock import ManualClock
-from lake.files.data_file_path import table_paths
-from lake.files.data_files import ReadCounters
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.data_types import DataField, assign_field_ids, highest_field_id
-from lake.format.indexes.index_manifest import IndexManifestEntry
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.schema import TableSchema
-from lake.format.system_columns import RowKind
-from lake.format.type_codec import parse_type
-from lake.merge.fold import Machine
-from lake.read.predicate import Condition
-from lake.read.reader import read_split
-from lake.read.scan_plan import ScanPlan, plan_scan
-from lake.snapshots.deletion_vectors import VectorStore
-from lake.write.table_writer import TableWriter, WriteResult
+from braid.lake.files.clock import ManualClock
+from braid.lake.files.data_file_path import table_paths
+from braid.lake.files.data_files import ReadCounters
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.data_types import DataField, assign_field_ids, highest_field_id
+from braid.lake.format.indexes.index_manifest import IndexManifestEntry
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import RowKind
+from braid.lake.format.type_codec import parse_type
+from braid.lake.merge.fold import Machine
+from braid.lake.read.predicate import Condition
+from braid.lake.read.reader import read_split
+from braid.lake.read.scan_plan import ScanPlan, plan_scan
+from braid.lake.snapshots.deletion_vectors import VectorStore
+from braid.lake.write.table_writer import TableWriter, WriteResult
 
 ROOT = "/warehouse/db.db/t"
 INDEX_FILES = {

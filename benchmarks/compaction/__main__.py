@@ -34,7 +34,7 @@ from benchmarks.merging.measure import DifferentRows
 from benchmarks.merging.memory import BUDGET_MB, MILLIONS, Peak
 from benchmarks.merging.sides import SideFailed
 from benchmarks.merging.tables import rows_in_files, write_table
-from lake import Catalog, InvalidRequest
+from braid.lake import Catalog, InvalidRequest
 
 ROWS = 1_000_000
 BUCKETS = 2

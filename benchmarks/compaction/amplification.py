@@ -10,11 +10,11 @@ from pathlib import Path
 
 from benchmarks.bulk_rows import GROUPED_COLUMNS, GROUPED_OPTIONS, grouped_rows
 from benchmarks.figure import best_s
-from lake import Catalog, CommitKind, Snapshot, Table
-from lake.format.manifest import FileKind
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake import Catalog, CommitKind, Snapshot, Table
+from braid.lake.format.manifest import FileKind
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.interop.java_reader import write_bulk
 
 COMMITS = 200

@@ -13,11 +13,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.bulk_rows import GROUPED_COLUMNS, GROUPED_OPTIONS, grouped_rows
-from lake import Catalog, Table
-from lake.files.clock import ManualClock
-from lake.files.storage.disk import SystemDisk
-from lake.files.storage.local import LocalFileIO
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake import Catalog, Table
+from braid.lake.files.clock import ManualClock
+from braid.lake.files.storage.disk import SystemDisk
+from braid.lake.files.storage.local import LocalFileIO
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
 
 ROWS_OF_A_COMMIT = 20
 KEYS = 100_000

@@ -22,10 +22,10 @@ from benchmarks.compaction.history import (
     rows_of,
     write_histories,
 )
-from lake import Table
-from lake.files.storage.local import LocalFileIO
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake import Table
+from braid.lake.files.storage.local import LocalFileIO
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.faulty_file_io import FaultyFileIO
 
 YOUNG, OLD = 10, 10_000

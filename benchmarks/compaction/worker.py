@@ -23,7 +23,7 @@ import pyarrow as pa
 from benchmarks.merging.checksum import checksum
 from benchmarks.resident_memory import peak_resident_bytes
 from benchmarks.worker_processes import Answer, WorkerProcesses, timed
-from lake import Table
+from braid.lake import Table
 
 
 class Share:

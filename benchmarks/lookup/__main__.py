@@ -18,7 +18,7 @@ from benchmarks.lookup.tables import KEY_KINDS, write_table
 from benchmarks.lookup.wide import Rate, in_process, over_http
 from benchmarks.lookup.wide_table import write_wide_table
 from benchmarks.machine import machine
-from lake import Catalog, Table
+from braid.lake import Catalog, Table
 
 ROWS = 10_000_000
 SINGLE_AIM_US = 100.0

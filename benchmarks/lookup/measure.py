@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.lookup.tables import KeyKind
-from lake import Table
-from lake.format.snapshot import Snapshot
-from lake.table.lookup.snapshot_lookup import SnapshotLookup
+from braid.lake import Table
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
 
 SINGLES = 3_000
 BATCHES = 400

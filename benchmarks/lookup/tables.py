@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake import Catalog, Table
+from braid.lake import Catalog, Table
 
 STRETCH_ROWS = 1_000_000
 NEW_FILES = 3

@@ -23,7 +23,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from lake import Table
+from braid.lake import Table
 
 CONNECTIONS: Final = 16
 BATCH_CONNECTIONS: Final = 4

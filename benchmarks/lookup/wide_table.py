@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmarks.lookup.tables import write_compacted
-from lake import Catalog, Table
+from braid.lake import Catalog, Table
 
 BUCKETS: Final = 4
 STRETCH_ROWS: Final = 500_000

@@ -21,7 +21,7 @@ from benchmarks.merging.measure import DifferentRows, measure
 from benchmarks.merging.memory import BUDGET_MB, MILLIONS, measure_peak
 from benchmarks.merging.sides import SideFailed
 from benchmarks.merging.tables import rows_in_files, write_table
-from lake import Catalog, InvalidRequest
+from braid.lake import Catalog, InvalidRequest
 
 ROWS = 2_500_000
 BUCKETS = 2

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmarks.merging.cases import Case
-from lake.format.system_columns import RowKind
+from braid.lake.format.system_columns import RowKind
 
 FILES = 4
 PRESENT_SHARE = 0.9

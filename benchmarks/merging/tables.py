@@ -2,7 +2,7 @@
 
 from benchmarks.merging.cases import Case
 from benchmarks.merging.rows import FILES, records_of_file
-from lake import Catalog, Table
+from braid.lake import Catalog, Table
 
 
 def write_table(catalog: Catalog, name: str, case: Case, *, rows: int, buckets: int) -> Table:

@@ -23,14 +23,14 @@ import pyarrow as pa
 from benchmarks.merging.checksum import checksum
 from benchmarks.resident_memory import peak_resident_bytes
 from benchmarks.worker_processes import Answer, WorkerProcesses, timed
-from lake import Table
-from lake.files.data_file_path import live_file_path
-from lake.files.data_files import DataFileReader
-from lake.merge.fold import fold
-from lake.merge.spec import merge_spec
-from lake.read.reader import read_split
-from lake.read.scan_plan import Split
-from lake.table.read.scan import Scan
+from braid.lake import Table
+from braid.lake.files.data_file_path import live_file_path
+from braid.lake.files.data_files import DataFileReader
+from braid.lake.merge.fold import fold
+from braid.lake.merge.spec import merge_spec
+from braid.lake.read.reader import read_split
+from braid.lake.read.scan_plan import Split
+from braid.lake.table.read.scan import Scan
 
 
 class Share:

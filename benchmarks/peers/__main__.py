@@ -19,7 +19,7 @@ from typing import Any, Final
 from benchmarks.machine import machine
 from benchmarks.peers import worker
 from benchmarks.peers.worker import TABLE
-from lake import Catalog
+from braid.lake import Catalog
 
 PEER_PYTHON: Final = Path(__file__).parents[2] / ".venv-pypaimon" / "bin" / "python"
 ENGINES: Final = ("ours", "rust", "pypaimon", "pypaimon with rust")

@@ -43,7 +43,7 @@ def main(engine: str, warehouse: str, number: str, commits: str) -> None:
 
 def ours(warehouse: str) -> Put:
     """Return a function that commits rows with this project's engine."""
-    table = import_module("lake").Catalog(warehouse).table(TABLE)
+    table = import_module("braid.lake").Catalog(warehouse).table(TABLE)
     put: Put = table.write_and_commit
     return put
 

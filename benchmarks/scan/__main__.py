@@ -22,8 +22,8 @@ from benchmarks.scan import report, worker
 from benchmarks.scan.lines import Line, lines
 from benchmarks.scan.report import Measured
 from benchmarks.scan.tables import COMPACTED, DAYS, write_tables
-from demo.s3_server import S3Server
-from lake import Catalog, Table, file_io_for
+from braid.demo.s3_server import S3Server
+from braid.lake import Catalog, Table, file_io_for
 
 ROWS = 4_000_000
 REPEATS = 5

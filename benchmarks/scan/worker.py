@@ -24,8 +24,8 @@ import pyarrow.fs as fs
 
 from benchmarks.merging.checksum import checksum
 from benchmarks.worker_processes import Answer, WorkerProcesses, timed
-from lake import Condition, Table
-from lake.files.data_file_path import live_file_path
+from braid.lake import Condition, Table
+from braid.lake.files.data_file_path import live_file_path
 
 _S3 = "s3://"
 Choice = Mapping[str, Any]

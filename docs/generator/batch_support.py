@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from braid.lake import parse_type, to_arrow_type
+from braid.lake.aggregates import ColumnFunction, FunctionDeclaration, Step
+from braid.lake.format.data_types import DataField
+from braid.lake.merge.functions.reductions.single_value import NULLS_ONLY, SINGLE_VALUES
 from docs.generator.function_examples import FunctionExample
 from docs.generator.markdown import code
-from lake import parse_type, to_arrow_type
-from lake.aggregates import ColumnFunction, FunctionDeclaration, Step
-from lake.format.data_types import DataField
-from lake.merge.functions.reductions.single_value import NULLS_ONLY, SINGLE_VALUES
 
 _PROBES = (
     "BIGINT",

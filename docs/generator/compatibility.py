@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from braid.lake.merge.compatibility import Compatibility
 from docs.generator.markdown import table
-from lake.merge.compatibility import Compatibility
 
 LEGEND = (
     "Compared with Apache Paimon: *same*: the same rows. *stricter*: less is accepted, and what is "

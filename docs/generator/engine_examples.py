@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from braid.lake import MergeEngine
 from docs.generator.worked_examples import WorkedExample
-from lake import MergeEngine
 
 _PARCEL = {"id": "INT", "version": "INT", "carrier": "STRING", "weight": "INT"}
 _SHOWN = ("version", "carrier", "weight")

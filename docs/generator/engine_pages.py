@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from braid.lake.declaration.engine_declaration import EngineDeclaration
 from docs.generator.compatibility import LEGEND, compatibility_table
 from docs.generator.engine_examples import ENGINE_EXAMPLES
 from docs.generator.markdown import block, bullets, code, page, section, table
 from docs.generator.traps import Trap
 from docs.generator.worked_examples import WorkedExample, answers
-from lake.declaration.engine_declaration import EngineDeclaration
 
 FOLDER = "docs/reference/merge-engines"
 

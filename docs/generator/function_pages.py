@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+from braid.lake.aggregates import FunctionDeclaration
+from braid.lake.merge.compatibility import Compatibility
 from docs.generator.batch_support import batch_support
 from docs.generator.compatibility import LEGEND, compatibility_table
 from docs.generator.function_examples import EXAMPLES, FunctionExample
 from docs.generator.markdown import block, bullets, code, page, section, table
 from docs.generator.traps import Trap
 from docs.generator.worked_examples import Answer, answers
-from lake.aggregates import FunctionDeclaration
-from lake.merge.compatibility import Compatibility
 
 FOLDER = "docs/reference/aggregate-functions"
 _FAILS = "../../guides/which-row-wins.md#when-merging-fails"

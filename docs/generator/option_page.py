@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from braid.lake.option_declaration import Option
 from docs.generator.markdown import code, page, table
-from lake.option_declaration import Option
 
 PAGE = "docs/reference/options.md"
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from braid.lake.declaration.engine_declarations import ENGINES
+from braid.lake.merge.functions.registry import FUNCTIONS
+from braid.lake.options import OPTIONS
 from docs.generator import engine_pages, function_pages, trap_pages
 from docs.generator.option_page import PAGE as OPTIONS_PAGE, option_page
 from docs.generator.traps import PAGE as TRAPS_PAGE, traps
-from lake.declaration.engine_declarations import ENGINES
-from lake.merge.functions.registry import FUNCTIONS
-from lake.options import OPTIONS
 
 GUIDE = "docs/guides/which-row-wins.md"
 _BEGIN, _END = "<!-- traps: begin, made by `make docs` -->", "<!-- traps: end -->"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from braid.lake import Catalog, MemoryFileIO, Table
 from docs.generator.value_text import value_text
-from lake import Catalog, MemoryFileIO, Table
 
 KINDS = {"+I": 0, "-U": 1, "+U": 2, "-D": 3}
 NO_ROW = "no row"

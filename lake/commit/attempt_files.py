@@ -8,22 +8,22 @@ Only the base list is written anew.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lake.commit.changes import CommitChanges
-from lake.commit.steps import OnStep, announce_step
-from lake.errors import StorageUnavailable
-from lake.files.paths import TablePaths
-from lake.format.indexes.index_manifest import replace_indexes
-from lake.format.manifest import ManifestEntry
-from lake.format.manifest_list import ManifestFileMeta
-from lake.format.schema import TableSchema
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_merge import (
+from braid.lake.commit.changes import CommitChanges
+from braid.lake.commit.steps import OnStep, announce_step
+from braid.lake.errors import StorageUnavailable
+from braid.lake.files.paths import TablePaths
+from braid.lake.format.indexes.index_manifest import replace_indexes
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.manifest_list import ManifestFileMeta
+from braid.lake.format.schema import TableSchema
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.manifest_merge import (
     MergedGroup,
     merge_manifests,
     plan_manifest_merge,
     replace_manifests,
 )
-from lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.manifest_store import ManifestStore
 
 # An estimate for a table of a few dozen columns; it decides only where a manifest is split.
 _ENTRY_BYTES = 512

@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lake.errors import InvalidRequest
-from lake.format.commit_message import CommitMessage
-from lake.format.data_file import DataFileMeta
-from lake.format.indexes.index_manifest import (
+from braid.lake.errors import InvalidRequest
+from braid.lake.format.commit_message import CommitMessage
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.indexes.index_manifest import (
     DELETION_VECTORS_INDEX,
     IndexKey,
     IndexManifestEntry,
     index_key,
 )
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.snapshot import CommitKind
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.snapshot import CommitKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

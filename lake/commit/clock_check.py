@@ -9,10 +9,10 @@ costs one request, so it is done once a minute and process.
 from datetime import UTC, datetime
 from typing import Final
 
-from lake.errors import InvalidRequest, Problem
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.snapshots.snapshot_store import CLOCK_AHEAD_MAX_MS
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.snapshots.snapshot_store import CLOCK_AHEAD_MAX_MS
 
 _INTERVAL_MS: Final = 60_000
 """Between two comparisons; a clock that is set wrong in between is noticed by the next one."""

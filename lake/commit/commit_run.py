@@ -16,32 +16,38 @@ manifests: expiry may have deleted the old ones together with the snapshot.
 
 Files are deleted only while it is certain that no snapshot names them. From just before the creation of a
 snapshot until the race is known to be lost, or the snapshot is deleted again, any error leaves all
-files in place (`lake.commit.discard` has the same rule for data files).
+files in place (`braid.lake.commit.discard` has the same rule for data files).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lake.commit.attempt_files import AttemptFiles
-from lake.commit.changes import CommitChanges
-from lake.commit.clock_check import ClockCheck
-from lake.commit.commit_result import CommitResult, Outcome
-from lake.commit.identity_log import CommitIdentity, IdentityLog
-from lake.commit.intent import Intent, PlainCommit, Revision
-from lake.commit.next_snapshot import (
+from braid.lake.commit.attempt_files import AttemptFiles
+from braid.lake.commit.changes import CommitChanges
+from braid.lake.commit.clock_check import ClockCheck
+from braid.lake.commit.commit_result import CommitResult, Outcome
+from braid.lake.commit.identity_log import CommitIdentity, IdentityLog
+from braid.lake.commit.intent import Intent, PlainCommit, Revision
+from braid.lake.commit.next_snapshot import (
     SnapshotFiles,
     next_snapshot,
     next_snapshot_id,
     next_time_ms,
 )
-from lake.commit.publisher import PublishOutcome, SnapshotPublisher
-from lake.commit.retry_policy import RetryPolicy
-from lake.commit.steps import OnStep
-from lake.commit.table_state import TableReader, TableState
-from lake.errors import CommitConflict, CommitUnknown, CorruptData, LakeError, StorageUnavailable
-from lake.files.clock import Clock
-from lake.format.snapshot import CommitKind, Snapshot
-from lake.snapshots.manifest_store import ManifestGone
+from braid.lake.commit.publisher import PublishOutcome, SnapshotPublisher
+from braid.lake.commit.retry_policy import RetryPolicy
+from braid.lake.commit.steps import OnStep
+from braid.lake.commit.table_state import TableReader, TableState
+from braid.lake.errors import (
+    CommitConflict,
+    CommitUnknown,
+    CorruptData,
+    LakeError,
+    StorageUnavailable,
+)
+from braid.lake.files.clock import Clock
+from braid.lake.format.snapshot import CommitKind, Snapshot
+from braid.lake.snapshots.manifest_store import ManifestGone
 
 
 @dataclass(kw_only=True)
@@ -59,7 +65,7 @@ class CommitRun:
         policy: Bounds of the attempts.
         wait: Waits a random time after the n-th attempt (1-based) and returns it, milliseconds.
         new_uuid: Returns the id of a snapshot.
-        on_step: Called with the name of each step (`lake.commit.steps`).
+        on_step: Called with the name of each step (`braid.lake.commit.steps`).
         is_repeat_checked: Search for an earlier commit of the same identity.
         is_doubtful: A snapshot with this commit's files may be in the table, made by an earlier call
             whose outcome stayed unknown, or by an attempt of this one.

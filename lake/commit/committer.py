@@ -1,7 +1,7 @@
 """Committer of a table: the one entry through which files and streams are committed.
 
-The attempts of a commit are in `lake.commit.commit_run`, the meaning of each kind of commit in
-`lake.commit.intent`. This module is long because every public method carries its contract.
+The attempts of a commit are in `braid.lake.commit.commit_run`, the meaning of each kind of commit in
+`braid.lake.commit.intent`. This module is long because every public method carries its contract.
 """
 
 import random as random_module
@@ -9,37 +9,37 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from lake.commit.attempt_files import AttemptFiles
-from lake.commit.changes import changes_of
-from lake.commit.clock_check import ClockCheck
-from lake.commit.commit_result import CommitResult, Outcome
-from lake.commit.commit_run import CommitRun
-from lake.commit.identity_log import IdentityLog
-from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
-from lake.commit.publisher import SnapshotPublisher
-from lake.commit.retry_policy import RetryPolicy
-from lake.commit.steps import OnStep, ignore_step
-from lake.commit.streams.group_order import GroupClaim, GroupOrder
-from lake.commit.streams.position_hold import PositionHold
-from lake.commit.streams.stream_authority import carries_stream_state
-from lake.commit.streams.stream_position import StreamBatch, StreamFallback, StreamPosition
-from lake.commit.table_state import TableReader
-from lake.errors import InvalidRequest, adds_table_to_errors
-from lake.files.clock import Clock, SystemClock
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.commit_message import CommitMessage
-from lake.format.snapshot import (
+from braid.lake.commit.attempt_files import AttemptFiles
+from braid.lake.commit.changes import changes_of
+from braid.lake.commit.clock_check import ClockCheck
+from braid.lake.commit.commit_result import CommitResult, Outcome
+from braid.lake.commit.commit_run import CommitRun
+from braid.lake.commit.identity_log import IdentityLog
+from braid.lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
+from braid.lake.commit.publisher import SnapshotPublisher
+from braid.lake.commit.retry_policy import RetryPolicy
+from braid.lake.commit.steps import OnStep, ignore_step
+from braid.lake.commit.streams.group_order import GroupClaim, GroupOrder
+from braid.lake.commit.streams.position_hold import PositionHold
+from braid.lake.commit.streams.stream_authority import carries_stream_state
+from braid.lake.commit.streams.stream_position import StreamBatch, StreamFallback, StreamPosition
+from braid.lake.commit.table_state import TableReader
+from braid.lake.errors import InvalidRequest, adds_table_to_errors
+from braid.lake.files.clock import Clock, SystemClock
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.commit_message import CommitMessage
+from braid.lake.format.snapshot import (
     BATCH_COMMIT_IDENTIFIER,
     MAX_SEQUENCE_NUMBER_PROPERTY,
     CommitKind,
 )
-from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.removed_history import RemovedHistory
-from lake.snapshots.schema_store import SchemaStore
-from lake.snapshots.table_identity import TableIdentity
+from braid.lake.snapshots.consumer_store import ConsumerStore
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.removed_history import RemovedHistory
+from braid.lake.snapshots.schema_store import SchemaStore
+from braid.lake.snapshots.table_identity import TableIdentity
 
 RESERVED_PREFIX = "braid."
 
@@ -94,7 +94,7 @@ class TableCommitter:
                 one that the first commit finds.
             schemas: A cache to share with readers of the table.
             clock_check: To share with other committers of the table.
-            on_step: Called before and after each effect on storage (see `lake.commit.steps`).
+            on_step: Called before and after each effect on storage (see `braid.lake.commit.steps`).
         """
         self._file_io = file_io
         self._paths = paths
@@ -254,7 +254,7 @@ class TableCommitter:
                 claim the stream whatever its epoch.
             former_epoch: Of the table's position when the stream was registered with a start of its
                 own: a position that no longer fits is discarded for `initial_offsets`
-                (`lake.commit.streams.former_position`). None: it continues at the position.
+                (`braid.lake.commit.streams.former_position`). None: it continues at the position.
             added_offsets: The start of partitions that the stream's position lacks and that are read
                 from now on.
 

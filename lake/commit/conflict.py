@@ -19,19 +19,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from lake.errors import CommitConflict, InvalidRequest
-from lake.format.binary_row import decode_row
-from lake.format.commit_message import CommitMessage
-from lake.format.data_types import DataField
-from lake.format.indexes.index_manifest import (
+from braid.lake.errors import CommitConflict, InvalidRequest
+from braid.lake.format.binary_row import decode_row
+from braid.lake.format.commit_message import CommitMessage
+from braid.lake.format.data_types import DataField
+from braid.lake.format.indexes.index_manifest import (
     DELETION_VECTORS_INDEX,
     HASH_INDEX,
     IndexManifestEntry,
 )
-from lake.format.manifest import FileIdentity, FileKind, ManifestEntry
-from lake.format.schema import TableSchema
-from lake.format.snapshot import CommitKind
-from lake.options import DYNAMIC_BUCKET
+from braid.lake.format.manifest import FileIdentity, FileKind, ManifestEntry
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import CommitKind
+from braid.lake.options import DYNAMIC_BUCKET
 
 Live = Mapping[FileIdentity, ManifestEntry]
 

@@ -7,8 +7,8 @@ interrupt, an unforeseen error) they stay; orphan cleaning deletes them later if
 
 from collections.abc import Callable
 
-from lake.commit.commit_result import CommitResult
-from lake.errors import LakeError
+from braid.lake.commit.commit_result import CommitResult
+from braid.lake.errors import LakeError
 
 
 def commit_or_discard(

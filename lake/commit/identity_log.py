@@ -8,11 +8,11 @@ gap; commits below are not found again.
 
 from dataclasses import dataclass
 
-from lake.errors import CommitUnknown
-from lake.format.snapshot import CommitKind, Snapshot
-from lake.snapshots.lineage import follows, is_built_on
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.errors import CommitUnknown
+from braid.lake.format.snapshot import CommitKind, Snapshot
+from braid.lake.snapshots.lineage import follows, is_built_on
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,20 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from lake.commit.changes import CommitChanges
-from lake.commit.streams.exactly_once import BatchDecision, check_same_topic, decide_batch
-from lake.commit.streams.former_position import discards_former_position
-from lake.commit.streams.group_order import GroupClaim, next_order
-from lake.commit.streams.stream_authority import StreamAuthority
-from lake.commit.streams.stream_position import (
+from braid.lake.commit.changes import CommitChanges
+from braid.lake.commit.streams.exactly_once import BatchDecision, check_same_topic, decide_batch
+from braid.lake.commit.streams.former_position import discards_former_position
+from braid.lake.commit.streams.group_order import GroupClaim, next_order
+from braid.lake.commit.streams.stream_authority import StreamAuthority
+from braid.lake.commit.streams.stream_position import (
     StreamBatch,
     StreamFallback,
     StreamPosition,
     batch_properties,
 )
-from lake.errors import InvalidRequest, Problem, StreamFenced
-from lake.format.commit_message import CommitMessage
-from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+from braid.lake.errors import InvalidRequest, Problem, StreamFenced
+from braid.lake.format.commit_message import CommitMessage
+from braid.lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 
 _EPOCH_SHIFT = 32
 """A stream's commit identifier holds its epoch above the batch id, so that identifiers rise."""

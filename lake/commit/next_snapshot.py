@@ -7,12 +7,12 @@ Source:
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lake.commit.attempt_files import WrittenList
-from lake.commit.changes import CommitChanges
-from lake.commit.intent import Intent, Revision
-from lake.format.schema import TableSchema
-from lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, Snapshot
-from lake.snapshots.lineage import lineage_properties
+from braid.lake.commit.attempt_files import WrittenList
+from braid.lake.commit.changes import CommitChanges
+from braid.lake.commit.intent import Intent, Revision
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, Snapshot
+from braid.lake.snapshots.lineage import lineage_properties
 
 WRITER_VERSION = "braid"
 

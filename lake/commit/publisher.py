@@ -23,12 +23,12 @@ They are recognised in this order, the cheapest check first:
   that was read too early; then the hint names a newer snapshot by now. So the usual case costs three
   reads: the marker, the previous snapshot and the hint.
 - Otherwise the chain above N decides: each snapshot names the one that it was built on
-  (`lake.snapshots.lineage`). If all of them do up to the newest, N is part of the chain. If one names
+  (`braid.lake.snapshots.lineage`). If all of them do up to the newest, N is part of the chain. If one names
   another than the one below it, or is missing, N is detached from the chain. Snapshots of other engines
   name none, nor does the gap of a rollback, unless N leads to its target; then the result is in doubt,
   and the caller compares the files of N with those of its successors.
 - With the marker of a rollback the chain below N is checked too: where it does not lead to what the
-  rollback leaves, N is detached, and so is whatever was built on it (`lake.snapshots.removed_history`).
+  rollback leaves, N is detached, and so is whatever was built on it (`braid.lake.snapshots.removed_history`).
 - With nothing above N, a rollback is distinguished from an expiry by the snapshots below: expiry leaves
   nothing below what it removed.
 """
@@ -38,21 +38,21 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import TypeVar
 
-from lake.commit.steps import OnStep, announce_step
-from lake.errors import (
+from braid.lake.commit.steps import OnStep, announce_step
+from braid.lake.errors import (
     CommitUnknown,
     CorruptData,
     LakeError,
     StorageUnavailable,
     UnsupportedFeature,
 )
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.snapshot import Snapshot, serialize_snapshot
-from lake.snapshots.lineage import follows
-from lake.snapshots.removed_history import RemovedHistory
-from lake.snapshots.rollback_marker import RollbackMarker
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.snapshot import Snapshot, serialize_snapshot
+from braid.lake.snapshots.lineage import follows
+from braid.lake.snapshots.removed_history import RemovedHistory
+from braid.lake.snapshots.rollback_marker import RollbackMarker
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 
 T = TypeVar("T")
 Pause = Callable[[int], object]

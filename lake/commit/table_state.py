@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lake.commit.conflict import (
+from braid.lake.commit.conflict import (
     check_delta,
     check_files,
     check_levels,
@@ -13,26 +13,26 @@ from lake.commit.conflict import (
     check_vectors,
     check_writers,
 )
-from lake.commit.intent import Intent
-from lake.commit.streams.stream_authority import (
+from braid.lake.commit.intent import Intent
+from braid.lake.commit.streams.stream_authority import (
     StreamAuthority,
     carries_stream_state,
     find_authority,
 )
-from lake.errors import CorruptData, StorageUnavailable, TableNotFound
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.indexes.index_manifest import IndexManifestEntry
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.manifest_list import ManifestFileMeta
-from lake.format.schema import TableSchema
-from lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, CommitKind, Snapshot
-from lake.options import DYNAMIC_BUCKET
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.schema_store import SchemaStore
-from lake.snapshots.snapshot_store import SnapshotStore
-from lake.snapshots.table_identity import TableIdentity
+from braid.lake.errors import CorruptData, StorageUnavailable, TableNotFound
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.indexes.index_manifest import IndexManifestEntry
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.manifest_list import ManifestFileMeta
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, CommitKind, Snapshot
+from braid.lake.options import DYNAMIC_BUCKET
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.schema_store import SchemaStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.snapshots.table_identity import TableIdentity
 
 _WALKS_MAX: Final = 16
 """Attempts to walk down the snapshots while newer ones are committed and old ones expire."""
@@ -176,7 +176,7 @@ class TableReader:
             raise CorruptData(message) from error
 
     def check(self, intent: Intent, state: TableState) -> None:
-        """Check that a commit fits the newest state (see `lake.commit.conflict`).
+        """Check that a commit fits the newest state (see `braid.lake.commit.conflict`).
 
         Raises:
             CommitConflict: It does not.

@@ -7,7 +7,7 @@ declaration reads `column` and `part` instead.
 from dataclasses import dataclass
 from typing import Literal
 
-from lake.errors import Problem
+from braid.lake.errors import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ Source: merge-semantics 2.
 
 from dataclasses import dataclass
 
-from lake.merge.compatibility import Compatibility
-from lake.options import MergeEngine
+from braid.lake.merge.compatibility import Compatibility
+from braid.lake.options import MergeEngine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,12 @@ Source: merge-semantics 1.3, 1.6, 2, 3, 5.
 
 from typing import Final
 
-from lake.declaration.engine_declaration import EngineDeclaration
-from lake.declaration.engines.aggregation import AGGREGATION
-from lake.declaration.engines.deduplicate import DEDUPLICATE
-from lake.declaration.engines.first_row import FIRST_ROW
-from lake.declaration.engines.partial_update import PARTIAL_UPDATE
-from lake.options import MergeEngine
+from braid.lake.declaration.engine_declaration import EngineDeclaration
+from braid.lake.declaration.engines.aggregation import AGGREGATION
+from braid.lake.declaration.engines.deduplicate import DEDUPLICATE
+from braid.lake.declaration.engines.first_row import FIRST_ROW
+from braid.lake.declaration.engines.partial_update import PARTIAL_UPDATE
+from braid.lake.options import MergeEngine
 
 ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
     declaration.engine: declaration

@@ -5,11 +5,11 @@ Source: merge-semantics 2.5.
 
 from collections.abc import Iterator
 
-from lake.declaration.engine_declarations import why_excluded
-from lake.declaration.rule_problems import conflict
-from lake.errors import Problem
-from lake.format.schema import TableSchema
-from lake.options import ChangelogProducer, MergeEngine, TableOptions
+from braid.lake.declaration.engine_declarations import why_excluded
+from braid.lake.declaration.rule_problems import conflict
+from braid.lake.errors import Problem
+from braid.lake.format.schema import TableSchema
+from braid.lake.options import ChangelogProducer, MergeEngine, TableOptions
 
 FIRST_ROW = f"merge-engine = {MergeEngine.FIRST_ROW}"
 

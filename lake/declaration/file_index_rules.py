@@ -9,12 +9,12 @@ Source: table-format 16; `org.apache.paimon.schema.SchemaValidation.validateFile
 from collections.abc import Iterator
 from typing import Final
 
-from lake.declaration.rule_problems import find_field, known_names, unknown_column
-from lake.errors import Problem
-from lake.file_index_options import column_of, parse_file_index_options
-from lake.format.indexes.file_index import BLOOM_FILTER
-from lake.format.indexes.indexed_columns import bloom_problems
-from lake.format.schema import TableSchema
+from braid.lake.declaration.rule_problems import find_field, known_names, unknown_column
+from braid.lake.errors import Problem
+from braid.lake.file_index_options import column_of, parse_file_index_options
+from braid.lake.format.indexes.file_index import BLOOM_FILTER
+from braid.lake.format.indexes.indexed_columns import bloom_problems
+from braid.lake.format.schema import TableSchema
 
 KINDS: Final = (BLOOM_FILTER, "bitmap", "bsi", "range-bitmap")
 """This engine writes and reads the first and ignores the others, which other engines use."""

@@ -17,22 +17,26 @@ Source: merge-semantics 2.5, 3.3 (8, 9), 4, 5.
 
 from collections.abc import Iterator
 
-from lake.declaration.rule_problems import conflict, find_field, known_names
-from lake.errors import LakeError, Problem
-from lake.format.data_types import DataField
-from lake.format.schema import TableSchema
-from lake.merge.aggregate_function import FunctionDeclaration
-from lake.merge.column_function import ColumnFunction
-from lake.merge.declared_options import (
+from braid.lake.declaration.rule_problems import conflict, find_field, known_names
+from braid.lake.errors import LakeError, Problem
+from braid.lake.format.data_types import DataField
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.aggregate_function import FunctionDeclaration
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.declared_options import (
     DEFAULT_FUNCTION,
     declared_functions,
     function_key,
 )
-from lake.merge.functions.extension import is_misnamed, is_user_function_name, user_function_names
-from lake.merge.functions.registry import FUNCTIONS, function_named
-from lake.merge.functions.user_function_errors import error_text, user_function_errors
-from lake.merge.spec import effective_functions
-from lake.options import TableOptions
+from braid.lake.merge.functions.extension import (
+    is_misnamed,
+    is_user_function_name,
+    user_function_names,
+)
+from braid.lake.merge.functions.registry import FUNCTIONS, function_named
+from braid.lake.merge.functions.user_function_errors import error_text, user_function_errors
+from braid.lake.merge.spec import effective_functions
+from braid.lake.options import TableOptions
 
 _REMOVE_ON_DELETE = "aggregation.remove-record-on-delete"
 

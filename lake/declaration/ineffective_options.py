@@ -12,22 +12,22 @@ Source: merge-semantics 3.2, 3.3, 5, 6.3, 7.6, 9.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from lake.declaration.engine_declarations import ENGINES
-from lake.declaration.rule_problems import known_names
-from lake.errors import Problem
-from lake.format.schema import TableSchema
-from lake.merge.aggregate_function import FunctionDeclaration
-from lake.merge.column_function import ColumnFunction
-from lake.merge.declared_options import (
+from braid.lake.declaration.engine_declarations import ENGINES
+from braid.lake.declaration.rule_problems import known_names
+from braid.lake.errors import Problem
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.aggregate_function import FunctionDeclaration
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.declared_options import (
     DEFAULT_FUNCTION,
     FIELDS,
     SEQUENCE_GROUP,
     declared_groups,
 )
-from lake.merge.functions.registry import FUNCTIONS, function_named
-from lake.merge.spec import effective_functions
-from lake.option_keys import similar_option_key
-from lake.options import MergeEngine
+from braid.lake.merge.functions.registry import FUNCTIONS, function_named
+from braid.lake.merge.spec import effective_functions
+from braid.lake.option_keys import similar_option_key
+from braid.lake.options import MergeEngine
 
 _FUNCTION: Final = "aggregate-function"
 _IGNORE_RETRACT: Final = "ignore-retract"

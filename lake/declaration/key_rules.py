@@ -5,13 +5,13 @@ Source: merge-semantics 8.4.
 
 from collections.abc import Iterator
 
-from lake.declaration.rule_problems import find_field, repeated, unknown_column
-from lake.errors import Problem
-from lake.format.data_types import TypeRoot
-from lake.format.schema import TableSchema
-from lake.format.system_columns import RESERVED_NAMES, is_reserved
-from lake.merge.declared_options import split_names
-from lake.options import DYNAMIC_BUCKET
+from braid.lake.declaration.rule_problems import find_field, repeated, unknown_column
+from braid.lake.errors import Problem
+from braid.lake.format.data_types import TypeRoot
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import RESERVED_NAMES, is_reserved
+from braid.lake.merge.declared_options import split_names
+from braid.lake.options import DYNAMIC_BUCKET
 
 
 def key_problems(schema: TableSchema) -> Iterator[Problem]:

@@ -9,11 +9,11 @@ Source: merge-semantics 7, 8.4, 9.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from lake.declaration.rule_problems import unknown_column
-from lake.errors import Problem
-from lake.format.schema import TableSchema
-from lake.option_parsers import parse_duration, parse_integer
-from lake.options import TableOptions
+from braid.lake.declaration.rule_problems import unknown_column
+from braid.lake.errors import Problem
+from braid.lake.format.schema import TableSchema
+from braid.lake.option_parsers import parse_duration, parse_integer
+from braid.lake.options import TableOptions
 
 _TRIGGER: Final = "num-sorted-run.compaction-trigger"
 _FROM_TRIGGER: Final = {

@@ -5,13 +5,13 @@ Source: ours.
 
 from collections.abc import Iterator
 
-from lake.declaration.rule_problems import known_names, unknown_column
-from lake.errors import Problem
-from lake.format.data_types import TEXT_ROOTS
-from lake.format.schema import TableSchema
-from lake.merge.declared_options import SequenceGroup, declared_groups
-from lake.merge.spec import effective_functions
-from lake.options import NULL_DELETES, NULL_DELETES_KEPT, NULL_DELETES_MARKS, TableOptions
+from braid.lake.declaration.rule_problems import known_names, unknown_column
+from braid.lake.errors import Problem
+from braid.lake.format.data_types import TEXT_ROOTS
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.declared_options import SequenceGroup, declared_groups
+from braid.lake.merge.spec import effective_functions
+from braid.lake.options import NULL_DELETES, NULL_DELETES_KEPT, NULL_DELETES_MARKS, TableOptions
 
 
 def null_delete_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:

@@ -9,8 +9,8 @@ way to declare, which it refuses together with the first.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from lake.errors import Problem
-from lake.option_parsers import parse_size
+from braid.lake.errors import Problem
+from braid.lake.option_parsers import parse_size
 
 _LONG_MAX: Final = (1 << 63) - 1
 _INT_MAX: Final = (1 << 31) - 1

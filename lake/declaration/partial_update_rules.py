@@ -5,12 +5,12 @@ Source: merge-semantics 2.5, 3.2, 3.3, 5.
 
 from collections.abc import Iterator
 
-from lake.declaration.engine_declarations import why_excluded
-from lake.declaration.rule_problems import conflict, find_field, known_names, unknown_column
-from lake.declaration.sequence_rules import unknown_columns_of_key
-from lake.errors import Problem
-from lake.format.schema import TableSchema
-from lake.merge.declared_options import (
+from braid.lake.declaration.engine_declarations import why_excluded
+from braid.lake.declaration.rule_problems import conflict, find_field, known_names, unknown_column
+from braid.lake.declaration.sequence_rules import unknown_columns_of_key
+from braid.lake.errors import Problem
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.declared_options import (
     LAST_NON_NULL_VALUE,
     REMOVE_ON_GROUP,
     SequenceGroup,
@@ -20,9 +20,9 @@ from lake.merge.declared_options import (
     is_well_formed_group_key,
     removing_columns,
 )
-from lake.merge.functions.registry import function_named
-from lake.merge.spec import effective_functions
-from lake.options import MergeEngine, TableOptions
+from braid.lake.merge.functions.registry import function_named
+from braid.lake.merge.spec import effective_functions
+from braid.lake.options import MergeEngine, TableOptions
 
 _REMOVE_ON_DELETE = "partial-update.remove-record-on-delete"
 

@@ -12,8 +12,8 @@ Source: merge-semantics 8.4, table-format 19.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from lake.errors import Problem
-from lake.options import TableOptions
+from braid.lake.errors import Problem
+from braid.lake.options import TableOptions
 
 SNAPSHOT_MIN: Final = "snapshot.num-retained.min"
 SNAPSHOT_MAX: Final = "snapshot.num-retained.max"

@@ -6,9 +6,9 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Final
 
-from lake.errors import Problem
-from lake.format.data_types import DataField
-from lake.format.schema import TableSchema
+from braid.lake.errors import Problem
+from braid.lake.format.data_types import DataField
+from braid.lake.format.schema import TableSchema
 
 _NAME_MAX: Final = 100  # characters
 _COMPARED_MAX: Final = 200

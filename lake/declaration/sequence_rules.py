@@ -5,14 +5,14 @@ Source: merge-semantics 3.1, 3.3 (1, 2), 2.5.
 
 from collections.abc import Iterator
 
-from lake.declaration.engine_declarations import why_excluded
-from lake.declaration.engine_rules import FIRST_ROW
-from lake.declaration.rule_problems import conflict, find_field, repeated, unknown_column
-from lake.errors import Problem
-from lake.format.data_types import TypeRoot
-from lake.format.schema import TableSchema
-from lake.merge.declared_options import DEFAULT_FUNCTION, FIELDS, split_names
-from lake.options import MergeEngine, TableOptions
+from braid.lake.declaration.engine_declarations import why_excluded
+from braid.lake.declaration.engine_rules import FIRST_ROW
+from braid.lake.declaration.rule_problems import conflict, find_field, repeated, unknown_column
+from braid.lake.errors import Problem
+from braid.lake.format.data_types import TypeRoot
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.declared_options import DEFAULT_FUNCTION, FIELDS, split_names
+from braid.lake.options import MergeEngine, TableOptions
 
 
 def sequence_field_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:

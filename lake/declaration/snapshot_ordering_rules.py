@@ -8,10 +8,10 @@ Source: merge-semantics 3.7.
 
 from collections.abc import Iterator
 
-from lake.declaration.rule_problems import conflict
-from lake.errors import Problem
-from lake.format.schema import TableSchema
-from lake.options import TableOptions
+from braid.lake.declaration.rule_problems import conflict
+from braid.lake.errors import Problem
+from braid.lake.format.schema import TableSchema
+from braid.lake.options import TableOptions
 
 _ORDERING = "sequence.snapshot-ordering"
 

@@ -5,11 +5,11 @@ Source: ours; merge-semantics 6.6 for what deletion vectors drop.
 
 from collections.abc import Iterator
 
-from lake.declaration.rule_problems import conflict, find_field, unknown_column
-from lake.errors import Problem
-from lake.format.data_types import TIMESTAMP_ROOTS
-from lake.format.schema import TableSchema
-from lake.options import DELETE_RETENTION, DELETE_TIME_FIELDS, MergeEngine, TableOptions
+from braid.lake.declaration.rule_problems import conflict, find_field, unknown_column
+from braid.lake.errors import Problem
+from braid.lake.format.data_types import TIMESTAMP_ROOTS
+from braid.lake.format.schema import TableSchema
+from braid.lake.options import DELETE_RETENTION, DELETE_TIME_FIELDS, MergeEngine, TableOptions
 
 
 def tombstone_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:

@@ -8,11 +8,11 @@ Source: table-format 12 (nested types in Parquet); the bound is that of Arrow's 
 from collections.abc import Iterator
 from typing import Final
 
-from lake.declaration.column_problem import ColumnProblem
-from lake.errors import Problem
-from lake.format.casts.cast import read_text
-from lake.format.data_types import DataType, TypeRoot
-from lake.format.schema import TableSchema
+from braid.lake.declaration.column_problem import ColumnProblem
+from braid.lake.errors import Problem
+from braid.lake.format.casts.cast import read_text
+from braid.lake.format.data_types import DataType, TypeRoot
+from braid.lake.format.schema import TableSchema
 
 PARQUET_LEVELS_MAX: Final = 99
 """Of one column in a Parquet file: Arrow's reader accepts 100, and the schema itself is one."""
@@ -57,7 +57,7 @@ def parquet_levels(data_type: DataType) -> int:
     """Return the number of levels of a column of the type in the schema of a Parquet file.
 
     Example:
-        >>> from lake.format.type_codec import parse_type
+        >>> from braid.lake.format.type_codec import parse_type
         >>> [parquet_levels(parse_type(text)) for text in ("INT", "ROW<x INT>", "ARRAY<INT>")]
         [1, 2, 3]
     """

@@ -26,26 +26,26 @@ Source: merge-semantics 2.5, 3.1, 3.3, 3.7, 4, 5, 8.4.
 
 from collections.abc import Iterator
 
-from lake.declaration.engine_rules import engine_problems
-from lake.declaration.file_index_rules import file_index_problems
-from lake.declaration.function_rules import function_problems
-from lake.declaration.key_rules import column_problems, key_problems
-from lake.declaration.maintenance_rules import maintenance_problems
-from lake.declaration.null_delete_rules import null_delete_problems
-from lake.declaration.option_rules import option_problems
-from lake.declaration.partial_update_rules import partial_update_problems
-from lake.declaration.retention_rules import retention_problems
-from lake.declaration.sequence_rules import (
+from braid.lake.declaration.engine_rules import engine_problems
+from braid.lake.declaration.file_index_rules import file_index_problems
+from braid.lake.declaration.function_rules import function_problems
+from braid.lake.declaration.key_rules import column_problems, key_problems
+from braid.lake.declaration.maintenance_rules import maintenance_problems
+from braid.lake.declaration.null_delete_rules import null_delete_problems
+from braid.lake.declaration.option_rules import option_problems
+from braid.lake.declaration.partial_update_rules import partial_update_problems
+from braid.lake.declaration.retention_rules import retention_problems
+from braid.lake.declaration.sequence_rules import (
     fields_option_problems,
     row_kind_field_problems,
     sequence_field_problems,
 )
-from lake.declaration.snapshot_ordering_rules import snapshot_ordering_problems
-from lake.declaration.tombstone_rules import tombstone_problems
-from lake.declaration.type_rules import type_problems
-from lake.errors import InvalidRequest, Problem
-from lake.format.schema import TableSchema
-from lake.options import MergeEngine, TableOptions
+from braid.lake.declaration.snapshot_ordering_rules import snapshot_ordering_problems
+from braid.lake.declaration.tombstone_rules import tombstone_problems
+from braid.lake.declaration.type_rules import type_problems
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.format.schema import TableSchema
+from braid.lake.options import MergeEngine, TableOptions
 
 
 def validate_schema(schema: TableSchema) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
-from lake.evolution.refused_change import refuse
-from lake.evolution.schema_changes import Position, SchemaChange
-from lake.format.data_types import DataType
+from braid.lake.evolution.refused_change import refuse
+from braid.lake.evolution.schema_changes import Position, SchemaChange
+from braid.lake.format.data_types import DataType
 
 _SHOWN_MAX: Final = 200
 

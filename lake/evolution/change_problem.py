@@ -7,7 +7,7 @@ back to its own request reads `index`, `part` and `option` instead.
 from dataclasses import dataclass
 from typing import Self
 
-from lake.errors import Problem
+from braid.lake.errors import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

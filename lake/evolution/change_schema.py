@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from lake.declaration.validation import validate_schema
-from lake.errors import InvalidRequest, Problem
-from lake.evolution.change_arguments import check_parts
-from lake.evolution.column_changes import (
+from braid.lake.declaration.validation import validate_schema
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.evolution.change_arguments import check_parts
+from braid.lake.evolution.column_changes import (
     add_column,
     drop_column,
     move_column,
@@ -23,9 +23,9 @@ from lake.evolution.column_changes import (
     update_nullability,
     update_type,
 )
-from lake.evolution.option_changes import remove_option, set_option
-from lake.evolution.refused_change import RefusedChangeError, refuse
-from lake.evolution.schema_changes import (
+from braid.lake.evolution.option_changes import remove_option, set_option
+from braid.lake.evolution.refused_change import RefusedChangeError, refuse
+from braid.lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
     DropPrimaryKey,
@@ -40,7 +40,7 @@ from lake.evolution.schema_changes import (
     UpdateColumnType,
     UpdateComment,
 )
-from lake.format.schema import SCHEMA_VERSION, TableSchema
+from braid.lake.format.schema import SCHEMA_VERSION, TableSchema
 
 
 def change_schema(

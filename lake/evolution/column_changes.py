@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NoReturn
 
-from lake.evolution.column_tree import Fields, edit_siblings, edit_type, index_of
-from lake.evolution.field_ids import number_new_field
-from lake.evolution.option_renames import rename_in_options
-from lake.evolution.refused_change import refuse
-from lake.evolution.schema_changes import (
+from braid.lake.evolution.column_tree import Fields, edit_siblings, edit_type, index_of
+from braid.lake.evolution.field_ids import number_new_field
+from braid.lake.evolution.option_renames import rename_in_options
+from braid.lake.evolution.refused_change import refuse
+from braid.lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
     Path,
@@ -24,9 +24,9 @@ from lake.evolution.schema_changes import (
     UpdateColumnPosition,
     UpdateColumnType,
 )
-from lake.format.casts.rules import can_cast, has_executor
-from lake.format.data_types import DataField, DataType
-from lake.format.schema import TableSchema
+from braid.lake.format.casts.rules import can_cast, has_executor
+from braid.lake.format.data_types import DataField, DataType
+from braid.lake.format.schema import TableSchema
 
 
 def add_column(schema: TableSchema, change: AddColumn) -> TableSchema:

@@ -10,14 +10,14 @@ Source: merge-semantics 8.1.
 
 from collections.abc import Iterator
 
-from lake.evolution.column_tree import inner_types
-from lake.evolution.schema_changes import (
+from braid.lake.evolution.column_tree import inner_types
+from braid.lake.evolution.schema_changes import (
     AddColumn,
     Path,
     SchemaChange,
     UpdateColumnType,
 )
-from lake.format.data_types import DataField, DataType, TypeRoot
+from braid.lake.format.data_types import DataField, DataType, TypeRoot
 
 
 def column_differences(

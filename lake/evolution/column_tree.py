@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NoReturn, TypeAlias
 
-from lake.evolution.refused_change import refuse
-from lake.evolution.schema_changes import ELEMENT, VALUE, Path
-from lake.format.data_types import DataField, DataType, TypeRoot
+from braid.lake.evolution.refused_change import refuse
+from braid.lake.evolution.schema_changes import ELEMENT, VALUE, Path
+from braid.lake.format.data_types import DataField, DataType, TypeRoot
 
 Fields: TypeAlias = tuple[DataField, ...]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
-from lake.format.data_types import DataField, DataType
+from braid.lake.format.data_types import DataField, DataType
 
 
 def number_new_field(field: DataField, *, highest_field_id: int) -> tuple[DataField, int]:

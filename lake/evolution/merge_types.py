@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final, NoReturn
 
-from lake.errors import Problem, SchemaMismatch
-from lake.evolution.field_ids import number_nested
-from lake.format.casts.rules import can_cast
-from lake.format.data_types import BYTES_ROOTS, TEXT_ROOTS, DataField, DataType, TypeRoot
+from braid.lake.errors import Problem, SchemaMismatch
+from braid.lake.evolution.field_ids import number_nested
+from braid.lake.format.casts.rules import can_cast
+from braid.lake.format.data_types import BYTES_ROOTS, TEXT_ROOTS, DataField, DataType, TypeRoot
 
 _LENGTHS: Final = TEXT_ROOTS | BYTES_ROOTS
 _PRECISIONS: Final = frozenset(

@@ -6,9 +6,9 @@ Source: merge-semantics 8.3.
 from dataclasses import replace
 from typing import Final
 
-from lake.evolution.refused_change import refuse_option
-from lake.evolution.schema_changes import RemoveOption, SetOption
-from lake.format.schema import TableSchema
+from braid.lake.evolution.refused_change import refuse_option
+from braid.lake.evolution.schema_changes import RemoveOption, SetOption
+from braid.lake.format.schema import TableSchema
 
 IMMUTABLE_OPTIONS: Final = frozenset(
     {

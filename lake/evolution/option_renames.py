@@ -10,7 +10,12 @@ Source: merge-semantics 8.3.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from lake.options import DELETE_TIME_FIELDS, NULL_DELETES, NULL_DELETES_KEPT, NULL_DELETES_MARKS
+from braid.lake.options import (
+    DELETE_TIME_FIELDS,
+    NULL_DELETES,
+    NULL_DELETES_KEPT,
+    NULL_DELETES_MARKS,
+)
 
 _OWN_OPTIONS: Final = ("braid.on-overflow", "braid.lg-k", "braid.hll-type")
 _COLUMN_OPTIONS: Final = (

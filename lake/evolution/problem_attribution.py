@@ -7,8 +7,8 @@ appears with: the one after the longest prefix whose result does not have it.
 
 from collections.abc import Callable, Sequence
 
-from lake.errors import InvalidRequest, Problem
-from lake.evolution.change_problem import ChangeProblem
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.evolution.change_problem import ChangeProblem
 
 
 def attribute_problems(

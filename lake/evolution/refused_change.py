@@ -2,8 +2,8 @@
 
 from typing import NoReturn
 
-from lake.errors import Problem
-from lake.evolution.change_problem import ChangeProblem
+from braid.lake.errors import Problem
+from braid.lake.evolution.change_problem import ChangeProblem
 
 
 class RefusedChangeError(Exception):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NoReturn, TypeAlias
 
-from lake.errors import InvalidRequest, Problem
-from lake.format.data_types import DataType
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.format.data_types import DataType
 
 Path: TypeAlias = tuple[str, ...]
 """Names from a column of the table down to a nested field; at least one."""

@@ -11,8 +11,8 @@ Pure; for the history that users read. Source: merge-semantics 8.3.
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from lake.evolution.column_tree import inner_types
-from lake.evolution.schema_changes import (
+from braid.lake.evolution.column_tree import inner_types
+from braid.lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
     Path,
@@ -29,8 +29,8 @@ from lake.evolution.schema_changes import (
     UpdateColumnType,
     UpdateComment,
 )
-from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.format.schema import TableSchema
+from braid.lake.format.data_types import DataField, DataType, TypeRoot
+from braid.lake.format.schema import TableSchema
 
 _Fields = tuple[DataField, ...]
 

@@ -7,8 +7,8 @@ error and not the one of the deletion: a file that stays does no harm.
 import logging
 from collections.abc import Iterable
 
-from lake.errors import StorageUnavailable
-from lake.files.storage.file_io import FileIO
+from braid.lake.errors import StorageUnavailable
+from braid.lake.files.storage.file_io import FileIO
 
 _LOG = logging.getLogger(__name__)
 

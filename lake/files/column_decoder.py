@@ -1,7 +1,7 @@
 """Columns of one data file, decoded into the Arrow schema of the table.
 
 The file may have been written under an older schema: columns are found by id, cast where their type has
-changed, and null where the file lacks them (`lake.files.column_mapping`). A column that holds only nulls
+changed, and null where the file lacks them (`braid.lake.files.column_mapping`). A column that holds only nulls
 according to the file's statistics is not decoded either.
 """
 
@@ -12,18 +12,18 @@ from typing import Final
 import pyarrow as pa
 from pyroaring import AbstractBitMap
 
-from lake.errors import CorruptData, SchemaMismatch
-from lake.files.column_mapping import FileColumn, map_columns, renamed
-from lake.files.declared_type import to_declared_type
-from lake.files.deleted_rows import DeletedRowFilter
-from lake.files.format_reader import FormatReader
-from lake.files.null_columns import null_columns
-from lake.files.parquet.bounds import ColumnBounds
-from lake.files.read_counters import ReadCounters
-from lake.format.arrow_types import to_arrow_type
-from lake.format.data_file import DataFileMeta
-from lake.format.schema import TableSchema
-from lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
+from braid.lake.errors import CorruptData, SchemaMismatch
+from braid.lake.files.column_mapping import FileColumn, map_columns, renamed
+from braid.lake.files.declared_type import to_declared_type
+from braid.lake.files.deleted_rows import DeletedRowFilter
+from braid.lake.files.format_reader import FormatReader
+from braid.lake.files.null_columns import null_columns
+from braid.lake.files.parquet.bounds import ColumnBounds
+from braid.lake.files.read_counters import ReadCounters
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
 
 SYSTEM_FIELDS: Final = {field.name: field for field in (SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD)}
 """The system columns of key-value batches, in order, by name."""

@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrow_types import as_list, elements, to_arrow_type
-from lake.format.casts.cast import column_cast
-from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.format.schema import TableSchema
+from braid.lake.format.arrow_types import as_list, elements, to_arrow_type
+from braid.lake.format.casts.cast import column_cast
+from braid.lake.format.data_types import DataField, DataType, TypeRoot
+from braid.lake.format.schema import TableSchema
 
 T = TypeVar("T")
 Conversion: TypeAlias = Callable[[pa.Array], pa.Array]

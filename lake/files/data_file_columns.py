@@ -12,9 +12,9 @@ Source: table-format 12.1.
 
 from collections.abc import Collection
 
-from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.format.schema import TableSchema
-from lake.format.system_columns import (
+from braid.lake.format.data_types import DataField, DataType, TypeRoot
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import (
     KEY_FIELD_ID_START,
     KEY_PREFIX,
     SEQUENCE_NUMBER,

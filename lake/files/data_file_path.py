@@ -1,10 +1,10 @@
 """Paths of data files: partition, bucket, name."""
 
-from lake.errors import UnsupportedFeature
-from lake.files.paths import TablePaths
-from lake.format.data_file import DataFileMeta
-from lake.format.partition_path import partition_directory
-from lake.format.schema import TableSchema
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.files.paths import TablePaths
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.partition_path import partition_directory
+from braid.lake.format.schema import TableSchema
 
 
 def table_paths(root: str, schema: TableSchema) -> TablePaths:

@@ -14,17 +14,21 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import AbstractBitMap
 
-from lake.errors import CorruptData
-from lake.files.column_decoder import SYSTEM_FIELDS, ColumnDecoder
-from lake.files.format_reader import FormatReader
-from lake.files.open_data_file import open_data_file
-from lake.files.read_counters import ReadCounters
-from lake.files.row_filters import RowFilter, RowGroupFilter, filtered_rows, without_retracts
-from lake.files.row_groups import ROW_GROUP_ROWS
-from lake.files.storage.file_io import FileIO
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.schema import TableSchema
-from lake.format.system_columns import SEQUENCE_NUMBER, SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
+from braid.lake.errors import CorruptData
+from braid.lake.files.column_decoder import SYSTEM_FIELDS, ColumnDecoder
+from braid.lake.files.format_reader import FormatReader
+from braid.lake.files.open_data_file import open_data_file
+from braid.lake.files.read_counters import ReadCounters
+from braid.lake.files.row_filters import RowFilter, RowGroupFilter, filtered_rows, without_retracts
+from braid.lake.files.row_groups import ROW_GROUP_ROWS
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import (
+    SEQUENCE_NUMBER,
+    SEQUENCE_NUMBER_FIELD,
+    VALUE_KIND_FIELD,
+)
 
 BATCH_BYTES: Final = 64 * 1024 * 1024
 """Approximate upper bound of the bytes of a batch."""

@@ -12,21 +12,21 @@ from typing import Final
 
 import pyarrow as pa
 
-from lake.errors import StorageUnavailable
-from lake.files.avro.writer import AvroFormatWriter
-from lake.files.data_file_columns import data_file_columns
-from lake.files.file_encoding import FileEncoding, FileFormat
-from lake.files.file_limits import check_file_limits
-from lake.files.format_writer import FormatWriter
-from lake.files.orc.chars import holds_chars
-from lake.files.orc.writer import OrcFormatWriter
-from lake.files.parquet.bounds import ColumnBounds
-from lake.files.parquet.schema import data_file_schema
-from lake.files.parquet.writer import ParquetFormatWriter
-from lake.files.staged_write import StagedWrite
-from lake.files.storage.file_io import FileIO
-from lake.format.schema import TableSchema
-from lake.format.system_columns import KEY_PREFIX
+from braid.lake.errors import StorageUnavailable
+from braid.lake.files.avro.writer import AvroFormatWriter
+from braid.lake.files.data_file_columns import data_file_columns
+from braid.lake.files.file_encoding import FileEncoding, FileFormat
+from braid.lake.files.file_limits import check_file_limits
+from braid.lake.files.format_writer import FormatWriter
+from braid.lake.files.orc.chars import holds_chars
+from braid.lake.files.orc.writer import OrcFormatWriter
+from braid.lake.files.parquet.bounds import ColumnBounds
+from braid.lake.files.parquet.schema import data_file_schema
+from braid.lake.files.parquet.writer import ParquetFormatWriter
+from braid.lake.files.staged_write import StagedWrite
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import KEY_PREFIX
 
 PARQUET: Final = FileEncoding(format=FileFormat.PARQUET)
 

@@ -1,12 +1,12 @@
 """Data files of any format: the names that the rest of the engine uses."""
 
-from lake.files.data_file_reader import DataFileReader, key_value_schema
-from lake.files.data_file_writer import DataFileWriter, DataFileWritten
-from lake.files.file_encoding import FileEncoding, FileFormat
-from lake.files.null_columns import columns_without_values, null_columns
-from lake.files.read_counters import ReadCounters
-from lake.files.row_filters import RowFilter, RowGroupFilter
-from lake.files.row_groups import ROW_GROUP_BYTES, ROW_GROUP_ROWS, row_group_rows
+from braid.lake.files.data_file_reader import DataFileReader, key_value_schema
+from braid.lake.files.data_file_writer import DataFileWriter, DataFileWritten
+from braid.lake.files.file_encoding import FileEncoding, FileFormat
+from braid.lake.files.null_columns import columns_without_values, null_columns
+from braid.lake.files.read_counters import ReadCounters
+from braid.lake.files.row_filters import RowFilter, RowGroupFilter
+from braid.lake.files.row_groups import ROW_GROUP_BYTES, ROW_GROUP_ROWS, row_group_rows
 
 __all__ = [
     "ROW_GROUP_BYTES",

@@ -7,7 +7,7 @@ result is relabelled with the declared nullability.
 
 import pyarrow as pa
 
-from lake.files.parquet.int96 import is_int96
+from braid.lake.files.parquet.int96 import is_int96
 
 
 def to_declared_type(column: pa.Array, target: pa.DataType) -> pa.Array:

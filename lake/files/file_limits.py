@@ -1,14 +1,14 @@
 """Values that a data file cannot hold, found before a byte is written and reported by column.
 
-Rows are checked when they are written (`lake.write`). What merging makes of them may still be
+Rows are checked when they are written (`braid.lake.write`). What merging makes of them may still be
 
 * null in a NOT NULL column: a retract has left nothing, or removed more than there was;
 * a DECIMAL beyond its storage. Parquet stores up to 9 digits in 32 bits and up to 18 in 64. More digits
   than declared are kept while they fit, as in the reference; beyond that the reference lets the number wrap
   around, which is a wrong number in every later read. In ORC files the reference reads more digits than
   declared as null, so there no excess is accepted;
-* in ORC, a timestamp outside of the years 1677 to 2262 (`lake.files.orc.times`) or a CHAR that ends in
-  blanks (`lake.files.orc.chars`), which an older file of another format may hold.
+* in ORC, a timestamp outside of the years 1677 to 2262 (`braid.lake.files.orc.times`) or a CHAR that ends in
+  blanks (`braid.lake.files.orc.chars`), which an older file of another format may hold.
 
 Source: merge-semantics 2.4 and 4; table-format 12.3.
 """
@@ -19,11 +19,11 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.errors import Problem, SchemaMismatch
-from lake.files.file_encoding import FileFormat
-from lake.files.orc.chars import orc_char_problems
-from lake.files.orc.times import orc_time_problems
-from lake.format.data_types import DataField
+from braid.lake.errors import Problem, SchemaMismatch
+from braid.lake.files.file_encoding import FileFormat
+from braid.lake.files.orc.chars import orc_char_problems
+from braid.lake.files.orc.times import orc_time_problems
+from braid.lake.format.data_types import DataField
 
 
 def check_file_limits(

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from lake.files.parquet.bounds import ColumnBounds
+from braid.lake.files.parquet.bounds import ColumnBounds
 
 
 class FormatWriter(Protocol):

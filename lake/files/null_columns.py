@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas, map_columns
-from lake.format.data_file import DataFileMeta
-from lake.format.schema import TableSchema
+from braid.lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas, map_columns
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.schema import TableSchema
 
 
 def null_columns(file_meta: DataFileMeta, schema: TableSchema) -> frozenset[str]:

@@ -5,15 +5,15 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from lake.errors import CorruptData, Problem, StorageUnavailable, UnsupportedFeature
-from lake.files.avro.reader import AvroFormatReader
-from lake.files.format_reader import FormatReader
-from lake.files.orc.reader import OrcFormatReader
-from lake.files.parquet.reader import ParquetFormatReader
-from lake.files.storage.file_io import FileIO
-from lake.files.storage.positioned_input import InputFile
-from lake.format.data_file import DataFileMeta
-from lake.format.schema import TableSchema
+from braid.lake.errors import CorruptData, Problem, StorageUnavailable, UnsupportedFeature
+from braid.lake.files.avro.reader import AvroFormatReader
+from braid.lake.files.format_reader import FormatReader
+from braid.lake.files.orc.reader import OrcFormatReader
+from braid.lake.files.parquet.reader import ParquetFormatReader
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.files.storage.positioned_input import InputFile
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.schema import TableSchema
 
 
 @contextmanager

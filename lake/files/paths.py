@@ -183,7 +183,7 @@ class TablePaths:
         """Return the directory of one bucket.
 
         Args:
-            partition_dir: From `lake.format.partition_path`; "" when unpartitioned.
+            partition_dir: From `braid.lake.format.partition_path`; "" when unpartitioned.
             bucket: 0-based number of the bucket; -2 for rows not yet assigned to buckets.
         """
         name = f"bucket-{'postpone' if bucket == -2 else bucket}"

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.files.parquet.bounds import ColumnBounds
-from lake.format.system_columns import VALUE_KIND_FIELD, is_retract
+from braid.lake.files.parquet.bounds import ColumnBounds
+from braid.lake.format.system_columns import VALUE_KIND_FIELD, is_retract
 
 Decode: TypeAlias = Callable[[Sequence[int], Sequence[str]], Iterator[pa.RecordBatch]]
 """From numbers of parts (ascending) and names of columns to their rows, in file order."""

@@ -22,8 +22,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from lake.errors import Problem, SchemaMismatch, UnsupportedFeature
-from lake.format.data_types import LENGTH_MAX, TIMESTAMP_ROOTS, DataField, DataType, TypeRoot
+from braid.lake.errors import Problem, SchemaMismatch, UnsupportedFeature
+from braid.lake.format.data_types import LENGTH_MAX, TIMESTAMP_ROOTS, DataField, DataType, TypeRoot
 
 _FIXED = {
     TypeRoot.BOOLEAN: pa.bool_(),

@@ -24,9 +24,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import CorruptData, Problem, SchemaMismatch, UnsupportedFeature
-from lake.format.arrow_types import to_arrow_type
-from lake.format.data_types import (
+from braid.lake.errors import CorruptData, Problem, SchemaMismatch, UnsupportedFeature
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.data_types import (
     BYTES_ROOTS,
     TEXT_ROOTS,
     TIMESTAMP_ROOTS,
@@ -34,8 +34,8 @@ from lake.format.data_types import (
     DataType,
     TypeRoot,
 )
-from lake.format.row_columns import decode_rows
-from lake.format.row_words import (
+from braid.lake.format.row_columns import decode_rows
+from braid.lake.format.row_words import (
     ARITY_BYTES,
     WORD_BYTES,
     Int64Array,

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.errors import Problem, UnsupportedFeature
-from lake.format.data_types import DataField, DataType
-from lake.format.row_words import (
+from braid.lake.errors import Problem, UnsupportedFeature
+from braid.lake.format.data_types import DataField, DataType
+from braid.lake.format.row_words import (
     WORD_BYTES,
     Int64Array,
     RowWords,
@@ -25,8 +25,8 @@ from lake.format.row_words import (
     VariablePart,
     row_blocks,
 )
-from lake.format.schema import TableSchema
-from lake.options import BucketFunction
+from braid.lake.format.schema import TableSchema
+from braid.lake.options import BucketFunction
 
 Int32Array = npt.NDArray[np.int32]
 

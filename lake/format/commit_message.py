@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lake.errors import CorruptData
-from lake.format.avro.binary import AvroDecoder, encode_bytes, encode_long
-from lake.format.avro.schemas import DATA_FILE_FIELDS
-from lake.format.data_file import DataFileMeta
-from lake.format.data_file_codec import decode_data_file, encode_data_file
-from lake.format.indexes.index_manifest import (
+from braid.lake.errors import CorruptData
+from braid.lake.format.avro.binary import AvroDecoder, encode_bytes, encode_long
+from braid.lake.format.avro.schemas import DATA_FILE_FIELDS
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.data_file_codec import decode_data_file, encode_data_file
+from braid.lake.format.indexes.index_manifest import (
     IndexManifestEntry,
     decode_index_manifest,
     encode_index_manifest,

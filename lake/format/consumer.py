@@ -8,7 +8,7 @@ Source: table-format 20.
 
 from dataclasses import dataclass
 
-from lake.format.json_document import JsonDocument, dump_json
+from braid.lake.format.json_document import JsonDocument, dump_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

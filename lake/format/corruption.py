@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lake.errors import CorruptData, LakeError
+from braid.lake.errors import CorruptData, LakeError
 
 
 @contextmanager

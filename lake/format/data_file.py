@@ -6,7 +6,7 @@ Source: table-format 5.2 and 7.
 from dataclasses import dataclass
 from enum import IntEnum
 
-from lake.format.statistics import SimpleStats
+from braid.lake.format.statistics import SimpleStats
 
 
 class FileSource(IntEnum):

@@ -1,6 +1,6 @@
 """Codec of the `_FILE` record of a manifest.
 
-Fields are in the order of `lake.format.avro.schemas.DATA_FILE_FIELDS`. Files of older releases have the first
+Fields are in the order of `braid.lake.format.avro.schemas.DATA_FILE_FIELDS`. Files of older releases have the first
 16, 18 or 20 of them; the others are None.
 
 Source: table-format 5.2 and 21.
@@ -9,8 +9,8 @@ Source: table-format 5.2 and 21.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lake.errors import CorruptData
-from lake.format.avro.binary import (
+from braid.lake.errors import CorruptData
+from braid.lake.format.avro.binary import (
     NULL,
     PRESENT,
     AvroDecoder,
@@ -23,8 +23,8 @@ from lake.format.avro.binary import (
     encode_optional_strings,
     encode_strings,
 )
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.statistics import SimpleStats
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.statistics import SimpleStats
 
 # Every release writes at least this many fields.
 FIELD_COUNT_MIN: Final = 16

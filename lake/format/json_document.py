@@ -5,7 +5,7 @@ from typing import NoReturn, Self
 
 import orjson
 
-from lake.errors import CorruptData
+from braid.lake.errors import CorruptData
 
 
 class JsonDocument:

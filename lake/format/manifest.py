@@ -12,19 +12,19 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Any, Final
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.avro.binary import AvroDecoder, encode_bytes, encode_long
-from lake.format.avro.container import (
+from braid.lake.errors import CorruptData, UnsupportedFeature
+from braid.lake.format.avro.binary import AvroDecoder, encode_bytes, encode_long
+from braid.lake.format.avro.container import (
     SCHEMAS_KEPT,
     AvroBlock,
     EntryKind,
     read_blocks,
     write_container,
 )
-from lake.format.avro.resolution import WrittenSchema
-from lake.format.avro.schemas import MANIFEST, layout
-from lake.format.data_file import DataFileMeta
-from lake.format.data_file_codec import (
+from braid.lake.format.avro.resolution import WrittenSchema
+from braid.lake.format.avro.schemas import MANIFEST, layout
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.data_file_codec import (
     FIELD_COUNT_MIN,
     data_file_of,
     decode_data_file,

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from lake.format.avro.container import EntryKind, encode_records, write_container
-from lake.format.avro.schemas import MANIFEST_LIST
-from lake.format.binary_row import decode_row, decode_rows
-from lake.format.data_file_codec import stats_of, stats_record
-from lake.format.data_types import DataField
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.statistics import SimpleStats, collect_statistics
+from braid.lake.format.avro.container import EntryKind, encode_records, write_container
+from braid.lake.format.avro.schemas import MANIFEST_LIST
+from braid.lake.format.binary_row import decode_row, decode_rows
+from braid.lake.format.data_file_codec import stats_of, stats_record
+from braid.lake.format.data_types import DataField
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.statistics import SimpleStats, collect_statistics
 
 _VERSION: Final = 2
 

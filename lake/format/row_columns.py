@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.arrow_types import to_arrow_type
-from lake.format.data_types import (
+from braid.lake.errors import CorruptData, UnsupportedFeature
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.data_types import (
     BYTES_ROOTS,
     TEXT_ROOTS,
     TIMESTAMP_ROOTS,
@@ -22,7 +22,7 @@ from lake.format.data_types import (
     DataType,
     TypeRoot,
 )
-from lake.format.row_words import (
+from braid.lake.format.row_words import (
     ARITY_BYTES,
     WORD_BYTES,
     BoolArray,

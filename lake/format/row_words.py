@@ -25,9 +25,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.errors import UnsupportedFeature
-from lake.format.arrow_types import to_arrow_form
-from lake.format.data_types import (
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.format.arrow_types import to_arrow_form
+from braid.lake.format.data_types import (
     BYTES_ROOTS,
     TEXT_ROOTS,
     TIMESTAMP_ROOTS,
@@ -35,7 +35,7 @@ from lake.format.data_types import (
     DataType,
     TypeRoot,
 )
-from lake.format.float_order import with_one_nan
+from braid.lake.format.float_order import with_one_nan
 
 UInt32Array = npt.NDArray[np.uint32]
 UInt64Array = npt.NDArray[np.uint64]

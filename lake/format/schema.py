@@ -13,12 +13,12 @@ from typing import Final
 
 import pyarrow as pa
 
-from lake.errors import CorruptData, InvalidRequest, Problem, UnsupportedFeature
-from lake.format.arrow_types import arrow_schema
-from lake.format.data_types import DataField
-from lake.format.json_document import JsonDocument, dump_json
-from lake.format.type_codec import field_to_json, parse_field
-from lake.options import POSTPONE_BUCKET, BucketFunction, TableOptions
+from braid.lake.errors import CorruptData, InvalidRequest, Problem, UnsupportedFeature
+from braid.lake.format.arrow_types import arrow_schema
+from braid.lake.format.data_types import DataField
+from braid.lake.format.json_document import JsonDocument, dump_json
+from braid.lake.format.type_codec import field_to_json, parse_field
+from braid.lake.options import POSTPONE_BUCKET, BucketFunction, TableOptions
 
 SCHEMA_VERSION: Final = 3
 # Defaults of older versions of the file; a value in the file takes precedence.

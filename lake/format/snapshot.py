@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from lake.errors import UnsupportedFeature
-from lake.format.json_document import JsonDocument, dump_json
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.format.json_document import JsonDocument, dump_json
 
 SNAPSHOT_VERSION: Final = 3
 # Commit identifier of commits without a number.

@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrow_types import to_arrow_form, to_arrow_type
-from lake.format.binary_row import EMPTY_ROW, encode_rows
-from lake.format.data_types import (
+from braid.lake.format.arrow_types import to_arrow_form, to_arrow_type
+from braid.lake.format.binary_row import EMPTY_ROW, encode_rows
+from braid.lake.format.data_types import (
     BYTES_ROOTS,
     TEXT_ROOTS,
     TIMESTAMP_ROOTS,
@@ -26,7 +26,7 @@ from lake.format.data_types import (
     DataType,
     TypeRoot,
 )
-from lake.format.float_order import total_order
+from braid.lake.format.float_order import total_order
 
 _CODE_POINT_MAX = 0x10FFFF
 _SURROGATE_FIRST = 0xD800

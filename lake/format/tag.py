@@ -19,9 +19,9 @@ from decimal import Decimal
 
 import orjson
 
-from lake.errors import CorruptData
-from lake.format.json_document import JsonDocument, dump_json
-from lake.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
+from braid.lake.errors import CorruptData
+from braid.lake.format.json_document import JsonDocument, dump_json
+from braid.lake.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
 
 _CREATE_TIME = "tagCreateTime"
 _TIME_RETAINED = "tagTimeRetained"

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
-from lake.errors import InvalidRequest, Problem, UnsupportedFeature
-from lake.format.data_types import (
+from braid.lake.errors import InvalidRequest, Problem, UnsupportedFeature
+from braid.lake.format.data_types import (
     DECIMAL_PRECISION_MAX,
     LENGTH_MAX,
     TIMESTAMP_PRECISION_MAX,

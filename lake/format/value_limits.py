@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.errors import Problem
-from lake.format.arrow_types import elements
-from lake.format.data_types import (
+from braid.lake.errors import Problem
+from braid.lake.format.arrow_types import elements
+from braid.lake.format.data_types import (
     BYTES_ROOTS,
     LENGTH_MAX,
     TEXT_ROOTS,
@@ -26,7 +26,7 @@ from lake.format.data_types import (
     DataType,
     TypeRoot,
 )
-from lake.format.partition_path import escape
+from braid.lake.format.partition_path import escape
 
 _NAME_BYTES_MAX = 255
 _SHOWN_MAX = 60

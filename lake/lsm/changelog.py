@@ -29,14 +29,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.arrays import combined_array
-from lake.format.schema import TableSchema
-from lake.format.system_columns import LEVEL, VALUE_KIND, RowKind, is_retract
-from lake.lsm.round_merge import lowest_levels
-from lake.lsm.row_equality import equal_values
-from lake.merge.order.key_codes import Uints
-from lake.merge.order.key_order import key_codes
-from lake.merge.segments import run_starts
+from braid.lake.format.arrays import combined_array
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import LEVEL, VALUE_KIND, RowKind, is_retract
+from braid.lake.lsm.round_merge import lowest_levels
+from braid.lake.lsm.row_equality import equal_values
+from braid.lake.merge.order.key_codes import Uints
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.merge.segments import run_starts
 
 Bools = npt.NDArray[np.bool_]
 

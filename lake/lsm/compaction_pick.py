@@ -31,9 +31,9 @@ Source: merge-semantics 6.2, 7.2, 7.3, 10.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from lake.format.data_file import FileSource
-from lake.lsm.levels import LevelRun, Levels
-from lake.options import ChangelogProducer, LookupCompaction, TableOptions
+from braid.lake.format.data_file import FileSource
+from braid.lake.lsm.levels import LevelRun, Levels
+from braid.lake.options import ChangelogProducer, LookupCompaction, TableOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,12 +16,12 @@ highest level with files, or deletion vectors have marked what is older.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lake.format.data_file import DataFileMeta
-from lake.format.data_types import DataField
-from lake.lsm.compaction_pick import CompactionUnit
-from lake.lsm.levels import LevelRun, Levels
-from lake.lsm.sorted_run import Section, SortedRun, plan_sections
-from lake.options import ChangelogProducer, MergeEngine, TableOptions
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.data_types import DataField
+from braid.lake.lsm.compaction_pick import CompactionUnit
+from braid.lake.lsm.levels import LevelRun, Levels
+from braid.lake.lsm.sorted_run import Section, SortedRun, plan_sections
+from braid.lake.options import ChangelogProducer, MergeEngine, TableOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

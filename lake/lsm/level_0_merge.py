@@ -30,20 +30,20 @@ merged with compacted rows; nor are those with `compaction.force-up-level-0`.
 from collections.abc import Sequence
 from typing import Final
 
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.data_types import TypeRoot
-from lake.lsm.compaction_pick import (
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.data_types import TypeRoot
+from braid.lake.lsm.compaction_pick import (
     CompactionUnit,
     Picked,
     PickState,
     pick_compaction,
     state_after_taking,
 )
-from lake.lsm.levels import LevelRun, Levels
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.registry import function_named
-from lake.merge.spec import MergeSpec
-from lake.options import MergeEngine, TableOptions
+from braid.lake.lsm.levels import LevelRun, Levels
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.registry import function_named
+from braid.lake.merge.spec import MergeSpec
+from braid.lake.options import MergeEngine, TableOptions
 
 _ASSOCIATIVE: Final = frozenset(
     {"last_value", "last_non_null_value", "first_value", "first_non_null_value"}

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lake.format.data_file import DataFileMeta
-from lake.options import TableOptions
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.options import TableOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,10 +21,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import CorruptData
-from lake.lsm.round_merge import RoundMerge
-from lake.merge.order.key_codes import Uints
-from lake.merge.order.key_order import key_codes
+from braid.lake.errors import CorruptData
+from braid.lake.lsm.round_merge import RoundMerge
+from braid.lake.merge.order.key_codes import Uints
+from braid.lake.merge.order.key_order import key_codes
 
 BUFFERED_ROWS: Final = 524_288
 """Approximate number of rows of all runs of a section that are buffered."""

@@ -18,12 +18,12 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from lake.format.arrays import combined_array
-from lake.format.system_columns import LEVEL
-from lake.merge.fold import FoldCounters, Machine, fold
-from lake.merge.order.key_codes import Uints
-from lake.merge.order.key_order import key_codes
-from lake.merge.spec import MergeSpec
+from braid.lake.format.arrays import combined_array
+from braid.lake.format.system_columns import LEVEL
+from braid.lake.merge.fold import FoldCounters, Machine, fold
+from braid.lake.merge.order.key_codes import Uints
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.merge.spec import MergeSpec
 
 
 class RoundMerge(Protocol):

@@ -22,10 +22,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrays import combined_array, validity
-from lake.format.arrow_types import elements
-from lake.merge.order.key_order import key_codes
-from lake.merge.segments import concatenated_ranges
+from braid.lake.format.arrays import combined_array, validity
+from braid.lake.format.arrow_types import elements
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.merge.segments import concatenated_ranges
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]

@@ -5,7 +5,7 @@ Source: merge-semantics 7.1.
 
 from collections.abc import Iterable
 
-from lake.format.manifest import ManifestEntry
+from braid.lake.format.manifest import ManifestEntry
 
 
 def count_runs(entries: Iterable[ManifestEntry]) -> dict[tuple[bytes, int], int]:

@@ -4,10 +4,10 @@ import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lake.format.binary_row import decode_rows
-from lake.format.data_file import DataFileMeta
-from lake.format.data_types import DataField
-from lake.merge.order.key_order import key_codes
+from braid.lake.format.binary_row import decode_rows
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.data_types import DataField
+from braid.lake.merge.order.key_order import key_codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from lake.format.arrays import combined_array
-from lake.format.system_columns import VALUE_KIND, is_retract
+from braid.lake.format.arrays import combined_array
+from braid.lake.format.system_columns import VALUE_KIND, is_retract
 
 _MILLISECONDS = pa.timestamp("ms")
 

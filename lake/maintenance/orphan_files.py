@@ -5,7 +5,7 @@ between a snapshot and its files. A rollback leaves them on purpose.
 
 1. List all files in the directories of manifests, index files, statistics, snapshots, kept changelogs and
    buckets; in other directories only unfinished files of this engine.
-2. Collect the reachable files (`lake.maintenance.reachable_files`), *after* the listing, so that a file
+2. Collect the reachable files (`braid.lake.maintenance.reachable_files`), *after* the listing, so that a file
    which was listed and is committed meanwhile is found to be reachable.
 3. A file that is not reachable and older than the minimum age is an orphan. The age protects files that
    are written and not committed yet, so it must exceed the time that any writer takes.
@@ -19,13 +19,13 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from lake.errors import InvalidRequest, Problem
-from lake.files.paths import CHANGELOG_PREFIX, SNAPSHOT_PREFIX, TablePaths
-from lake.files.storage.file_io import FileStatus
-from lake.maintenance.reachable_files import ReachableFiles, ReachableFileScan
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.table_store import TableStore
-from lake.snapshots.tag_store import list_branches
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.files.paths import CHANGELOG_PREFIX, SNAPSHOT_PREFIX, TablePaths
+from braid.lake.files.storage.file_io import FileStatus
+from braid.lake.maintenance.reachable_files import ReachableFiles, ReachableFileScan
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.table_store import TableStore
+from braid.lake.snapshots.tag_store import list_branches
 
 DAY_MS = 86_400_000
 

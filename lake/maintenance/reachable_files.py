@@ -7,22 +7,22 @@ directories are enough, because writers make them unique within the table.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from lake.errors import CorruptData
-from lake.files.paths import (
+from braid.lake.errors import CorruptData
+from braid.lake.files.paths import (
     CHANGELOG_PREFIX,
     SNAPSHOT_PREFIX,
     TAG_PREFIX,
     TablePaths,
     numbered,
 )
-from lake.files.storage.file_io import FileIO, FileStatus
-from lake.format.corruption import corrupt_at
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.snapshot import Snapshot, parse_snapshot
-from lake.maintenance.unreferenced_files import MetadataParts, entries_of, metadata_names
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-from lake.snapshots.tag_store import list_branches
+from braid.lake.files.storage.file_io import FileIO, FileStatus
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.snapshot import Snapshot, parse_snapshot
+from braid.lake.maintenance.unreferenced_files import MetadataParts, entries_of, metadata_names
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from braid.lake.snapshots.tag_store import list_branches
 
 _STATE_PARTS = MetadataParts(changelog=False)
 _CHANGELOG_PARTS = MetadataParts(data=False, rest=False)

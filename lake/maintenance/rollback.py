@@ -20,7 +20,7 @@ If it is interrupted before 6, the table is as before and continues from its new
 is as at the target. The marker stays, so no commit stays in the gap. Running the rollback again
 continues where it stopped. Until then a lease of a day keeps the target, because an expiry would take the
 snapshots below the gap for expired ones. Commits that are made meanwhile on top of the removed snapshots
-are removed with them; a writer that was planned on one takes its snapshot back (`lake.commit.publisher`).
+are removed with them; a writer that was planned on one takes its snapshot back (`braid.lake.commit.publisher`).
 
 Files that only the removed snapshots referenced stay, as after a rollback of the format's own engine,
 because readers may still use them. Orphan cleaning deletes them when they are old enough.
@@ -34,16 +34,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lake.commit.committer import TableCommitter
-from lake.commit.streams.stream_authority import StreamAuthority, find_authority
-from lake.errors import CommitConflict, InvalidRequest, Problem, StorageUnavailable
-from lake.format.snapshot import Snapshot, serialize_snapshot
-from lake.format.tag import Tag
-from lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerFile
-from lake.snapshots.lease import Lease, LeaseLost
-from lake.snapshots.removed_history import RemovedHistory
-from lake.snapshots.rollback_marker import RollbackMarker
-from lake.snapshots.table_store import TableStore
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.commit.streams.stream_authority import StreamAuthority, find_authority
+from braid.lake.errors import CommitConflict, InvalidRequest, Problem, StorageUnavailable
+from braid.lake.format.snapshot import Snapshot, serialize_snapshot
+from braid.lake.format.tag import Tag
+from braid.lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerFile
+from braid.lake.snapshots.lease import Lease, LeaseLost
+from braid.lake.snapshots.removed_history import RemovedHistory
+from braid.lake.snapshots.rollback_marker import RollbackMarker
+from braid.lake.snapshots.table_store import TableStore
 
 # Each round removes what was committed during the one before, and deleting is faster than committing.
 _ROUNDS_MAX = 100

@@ -15,16 +15,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from lake.errors import CorruptData, InvalidRequest, Problem, StorageUnavailable
-from lake.files.data_file_path import data_file_path
-from lake.format.snapshot import Snapshot
-from lake.format.tag import Tag, local_time
-from lake.maintenance.reachable_files import ReachableFiles
-from lake.maintenance.unreferenced_files import MetadataNames, MetadataParts, metadata_names
-from lake.snapshots.manifest_store import ManifestGone
-from lake.snapshots.snapshot_store import SnapshotStore
-from lake.snapshots.table_store import TableStore
-from lake.snapshots.tag_store import list_branches
+from braid.lake.errors import CorruptData, InvalidRequest, Problem, StorageUnavailable
+from braid.lake.files.data_file_path import data_file_path
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.format.tag import Tag, local_time
+from braid.lake.maintenance.reachable_files import ReachableFiles
+from braid.lake.maintenance.unreferenced_files import MetadataNames, MetadataParts, metadata_names
+from braid.lake.snapshots.manifest_store import ManifestGone
+from braid.lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.snapshots.table_store import TableStore
+from braid.lake.snapshots.tag_store import list_branches
 
 _LOG = logging.getLogger(__name__)
 

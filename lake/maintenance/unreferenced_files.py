@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lake.format.data_file import FileSource
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.snapshot import Snapshot
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from braid.lake.format.data_file import FileSource
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore
 
 DataFileKey: TypeAlias = tuple[bytes, int, str]
 """Partition, bucket and file name: the identity of a file on storage, without its level."""

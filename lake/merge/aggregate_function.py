@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.errors import Problem
-from lake.format.data_types import DataField, DataType
-from lake.merge.column_function import ColumnFunction
-from lake.merge.compatibility import Compatibility
-from lake.merge.selection import Pick
-from lake.merge.steps import Step, Steps
+from braid.lake.errors import Problem
+from braid.lake.format.data_types import DataField, DataType
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.compatibility import Compatibility
+from braid.lake.merge.selection import Pick
+from braid.lake.merge.steps import Step, Steps
 
 
 class AggregateFunction(Protocol):

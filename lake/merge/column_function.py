@@ -5,7 +5,7 @@ Source: merge-semantics 4, 5.
 
 from dataclasses import dataclass
 
-from lake.format.data_types import DataType
+from braid.lake.format.data_types import DataType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,25 +21,25 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.arrays import combined_array, validity
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind, is_retract
-from lake.merge.column_parts import ColumnParts
-from lake.merge.declared_options import SequenceGroup
-from lake.merge.engines.aggregation_columns import aggregation_columns
-from lake.merge.engines.first_row import retract_of_first_row
-from lake.merge.engines.partial_update import null_in_not_null_column
-from lake.merge.engines.partial_update_columns import partial_update_columns
-from lake.merge.function_columns import FunctionColumn
-from lake.merge.group_reduction import GroupOrder, group_order
-from lake.merge.history import History
-from lake.merge.records import records_of
-from lake.merge.reductions import first_rows_where, last_rows_where
-from lake.merge.retracts import retracted_keys
-from lake.merge.row_machine import merge_segments, selection_of
-from lake.merge.segments import Bools, Ints, Segments
-from lake.merge.selection import NO_ROW, Merged, Pick, Selection
-from lake.merge.spec import MergeSpec
-from lake.options import MergeEngine
+from braid.lake.format.arrays import combined_array, validity
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind, is_retract
+from braid.lake.merge.column_parts import ColumnParts
+from braid.lake.merge.declared_options import SequenceGroup
+from braid.lake.merge.engines.aggregation_columns import aggregation_columns
+from braid.lake.merge.engines.first_row import retract_of_first_row
+from braid.lake.merge.engines.partial_update import null_in_not_null_column
+from braid.lake.merge.engines.partial_update_columns import partial_update_columns
+from braid.lake.merge.function_columns import FunctionColumn
+from braid.lake.merge.group_reduction import GroupOrder, group_order
+from braid.lake.merge.history import History
+from braid.lake.merge.records import records_of
+from braid.lake.merge.reductions import first_rows_where, last_rows_where
+from braid.lake.merge.retracts import retracted_keys
+from braid.lake.merge.row_machine import merge_segments, selection_of
+from braid.lake.merge.segments import Bools, Ints, Segments
+from braid.lake.merge.selection import NO_ROW, Merged, Pick, Selection
+from braid.lake.merge.spec import MergeSpec
+from braid.lake.options import MergeEngine
 
 Kinds = npt.NDArray[np.int8]
 Orders = Mapping[SequenceGroup, GroupOrder]

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from lake.merge.segments import Ints
-from lake.merge.selection import NO_ROW, Merged, Pick, values_of
+from braid.lake.merge.segments import Ints
+from braid.lake.merge.selection import NO_ROW, Merged, Pick, values_of
 
 
 @dataclass(slots=True, kw_only=True)

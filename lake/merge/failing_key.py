@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import SchemaMismatch
-from lake.merge.order.key_codes import Uints
+from braid.lake.errors import SchemaMismatch
+from braid.lake.merge.order.key_codes import Uints
 
 
 def records_of_failing_key(

@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.errors import SchemaMismatch
-from lake.format.arrays import combined_array
-from lake.format.system_columns import VALUE_KIND, is_retract
-from lake.merge.column_machine import select_by_columns
-from lake.merge.failing_key import error_of_key, records_of_failing_key
-from lake.merge.order.key_order import key_codes
-from lake.merge.order.merge_order import find_segments
-from lake.merge.row_machine import select_by_rows
-from lake.merge.spec import MergeSpec, columns_needed
+from braid.lake.errors import SchemaMismatch
+from braid.lake.format.arrays import combined_array
+from braid.lake.format.system_columns import VALUE_KIND, is_retract
+from braid.lake.merge.column_machine import select_by_columns
+from braid.lake.merge.failing_key import error_of_key, records_of_failing_key
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.merge.order.merge_order import find_segments
+from braid.lake.merge.row_machine import select_by_rows
+from braid.lake.merge.spec import MergeSpec, columns_needed
 
 
 class Machine(Enum):

@@ -11,20 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lake.merge.aggregate_function import Reduction
-from lake.merge.column_function import ColumnFunction
-from lake.merge.column_parts import ColumnParts
-from lake.merge.functions.registry import function_named
-from lake.merge.functions.user_function_errors import (
+from braid.lake.merge.aggregate_function import Reduction
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.column_parts import ColumnParts
+from braid.lake.merge.functions.registry import function_named
+from braid.lake.merge.functions.user_function_errors import (
     checked_reduced,
     checked_reduction,
     user_function_errors,
 )
-from lake.merge.history import KeySteps
-from lake.merge.row_function import fold_steps, row_function
-from lake.merge.segments import Bools, Ints
-from lake.merge.selection import NO_ROW, Merged, Pick
-from lake.merge.steps import Step, Steps
+from braid.lake.merge.history import KeySteps
+from braid.lake.merge.row_function import fold_steps, row_function
+from braid.lake.merge.segments import Bools, Ints
+from braid.lake.merge.selection import NO_ROW, Merged, Pick
+from braid.lake.merge.steps import Step, Steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

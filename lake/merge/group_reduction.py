@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lake.format.arrays import combined_array, validity
-from lake.merge.order.key_codes import Uints
-from lake.merge.order.key_order import key_codes, number_codes
-from lake.merge.reductions import last_rows_of_maximum
-from lake.merge.segments import Bools, Ints, Segments
-from lake.merge.selection import NO_ROW
+from braid.lake.format.arrays import combined_array, validity
+from braid.lake.merge.order.key_codes import Uints
+from braid.lake.merge.order.key_order import key_codes, number_codes
+from braid.lake.merge.reductions import last_rows_of_maximum
+from braid.lake.merge.segments import Bools, Ints, Segments
+from braid.lake.merge.selection import NO_ROW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lake.merge.segments import Bools, Ints, Segments, run_starts
-from lake.merge.steps import Step, Steps
+from braid.lake.merge.segments import Bools, Ints, Segments, run_starts
+from braid.lake.merge.steps import Step, Steps
 
 Codes = npt.NDArray[np.int8]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.merge.order.order_values import OrderValue, order_values
-from lake.merge.plain_values import plain_values
-from lake.merge.spec import MergeSpec
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from braid.lake.merge.order.order_values import OrderValue, order_values
+from braid.lake.merge.plain_values import plain_values
+from braid.lake.merge.spec import MergeSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

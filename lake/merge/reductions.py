@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lake.merge.order.key_codes import Numbers, Uints
-from lake.merge.order.key_order import number_codes
-from lake.merge.segments import Bools, Ints, Segments
+from braid.lake.merge.order.key_codes import Numbers, Uints
+from braid.lake.merge.order.key_order import number_codes
+from braid.lake.merge.segments import Bools, Ints, Segments
 
 
 def last_rows_where(segments: Segments, qualifies: Bools) -> Ints:

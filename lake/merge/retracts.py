@@ -21,18 +21,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.arrays import combined_array, validity
-from lake.format.system_columns import RowKind, is_retract
-from lake.merge.declared_options import LAST_NON_NULL_VALUE, LAST_VALUE, SequenceGroup
-from lake.merge.engines.partial_update import null_in_not_null_column, retract_not_allowed
-from lake.merge.functions.registry import FUNCTIONS
-from lake.merge.group_reduction import GroupOrder, late_positions, takes_part
-from lake.merge.history import History
-from lake.merge.reductions import last_positions
-from lake.merge.segments import Bools, Ints, Segments
-from lake.merge.selection import NO_ROW
-from lake.merge.spec import MergeSpec
-from lake.options import MergeEngine
+from braid.lake.format.arrays import combined_array, validity
+from braid.lake.format.system_columns import RowKind, is_retract
+from braid.lake.merge.declared_options import LAST_NON_NULL_VALUE, LAST_VALUE, SequenceGroup
+from braid.lake.merge.engines.partial_update import null_in_not_null_column, retract_not_allowed
+from braid.lake.merge.functions.registry import FUNCTIONS
+from braid.lake.merge.group_reduction import GroupOrder, late_positions, takes_part
+from braid.lake.merge.history import History
+from braid.lake.merge.reductions import last_positions
+from braid.lake.merge.segments import Bools, Ints, Segments
+from braid.lake.merge.selection import NO_ROW
+from braid.lake.merge.spec import MergeSpec
+from braid.lake.options import MergeEngine
 
 Kinds = npt.NDArray[np.int8]
 Orders = Mapping[SequenceGroup, GroupOrder]

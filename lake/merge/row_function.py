@@ -5,18 +5,18 @@ from itertools import pairwise
 
 import pyarrow as pa
 
-from lake.merge.aggregate_function import AggregateFunction
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.extension import is_user_function_name
-from lake.merge.functions.registry import function_named
-from lake.merge.functions.user_function_errors import (
+from braid.lake.merge.aggregate_function import AggregateFunction
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.extension import is_user_function_name
+from braid.lake.merge.functions.registry import function_named
+from braid.lake.merge.functions.user_function_errors import (
     check_user_numbers,
     check_user_values,
     user_function_errors,
     wrap_user_function,
 )
-from lake.merge.plain_values import plain_array, plain_values
-from lake.merge.steps import Step, Steps
+from braid.lake.merge.plain_values import plain_array, plain_values
+from braid.lake.merge.steps import Step, Steps
 
 
 def row_function(function: ColumnFunction, data_type: pa.DataType) -> AggregateFunction:

@@ -14,18 +14,18 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
-from lake.format.system_columns import RowKind
-from lake.merge.engines.aggregation import Aggregation
-from lake.merge.engines.deduplicate import Deduplicate
-from lake.merge.engines.first_row import FirstRow
-from lake.merge.engines.merge_function import MergedRow, MergeFunction
-from lake.merge.engines.partial_update import PartialUpdate
-from lake.merge.order.order_values import OrderValue
-from lake.merge.records import Records, records_of
-from lake.merge.row_function import folded_array
-from lake.merge.selection import Merged, Selection, pick_of
-from lake.merge.spec import MergeSpec
-from lake.options import MergeEngine
+from braid.lake.format.system_columns import RowKind
+from braid.lake.merge.engines.aggregation import Aggregation
+from braid.lake.merge.engines.deduplicate import Deduplicate
+from braid.lake.merge.engines.first_row import FirstRow
+from braid.lake.merge.engines.merge_function import MergedRow, MergeFunction
+from braid.lake.merge.engines.partial_update import PartialUpdate
+from braid.lake.merge.order.order_values import OrderValue
+from braid.lake.merge.records import Records, records_of
+from braid.lake.merge.row_function import folded_array
+from braid.lake.merge.selection import Merged, Selection, pick_of
+from braid.lake.merge.spec import MergeSpec
+from braid.lake.options import MergeEngine
 
 
 def select_by_rows(table: pa.Table, spec: MergeSpec, *, single_untouched: bool = True) -> Selection:

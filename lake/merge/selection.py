@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrays import combined_array, validity
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from braid.lake.format.arrays import combined_array, validity
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
 
 Rows = npt.NDArray[np.int64]
 

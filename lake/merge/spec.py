@@ -6,10 +6,10 @@ The machines know nothing else of a table: no option is read after a `MergeSpec`
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lake.errors import Problem, UnsupportedFeature
-from lake.format.schema import TableSchema
-from lake.merge.column_function import ColumnFunction
-from lake.merge.declared_options import (
+from braid.lake.errors import Problem, UnsupportedFeature
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.declared_options import (
     LAST_NON_NULL_VALUE,
     LAST_VALUE,
     SequenceGroup,
@@ -19,8 +19,8 @@ from lake.merge.declared_options import (
     options_by_column,
     removing_columns,
 )
-from lake.merge.functions.registry import FUNCTIONS, function_named
-from lake.options import MergeEngine
+from braid.lake.merge.functions.registry import FUNCTIONS, function_named
+from braid.lake.options import MergeEngine
 
 __all__ = ["ColumnFunction", "MergeSpec", "SequenceGroup", "columns_needed", "merge_spec"]
 

@@ -6,7 +6,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from lake.merge.segments import Bools, Ints, Segments
+from braid.lake.merge.segments import Bools, Ints, Segments
 
 
 class Step(IntEnum):

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lake.errors import Problem
-from lake.format.arrays import combined_array
-from lake.format.schema import TableSchema
-from lake.merge.aggregate_function import UnfitValue
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.registry import function_named
-from lake.merge.functions.user_function_errors import user_function_errors
-from lake.merge.spec import effective_functions
+from braid.lake.errors import Problem
+from braid.lake.format.arrays import combined_array
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.aggregate_function import UnfitValue
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.registry import function_named
+from braid.lake.merge.functions.user_function_errors import user_function_errors
+from braid.lake.merge.spec import effective_functions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

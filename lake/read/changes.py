@@ -19,21 +19,21 @@ from enum import StrEnum
 
 import pyarrow as pa
 
-from lake.errors import InvalidRequest, Problem
-from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
-from lake.files.data_file_path import live_file_path
-from lake.files.data_files import DataFileReader, ReadCounters
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.bucket import BucketId
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.partition_path import partition_directory
-from lake.format.schema import TableSchema
-from lake.format.snapshot import CommitKind, Snapshot
-from lake.format.system_columns import VALUE_KIND_FIELD
-from lake.options import ChangelogProducer
-from lake.read.reader import BATCH_ROWS
-from lake.snapshots.manifest_store import ManifestStore
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
+from braid.lake.files.data_file_path import live_file_path
+from braid.lake.files.data_files import DataFileReader, ReadCounters
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.partition_path import partition_directory
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import CommitKind, Snapshot
+from braid.lake.format.system_columns import VALUE_KIND_FIELD
+from braid.lake.options import ChangelogProducer
+from braid.lake.read.reader import BATCH_ROWS
+from braid.lake.snapshots.manifest_store import ManifestStore
 
 
 class ChangesMode(StrEnum):

@@ -23,11 +23,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final, NoReturn
 
-from lake.errors import InvalidRequest, Problem, SchemaMismatch
-from lake.format.casts.cast import read_text
-from lake.format.data_types import TEXT_ROOTS, TIMESTAMP_ROOTS, DataType, TypeRoot
-from lake.format.schema import TableSchema
-from lake.read.predicate import Condition, Operator, bind_conditions
+from braid.lake.errors import InvalidRequest, Problem, SchemaMismatch
+from braid.lake.format.casts.cast import read_text
+from braid.lake.format.data_types import TEXT_ROOTS, TIMESTAMP_ROOTS, DataType, TypeRoot
+from braid.lake.format.schema import TableSchema
+from braid.lake.read.predicate import Condition, Operator, bind_conditions
 
 _TOKEN: Final = re.compile(
     r"\s*(?:(?P<quoted>`[^`]+`)|(?P<text>'(?:[^']|'')*')"

@@ -13,7 +13,7 @@ from typing import SupportsIndex, assert_never
 import numpy as np
 import pyarrow as pa
 
-from lake.format.data_types import DataType, TypeRoot
+from braid.lake.format.data_types import DataType, TypeRoot
 
 _INTEGER_BITS = {
     TypeRoot.TINYINT: 8,

@@ -10,13 +10,13 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from lake.files.column_mapping import OlderSchemas
-from lake.format.data_file import DataFileMeta
-from lake.format.data_types import DataField
-from lake.format.indexes.value_hash import HASHED_ROOTS, Hashes, hashes_stay, value_hashes
-from lake.format.schema import TableSchema
-from lake.read.predicate import BoundCondition, Operator
-from lake.snapshots.file_indexes import Filters
+from braid.lake.files.column_mapping import OlderSchemas
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.data_types import DataField
+from braid.lake.format.indexes.value_hash import HASHED_ROOTS, Hashes, hashes_stay, value_hashes
+from braid.lake.format.schema import TableSchema
+from braid.lake.read.predicate import BoundCondition, Operator
+from braid.lake.snapshots.file_indexes import Filters
 
 
 @dataclass(frozen=True)  # no slots: cached_property needs a dictionary

@@ -12,10 +12,10 @@ from typing import assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.errors import InvalidRequest, Problem
-from lake.format.float_order import total_order_column
-from lake.format.schema import TableSchema
-from lake.read.condition_value import exact_array
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.format.float_order import total_order_column
+from braid.lake.format.schema import TableSchema
+from braid.lake.read.condition_value import exact_array
 
 
 class Operator(StrEnum):

@@ -19,13 +19,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.files.parquet.bounds import ColumnBounds
-from lake.format.binary_row import decode_rows
-from lake.format.bucket import bucket_hashes
-from lake.format.data_types import DataField
-from lake.format.schema import TableSchema
-from lake.format.statistics import SimpleStats
-from lake.read.predicate import BoundCondition, Operator, matching_rows
+from braid.lake.files.parquet.bounds import ColumnBounds
+from braid.lake.format.binary_row import decode_rows
+from braid.lake.format.bucket import bucket_hashes
+from braid.lake.format.data_types import DataField
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.statistics import SimpleStats
+from braid.lake.read.predicate import BoundCondition, Operator, matching_rows
 
 _KEY_COMBINATIONS_MAX = 1_000
 """More combinations of values than this would select about every bucket anyway."""

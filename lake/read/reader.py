@@ -11,26 +11,26 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
-from lake.files.data_files import ReadCounters, RowFilter, RowGroupFilter
-from lake.files.parquet.bounds import ColumnBounds
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.data_file import DataFileMeta
-from lake.format.schema import TableSchema
-from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
-from lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
-from lake.lsm.sorted_run import Section
-from lake.merge.fold import FoldCounters, Machine, drop_retracts
-from lake.merge.spec import MergeSpec, columns_needed, merge_spec
-from lake.options import MergeEngine
-from lake.read.index_pruning import IndexPruning
-from lake.read.predicate import BoundCondition, Condition, bind_conditions, matching_rows
-from lake.read.pruning import matching_partitions, may_match
-from lake.read.run_reader import FileFilter, RunReader
-from lake.read.scan_plan import Split, is_single_run, rows_are_records
-from lake.snapshots.deletion_vectors import VectorStore
-from lake.snapshots.file_indexes import FileIndexStore, index_name
+from braid.lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
+from braid.lake.files.data_files import ReadCounters, RowFilter, RowGroupFilter
+from braid.lake.files.parquet.bounds import ColumnBounds
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.schema import TableSchema
+from braid.lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
+from braid.lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
+from braid.lake.lsm.sorted_run import Section
+from braid.lake.merge.fold import FoldCounters, Machine, drop_retracts
+from braid.lake.merge.spec import MergeSpec, columns_needed, merge_spec
+from braid.lake.options import MergeEngine
+from braid.lake.read.index_pruning import IndexPruning
+from braid.lake.read.predicate import BoundCondition, Condition, bind_conditions, matching_rows
+from braid.lake.read.pruning import matching_partitions, may_match
+from braid.lake.read.run_reader import FileFilter, RunReader
+from braid.lake.read.scan_plan import Split, is_single_run, rows_are_records
+from braid.lake.snapshots.deletion_vectors import VectorStore
+from braid.lake.snapshots.file_indexes import FileIndexStore, index_name
 
 BATCH_ROWS = 65_536
 """Rows of a batch; a merge keeps about this many of each run in memory."""
@@ -54,7 +54,7 @@ def read_split(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the live rows of a split, ascending by key; file by file where it is read raw.
 
-    Memory: about half a million rows or 256 MiB of all runs of a section (`lake.lsm.merge_runs`),
+    Memory: about half a million rows or 256 MiB of all runs of a section (`braid.lake.lsm.merge_runs`),
     and one row group's compressed bytes of each.
 
     Args:

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from pyroaring import AbstractBitMap
 
-from lake.files.column_mapping import OlderSchemas
-from lake.files.data_file_path import live_file_path
-from lake.files.data_files import DataFileReader, ReadCounters, RowFilter, RowGroupFilter
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.data_file import DataFileMeta
-from lake.format.schema import TableSchema
-from lake.format.system_columns import LEVEL_FIELD
-from lake.lsm.sorted_run import SortedRun
+from braid.lake.files.column_mapping import OlderSchemas
+from braid.lake.files.data_file_path import live_file_path
+from braid.lake.files.data_files import DataFileReader, ReadCounters, RowFilter, RowGroupFilter
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import LEVEL_FIELD
+from braid.lake.lsm.sorted_run import SortedRun
 
 FileFilter = Callable[[str, DataFileMeta], bool]
 """From a file's path and its manifest entry to whether no record of it is needed."""

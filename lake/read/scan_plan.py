@@ -16,7 +16,7 @@
    if no record matches, no row does. Elsewhere a record that does not match may be part of a row
    that does.
 
-An index in a file of its own costs a read and is checked by the reader of the file (`lake.read.reader`).
+An index in a file of its own costs a read and is checked by the reader of the file (`braid.lake.read.reader`).
 
 Source: merge-semantics 1.7.
 """
@@ -27,18 +27,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
-from lake.format.data_file import DataFileMeta
-from lake.format.indexes.index_manifest import IndexManifestEntry
-from lake.format.manifest import ManifestEntry
-from lake.format.partition_path import partition_directory
-from lake.format.schema import TableSchema
-from lake.format.snapshot import Snapshot
-from lake.lsm.sorted_run import Section, SortedRun, plan_sections
-from lake.options import BucketFunction, MergeEngine
-from lake.read.index_pruning import IndexPruning
-from lake.read.predicate import BoundCondition, Condition, bind_conditions
-from lake.read.pruning import (
+from braid.lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.indexes.index_manifest import IndexManifestEntry
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.partition_path import partition_directory
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.lsm.sorted_run import Section, SortedRun, plan_sections
+from braid.lake.options import BucketFunction, MergeEngine
+from braid.lake.read.index_pruning import IndexPruning
+from braid.lake.read.predicate import BoundCondition, Condition, bind_conditions
+from braid.lake.read.pruning import (
     Bounds,
     file_bounds,
     hash_in_bucket,
@@ -46,9 +46,9 @@ from lake.read.pruning import (
     may_match,
     wanted_bucket_hashes,
 )
-from lake.read.value_pruning import files_without_match
-from lake.snapshots.deletion_vectors import vector_entries
-from lake.snapshots.file_indexes import embedded_filters
+from braid.lake.read.value_pruning import files_without_match
+from braid.lake.snapshots.deletion_vectors import vector_entries
+from braid.lake.snapshots.file_indexes import embedded_filters
 
 _EMPTY_ARITY = bytes(4)
 """A serialised row begins with its arity: one of no fields has no statistics."""

@@ -10,11 +10,11 @@ Source: merge-semantics 7.5, and 1.7 for what a split is.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from lake.format.binary_row import EMPTY_ROW
-from lake.format.data_file import DataFileMeta
-from lake.format.statistics import EMPTY_STATS
-from lake.lsm.sorted_run import Section, SortedRun
-from lake.read.scan_plan import Split
+from braid.lake.format.binary_row import EMPTY_ROW
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.statistics import EMPTY_STATS
+from braid.lake.lsm.sorted_run import Section, SortedRun
+from braid.lake.read.scan_plan import Split
 
 
 def cut_splits(

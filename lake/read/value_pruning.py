@@ -7,11 +7,11 @@ only those of columns in conditions. A table may have a hundred thousand files a
 from collections import defaultdict
 from collections.abc import Sequence
 
-from lake.files.column_mapping import OlderSchemas, map_columns, renamed
-from lake.format.data_file import DataFileMeta
-from lake.format.schema import TableSchema
-from lake.read.predicate import BoundCondition
-from lake.read.pruning import Bounds, file_bounds, may_match
+from braid.lake.files.column_mapping import OlderSchemas, map_columns, renamed
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.schema import TableSchema
+from braid.lake.read.predicate import BoundCondition
+from braid.lake.read.pruning import Bounds, file_bounds, may_match
 
 _EMPTY_ARITY = bytes(4)
 

@@ -7,11 +7,11 @@ changes can.
 Source: table-format 17, 19.
 """
 
-from lake.errors import CorruptData
-from lake.files.paths import CHANGELOG_PREFIX, TablePaths, numbered
-from lake.files.storage.file_io import FileIO
-from lake.format.corruption import corrupt_at
-from lake.format.snapshot import Snapshot, parse_snapshot
+from braid.lake.errors import CorruptData
+from braid.lake.files.paths import CHANGELOG_PREFIX, TablePaths, numbered
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.snapshot import Snapshot, parse_snapshot
 
 
 class ChangelogStore:

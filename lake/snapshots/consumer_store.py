@@ -15,13 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.files.paths import CONSUMER_PREFIX, EXPIRING_PREFIX, TablePaths
-from lake.files.storage.file_io import FileIO, FileStatus
-from lake.format.consumer import Consumer, parse_consumer, serialize_consumer
-from lake.format.corruption import corrupt_at
-from lake.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
-from lake.snapshots.tag_store import checked_name
+from braid.lake.errors import CorruptData, UnsupportedFeature
+from braid.lake.files.paths import CONSUMER_PREFIX, EXPIRING_PREFIX, TablePaths
+from braid.lake.files.storage.file_io import FileIO, FileStatus
+from braid.lake.format.consumer import Consumer, parse_consumer, serialize_consumer
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
+from braid.lake.snapshots.tag_store import checked_name
 
 LEASE_MS_MAX: Final = 86_400_000
 """The longest that a lease holds without a refresh, milliseconds: a day."""

@@ -14,18 +14,21 @@ from typing import Final
 
 from pyroaring import AbstractBitMap, FrozenBitMap
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.commit_message import VectorsChange
-from lake.format.corruption import corrupt_at
-from lake.format.indexes.deletion_vector import decode_deletion_vectors, encode_deletion_vectors
-from lake.format.indexes.index_manifest import (
+from braid.lake.errors import CorruptData, UnsupportedFeature
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.commit_message import VectorsChange
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.indexes.deletion_vector import (
+    decode_deletion_vectors,
+    encode_deletion_vectors,
+)
+from braid.lake.format.indexes.index_manifest import (
     DELETION_VECTORS_INDEX,
     DeletionVectorRange,
     IndexManifestEntry,
 )
-from lake.snapshots.lru_cache import LruCache
+from braid.lake.snapshots.lru_cache import LruCache
 
 CACHE_BYTES: Final = 64 << 20
 """Approximate bound of the cached vectors, in bytes of their index files."""

@@ -13,13 +13,13 @@ from typing import Final
 
 import numpy as np
 
-from lake.errors import CorruptData
-from lake.files.storage.file_io import FileIO
-from lake.format.corruption import corrupt_at
-from lake.format.data_file import DataFileMeta
-from lake.format.indexes.bloom_filter import BloomFilter, decode_bloom_filter
-from lake.format.indexes.file_index import BLOOM_FILTER, FILE_INDEX_SUFFIX, decode_file_index
-from lake.snapshots.lru_cache import LruCache
+from braid.lake.errors import CorruptData
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.indexes.bloom_filter import BloomFilter, decode_bloom_filter
+from braid.lake.format.indexes.file_index import BLOOM_FILTER, FILE_INDEX_SUFFIX, decode_file_index
+from braid.lake.snapshots.lru_cache import LruCache
 
 CACHE_BYTES: Final = 64 << 20
 """Approximate bound of the cached indexes, in bytes of their files."""

@@ -17,11 +17,11 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 from uuid import UUID
 
-from lake.errors import CorruptData, InvalidRequest, LakeError, StorageUnavailable
-from lake.files.clock import Clock
-from lake.format.consumer import Consumer
-from lake.format.snapshot import Snapshot
-from lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerStore
+from braid.lake.errors import CorruptData, InvalidRequest, LakeError, StorageUnavailable
+from braid.lake.files.clock import Clock
+from braid.lake.format.consumer import Consumer
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerStore
 
 LEASE_MS: Final = 600_000
 LEASE_PREFIX: Final = "braid-lease-"

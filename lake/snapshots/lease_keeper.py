@@ -23,16 +23,16 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from lake.errors import CorruptData, LakeError
-from lake.files.clock import Clock
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.snapshot import Snapshot
-from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.lease import LEASE_MS, REFRESHES_PER_LEASE, Lease, LeaseLost
-from lake.snapshots.snapshot_store import SnapshotStore
-from lake.snapshots.snapshots_and_changelogs import SnapshotsAndChangelogs
-from lake.snapshots.tag_store import TagStore
+from braid.lake.errors import CorruptData, LakeError
+from braid.lake.files.clock import Clock
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.consumer_store import ConsumerStore
+from braid.lake.snapshots.lease import LEASE_MS, REFRESHES_PER_LEASE, Lease, LeaseLost
+from braid.lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.snapshots.snapshots_and_changelogs import SnapshotsAndChangelogs
+from braid.lake.snapshots.tag_store import TagStore
 
 LEASED_AFTER_S: Final = 5.0
 

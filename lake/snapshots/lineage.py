@@ -16,10 +16,10 @@ the snapshot, so its live files are those of the snapshot that it was built on.
 from collections.abc import Iterable
 from typing import Final
 
-from lake.format.manifest import FileIdentity, FileKind
-from lake.format.snapshot import Snapshot
-from lake.snapshots.manifest_merge import cancel_entries
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from braid.lake.format.manifest import FileIdentity, FileKind
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.manifest_merge import cancel_entries
+from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore
 
 FOLLOWS_PROPERTY: Final = "braid.follows"
 

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from lake.format.manifest import FileIdentity, FileKind, ManifestEntry
-from lake.format.manifest_list import ManifestFileMeta
-from lake.format.snapshot import Snapshot
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.metadata_cache import entries_bytes
+from braid.lake.format.manifest import FileIdentity, FileKind, ManifestEntry
+from braid.lake.format.manifest_list import ManifestFileMeta
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.metadata_cache import entries_bytes
 
 # Cached states of one table. Successive states share their entries; each costs one further dictionary.
 STATES_MAX = 4

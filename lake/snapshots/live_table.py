@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from lake.format.bucket import BucketId
-from lake.format.indexes.index_manifest import IndexManifestEntry
-from lake.format.manifest import ManifestEntry
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.indexes.index_manifest import IndexManifestEntry
+from braid.lake.format.manifest import ManifestEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,9 @@ Source:
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from lake.format.manifest import FileIdentity, FileKind, ManifestEntry
-from lake.format.manifest_list import ManifestFileMeta
-from lake.options import TableOptions
+from braid.lake.format.manifest import FileIdentity, FileKind, ManifestEntry
+from braid.lake.format.manifest_list import ManifestFileMeta
+from braid.lake.options import TableOptions
 
 ReadManifest = Callable[[str], Sequence[ManifestEntry]]
 WriteManifests = Callable[[Sequence[ManifestEntry]], list[ManifestFileMeta]]

@@ -4,24 +4,24 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar, cast
 
-from lake.errors import InvalidRequest
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.corruption import corrupt_at
-from lake.format.data_types import DataField
-from lake.format.indexes.index_manifest import (
+from braid.lake.errors import InvalidRequest
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.data_types import DataField
+from braid.lake.format.indexes.index_manifest import (
     IndexManifestEntry,
     decode_index_manifest,
     encode_index_manifest,
 )
-from lake.format.manifest import ManifestEntry, decode_manifest, encode_manifest
-from lake.format.manifest_list import (
+from braid.lake.format.manifest import ManifestEntry, decode_manifest, encode_manifest
+from braid.lake.format.manifest_list import (
     ManifestFileMeta,
     decode_manifest_list,
     describe_manifest,
     encode_manifest_list,
 )
-from lake.snapshots.metadata_cache import MetadataCache, entries_bytes
+from braid.lake.snapshots.metadata_cache import MetadataCache, entries_bytes
 
 T = TypeVar("T")
 

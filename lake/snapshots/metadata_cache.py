@@ -9,12 +9,12 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Final
 
-from lake.files.object_store.store import ObjectStoreFileIO
-from lake.files.storage.file_io import FileIO
-from lake.files.storage.local import LocalFileIO
-from lake.format.manifest import ManifestEntry
-from lake.format.statistics import SimpleStats
-from lake.snapshots.lru_cache import LruCache
+from braid.lake.files.object_store.store import ObjectStoreFileIO
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.files.storage.local import LocalFileIO
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.statistics import SimpleStats
+from braid.lake.snapshots.lru_cache import LruCache
 
 METADATA_BYTES: Final = 256 << 20
 """Approximate bound per process. Exceeded for a table whose live files alone take more."""

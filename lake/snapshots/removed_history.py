@@ -3,7 +3,7 @@
 A writer may plan a commit on a snapshot, pause while a rollback removes that snapshot, and then publish above
 what the rollback has left. Its snapshot then has the highest id, so later commits would be planned on it, and
 the removed history would come back. The chain shows it. Every snapshot has the one it was built on as a
-property (`lake.snapshots.lineage`), so walking down from a valid snapshot leads to
+property (`braid.lake.snapshots.lineage`), so walking down from a valid snapshot leads to
 
 - the target of the rollback, or
 - the snapshot that was the newest before it (while that exists, the rollback has removed nothing), or
@@ -17,17 +17,17 @@ Only the latest rollback is considered, and only while its marker exists, which 
 
 from dataclasses import dataclass
 
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.snapshot import Snapshot
-from lake.snapshots.lineage import follows
-from lake.snapshots.rollback_marker import (
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.lineage import follows
+from braid.lake.snapshots.rollback_marker import (
     RollbackMarker,
     RollbackRecord,
     SnapshotIdentity,
     identity_of,
 )
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

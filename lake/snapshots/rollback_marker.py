@@ -4,7 +4,7 @@ A rollback deletes snapshots one by one. Until it ends, and for good if it break
 commit that was planned on the target could be published right behind it, where no reader finds it; one that
 was planned on a removed snapshot could be published above what is left, where it would be the newest. So every
 publication checks for this marker, which is written before the first deletion; if it exists, the whole chain
-is checked (`lake.commit.publisher`).
+is checked (`braid.lake.commit.publisher`).
 
 The marker names two snapshots, each by its id and its delta manifest list, whose name is unique:
 
@@ -23,10 +23,10 @@ from typing import Any, Final
 
 import orjson
 
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.json_document import dump_json
-from lake.format.snapshot import Snapshot
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.json_document import dump_json
+from braid.lake.format.snapshot import Snapshot
 
 _LONGEST_RUN_MS: Final = 86_400_000
 

@@ -2,11 +2,11 @@
 
 import threading
 
-from lake.errors import InvalidRequest
-from lake.files.paths import SCHEMA_PREFIX, TablePaths, numbered
-from lake.files.storage.file_io import FileIO
-from lake.format.corruption import corrupt_at
-from lake.format.schema import TableSchema, parse_schema, serialize_schema
+from braid.lake.errors import InvalidRequest
+from braid.lake.files.paths import SCHEMA_PREFIX, TablePaths, numbered
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.schema import TableSchema, parse_schema, serialize_schema
 
 
 class SchemaStore:

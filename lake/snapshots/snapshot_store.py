@@ -11,11 +11,11 @@ walking up finds the newest.
 
 from typing import Final
 
-from lake.errors import CorruptData, InvalidRequest, Problem, StorageUnavailable
-from lake.files.paths import SNAPSHOT_PREFIX, TablePaths, numbered
-from lake.files.storage.file_io import FileIO
-from lake.format.corruption import corrupt_at
-from lake.format.snapshot import Snapshot, parse_snapshot
+from braid.lake.errors import CorruptData, InvalidRequest, Problem, StorageUnavailable
+from braid.lake.files.paths import SNAPSHOT_PREFIX, TablePaths, numbered
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.snapshot import Snapshot, parse_snapshot
 
 CLOCK_AHEAD_MAX_MS: Final = 300_000
 """A writer's clock that is further ahead of storage's counts as wrong; milliseconds."""

@@ -11,8 +11,8 @@ Source: table-format 3 (`timeMillis`).
 from collections.abc import Callable
 from typing import Final
 
-from lake.errors import StorageUnavailable
-from lake.format.snapshot import Snapshot
+from braid.lake.errors import StorageUnavailable
+from braid.lake.format.snapshot import Snapshot
 
 _ATTEMPTS: Final = 8
 

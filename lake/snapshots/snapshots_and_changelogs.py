@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.snapshot import Snapshot
-from lake.snapshots.changelog_store import ChangelogStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.changelog_store import ChangelogStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 
 
 @dataclass(frozen=True, slots=True)

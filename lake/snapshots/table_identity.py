@@ -10,12 +10,12 @@ one small read. Between the check and the publication the table may still be rep
 it is written loses what is written.
 """
 
-from lake.errors import TableNotFound
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.corruption import corrupt_at
-from lake.format.schema import TableSchema, parse_schema
-from lake.format.snapshot import Snapshot
+from braid.lake.errors import TableNotFound
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.schema import TableSchema, parse_schema
+from braid.lake.format.snapshot import Snapshot
 
 
 class TableIdentity:

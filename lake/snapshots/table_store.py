@@ -4,20 +4,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-from lake.files.clock import Clock
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.schema import TableSchema
-from lake.snapshots.changelog_store import ChangelogStore
-from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.deletion_vectors import VectorStore
-from lake.snapshots.file_indexes import FileIndexStore
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.metadata_cache import MetadataCache
-from lake.snapshots.schema_store import SchemaStore
-from lake.snapshots.snapshot_store import SnapshotStore
-from lake.snapshots.tag_store import TagStore
+from braid.lake.files.clock import Clock
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.schema import TableSchema
+from braid.lake.snapshots.changelog_store import ChangelogStore
+from braid.lake.snapshots.consumer_store import ConsumerStore
+from braid.lake.snapshots.deletion_vectors import VectorStore
+from braid.lake.snapshots.file_indexes import FileIndexStore
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.metadata_cache import MetadataCache
+from braid.lake.snapshots.schema_store import SchemaStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.snapshots.tag_store import TagStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from lake.errors import InvalidRequest, Problem
-from lake.files.paths import BRANCH_PREFIX, TAG_PREFIX, TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.corruption import corrupt_at
-from lake.format.tag import Tag, parse_tag, serialize_tag
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.files.paths import BRANCH_PREFIX, TAG_PREFIX, TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.tag import Tag, parse_tag, serialize_tag
 
 
 class TagStore:

@@ -5,12 +5,12 @@ from typing import Final, NoReturn
 
 import pyarrow as pa
 
-from lake.errors import InvalidRequest, Problem
-from lake.format.data_types import DataField, DataType
-from lake.format.schema import TableSchema
-from lake.merge.fold import Machine
-from lake.read.changes import ChangesMode
-from lake.read.predicate import Condition
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.format.data_types import DataField, DataType
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.fold import Machine
+from braid.lake.read.changes import ChangesMode
+from braid.lake.read.predicate import Condition
 
 _SHOWN_MAX: Final = 200
 _FIRST_NUMBER_MAX: Final = 1 << 62

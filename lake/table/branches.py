@@ -1,7 +1,7 @@
 """Branches of a table, which this version reads and does not change."""
 
-from lake.errors import Problem, UnsupportedFeature
-from lake.files.paths import TablePaths
+from braid.lake.errors import Problem, UnsupportedFeature
+from braid.lake.files.paths import TablePaths
 
 
 def refuse_branch(paths: TablePaths) -> None:

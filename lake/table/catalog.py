@@ -4,8 +4,8 @@ import random as random_module
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lake.declaration.validation import validate_schema
-from lake.errors import (
+from braid.lake.declaration.validation import validate_schema
+from braid.lake.errors import (
     InvalidRequest,
     Problem,
     TableExists,
@@ -13,25 +13,25 @@ from lake.errors import (
     UnsupportedFeature,
     table_error_context,
 )
-from lake.files.clock import Clock, SystemClock
-from lake.files.paths import SCHEMA_PREFIX, TablePaths, numbered
-from lake.files.storage.file_io import FileIO
-from lake.files.storage.open import file_io_for, path_for
-from lake.format.data_types import (
+from braid.lake.files.clock import Clock, SystemClock
+from braid.lake.files.paths import SCHEMA_PREFIX, TablePaths, numbered
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.files.storage.open import file_io_for, path_for
+from braid.lake.format.data_types import (
     DataField,
     DataType,
     assign_field_ids,
     highest_field_id,
 )
-from lake.format.schema import TableSchema, check_supported
-from lake.format.type_codec import parse_type
-from lake.read.lookup.copy_store import CopyStore
-from lake.read.lookup.lookup_settings import LookupSettings
-from lake.snapshots.metadata_cache import metadata_cache_for
-from lake.snapshots.schema_store import SchemaStore
-from lake.table.arguments import check_columns, check_names, check_options
-from lake.table.table import Table
-from lake.write.writable import check_writable
+from braid.lake.format.schema import TableSchema, check_supported
+from braid.lake.format.type_codec import parse_type
+from braid.lake.read.lookup.copy_store import CopyStore
+from braid.lake.read.lookup.lookup_settings import LookupSettings
+from braid.lake.snapshots.metadata_cache import metadata_cache_for
+from braid.lake.snapshots.schema_store import SchemaStore
+from braid.lake.table.arguments import check_columns, check_names, check_options
+from braid.lake.table.table import Table
+from braid.lake.write.writable import check_writable
 
 _DATABASE_SUFFIX = ".db"
 _NAME_BYTES_MAX = 200

@@ -6,31 +6,31 @@ from dataclasses import replace
 from functools import cached_property, partial
 from uuid import UUID, uuid4
 
-from lake.commit.clock_check import ClockCheck
-from lake.commit.committer import TableCommitter
-from lake.errors import CorruptData, TableNotFound, adds_table_to_errors
-from lake.files.clock import Clock
-from lake.files.column_mapping import OlderSchemas, is_same_shape
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.indexes.index_manifest import IndexManifestEntry
-from lake.format.manifest import ManifestEntry
-from lake.format.schema import TableSchema, check_supported
-from lake.format.snapshot import Snapshot
-from lake.options import DYNAMIC_BUCKET
-from lake.read.lookup.copy_store import CopyStore
-from lake.snapshots.deletion_vectors import vector_entries
-from lake.snapshots.lease import LEASE_MS
-from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.snapshots.live_table import LiveTable
-from lake.snapshots.manifest_store import ManifestGone
-from lake.snapshots.metadata_cache import MetadataCache
-from lake.snapshots.table_identity import TableIdentity
-from lake.snapshots.table_store import TableStore, table_store
-from lake.table.arguments import check_snapshot_id
-from lake.table.branches import refuse_branch
-from lake.table.lookup.recent_lookups import RecentLookups
-from lake.write.buckets.dynamic_buckets import DynamicBuckets
+from braid.lake.commit.clock_check import ClockCheck
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.errors import CorruptData, TableNotFound, adds_table_to_errors
+from braid.lake.files.clock import Clock
+from braid.lake.files.column_mapping import OlderSchemas, is_same_shape
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.indexes.index_manifest import IndexManifestEntry
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.schema import TableSchema, check_supported
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.options import DYNAMIC_BUCKET
+from braid.lake.read.lookup.copy_store import CopyStore
+from braid.lake.snapshots.deletion_vectors import vector_entries
+from braid.lake.snapshots.lease import LEASE_MS
+from braid.lake.snapshots.lease_keeper import LeaseKeeper
+from braid.lake.snapshots.live_table import LiveTable
+from braid.lake.snapshots.manifest_store import ManifestGone
+from braid.lake.snapshots.metadata_cache import MetadataCache
+from braid.lake.snapshots.table_identity import TableIdentity
+from braid.lake.snapshots.table_store import TableStore, table_store
+from braid.lake.table.arguments import check_snapshot_id
+from braid.lake.table.branches import refuse_branch
+from braid.lake.table.lookup.recent_lookups import RecentLookups
+from braid.lake.write.buckets.dynamic_buckets import DynamicBuckets
 
 
 class OpenedTable:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
-from lake.errors import InvalidRequest, Problem
-from lake.table.arguments import check_snapshot_id, refuse_argument
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.table.arguments import check_snapshot_id, refuse_argument
 
 _LONG_MAX: Final = (1 << 63) - 1
 _DIGITS_MAX: Final = 19

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, NoReturn
 
-from lake.errors import InvalidRequest, Problem
-from lake.format.schema import TableSchema
-from lake.format.snapshot import Snapshot
-from lake.snapshots.live_table import LiveTable
-from lake.snapshots.snapshot_times import newest_until
-from lake.table.opened_table import OpenedTable
-from lake.table.read_at import ReadAt
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.live_table import LiveTable
+from braid.lake.snapshots.snapshot_times import newest_until
+from braid.lake.table.opened_table import OpenedTable
+from braid.lake.table.read_at import ReadAt
 
 _TAGS_SHOWN: Final = 10
 

@@ -1,7 +1,7 @@
 """The read-only methods of a table: schema, snapshots, scans, changes, lookups and inspection.
 
 The contract of each method is here, which makes the file long; the work is done by
-`lake.table.operations.reads`.
+`braid.lake.table.operations.reads`.
 """
 
 import random as random_module
@@ -12,37 +12,37 @@ from typing import Self
 
 import pyarrow as pa
 
-from lake.errors import TableNotFound, adds_table_to_errors
-from lake.files.clock import Clock, SystemClock
-from lake.files.data_file_path import table_paths
-from lake.files.data_files import ReadCounters
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.files.storage.open import file_io_for, path_for
-from lake.format.bucket import BucketId
-from lake.format.manifest import ManifestEntry
-from lake.format.schema import TableSchema
-from lake.format.snapshot import Snapshot
-from lake.format.tag import Tag
-from lake.lsm.run_counts import count_runs
-from lake.merge.fold import Machine
-from lake.read.changes import ChangesMode
-from lake.read.lookup.copy_store import CopyStore
-from lake.read.predicate import Condition
-from lake.read.reader import BATCH_ROWS
-from lake.snapshots.consumer_store import ConsumerFile
-from lake.snapshots.metadata_cache import MetadataCache
-from lake.snapshots.schema_store import SchemaStore
-from lake.snapshots.tag_store import branch_paths, list_branches
-from lake.table.inspection.inspection import Inspection
-from lake.table.lookup.python_rows import Row
-from lake.table.lookup.snapshot_lookup import SnapshotLookup
-from lake.table.opened_table import OpenedTable
-from lake.table.operations import reads
-from lake.table.read.changes import Changes
-from lake.table.read.scan import Scan
-from lake.table.read_at import SnapshotRef
-from lake.table.readable_state import live_at
+from braid.lake.errors import TableNotFound, adds_table_to_errors
+from braid.lake.files.clock import Clock, SystemClock
+from braid.lake.files.data_file_path import table_paths
+from braid.lake.files.data_files import ReadCounters
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.files.storage.open import file_io_for, path_for
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.format.tag import Tag
+from braid.lake.lsm.run_counts import count_runs
+from braid.lake.merge.fold import Machine
+from braid.lake.read.changes import ChangesMode
+from braid.lake.read.lookup.copy_store import CopyStore
+from braid.lake.read.predicate import Condition
+from braid.lake.read.reader import BATCH_ROWS
+from braid.lake.snapshots.consumer_store import ConsumerFile
+from braid.lake.snapshots.metadata_cache import MetadataCache
+from braid.lake.snapshots.schema_store import SchemaStore
+from braid.lake.snapshots.tag_store import branch_paths, list_branches
+from braid.lake.table.inspection.inspection import Inspection
+from braid.lake.table.lookup.python_rows import Row
+from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
+from braid.lake.table.opened_table import OpenedTable
+from braid.lake.table.operations import reads
+from braid.lake.table.read.changes import Changes
+from braid.lake.table.read.scan import Scan
+from braid.lake.table.read_at import SnapshotRef
+from braid.lake.table.readable_state import live_at
 
 
 class ReadableTable:

@@ -1,39 +1,39 @@
 """A table: the methods that change it, beside those of `ReadableTable` that read it.
 
-The contract of each method is here and in `lake.table.readable_table`, which makes both long. The work
-is done by functions over the opened table, one module for each subject (`lake.table.operations`).
+The contract of each method is here and in `braid.lake.table.readable_table`, which makes both long. The work
+is done by functions over the opened table, one module for each subject (`braid.lake.table.operations`).
 """
 
 from collections.abc import Collection, Iterable
 
 import pyarrow as pa
 
-from lake.commit.commit_result import CommitResult
-from lake.commit.committer import TableCommitter
-from lake.errors import adds_table_to_errors
-from lake.evolution.schema_changes import SchemaChange
-from lake.format.bucket import BucketId
-from lake.format.commit_message import CommitMessage
-from lake.format.schema import TableSchema
-from lake.format.tag import Tag
-from lake.lsm.compaction_pick import PickState
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
-from lake.maintenance.compaction.compaction_result import CompactionResult
-from lake.maintenance.expiry.expiry_result import ExpiryResult
-from lake.maintenance.orphan_files import DAY_MS, OrphanCleaner, OrphanReport
-from lake.maintenance.rescale.rescale_result import RescaleResult
-from lake.maintenance.rollback import RollbackResult
-from lake.maintenance.table_tags import TagDeletion
-from lake.merge.fold import Machine
-from lake.snapshots.lease import LEASE_MS, Lease
-from lake.table.arguments import (
+from braid.lake.commit.commit_result import CommitResult
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.errors import adds_table_to_errors
+from braid.lake.evolution.schema_changes import SchemaChange
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.commit_message import CommitMessage
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.tag import Tag
+from braid.lake.lsm.compaction_pick import PickState
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake.maintenance.compaction.compaction_result import CompactionResult
+from braid.lake.maintenance.expiry.expiry_result import ExpiryResult
+from braid.lake.maintenance.orphan_files import DAY_MS, OrphanCleaner, OrphanReport
+from braid.lake.maintenance.rescale.rescale_result import RescaleResult
+from braid.lake.maintenance.rollback import RollbackResult
+from braid.lake.maintenance.table_tags import TagDeletion
+from braid.lake.merge.fold import Machine
+from braid.lake.snapshots.lease import LEASE_MS, Lease
+from braid.lake.table.arguments import (
     check_buckets,
     check_flags,
     check_machine,
     check_number,
     check_text,
 )
-from lake.table.operations import (
+from braid.lake.table.operations import (
     compaction,
     consumers,
     expiry,
@@ -43,9 +43,9 @@ from lake.table.operations import (
     tags,
     writes,
 )
-from lake.table.operations.rescale import WAIT_MS
-from lake.table.readable_table import ReadableTable
-from lake.write.table_writer import BUFFER_BYTES, TableWriter
+from braid.lake.table.operations.rescale import WAIT_MS
+from braid.lake.table.readable_table import ReadableTable
+from braid.lake.write.table_writer import BUFFER_BYTES, TableWriter
 
 
 class Table(ReadableTable):

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lake.files.data_file_path import live_file_path
-from lake.files.data_files import DataFileReader, columns_without_values
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
-from lake.lsm.round_merge import PlainMerge
-from lake.lsm.sorted_run import Section, SortedRun, plan_sections
-from lake.merge.fold import FoldCounters, Machine
-from lake.merge.spec import MergeSpec
-from lake.write.files.level_file import DataFileSink
-from lake.write.files.rolling_files import RollingFiles
+from braid.lake.files.data_file_path import live_file_path
+from braid.lake.files.data_files import DataFileReader, columns_without_values
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
+from braid.lake.lsm.round_merge import PlainMerge
+from braid.lake.lsm.sorted_run import Section, SortedRun, plan_sections
+from braid.lake.merge.fold import FoldCounters, Machine
+from braid.lake.merge.spec import MergeSpec
+from braid.lake.write.files.level_file import DataFileSink
+from braid.lake.write.files.rolling_files import RollingFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

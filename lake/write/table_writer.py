@@ -15,34 +15,34 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import SchemaMismatch, adds_table_to_errors
-from lake.files.best_effort_delete import delete_best_effort
-from lake.files.clock import Clock
-from lake.files.data_file_path import live_file_path, with_extra_files
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.bucket import BucketId
-from lake.format.commit_message import CommitMessage
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.schema import TableSchema
-from lake.format.system_columns import (
+from braid.lake.errors import SchemaMismatch, adds_table_to_errors
+from braid.lake.files.best_effort_delete import delete_best_effort
+from braid.lake.files.clock import Clock
+from braid.lake.files.data_file_path import live_file_path, with_extra_files
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.commit_message import CommitMessage
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import (
     SEQUENCE_NUMBER_FIELD,
     VALUE_KIND_FIELD,
     RowKind,
 )
-from lake.merge.fold import Machine, fold
-from lake.merge.spec import merge_spec
-from lake.merge.value_checks import ValueChecks
-from lake.options import DYNAMIC_BUCKET, ChangelogProducer
-from lake.write.buckets.dynamic_buckets import DynamicBuckets, RoutingIndex
-from lake.write.buckets.routing import RoutedRows, route
-from lake.write.files.changelog_files import changelog_files, input_changelog
-from lake.write.files.level_file import DataFileSink, null_columns_of, write_level_files
-from lake.write.flush_merge import merge_flushes
-from lake.write.rows.null_deletes import apply_null_deletes
-from lake.write.rows.row_check import conform
-from lake.write.rows.row_kinds import row_kinds
-from lake.write.writable import check_writable
+from braid.lake.merge.fold import Machine, fold
+from braid.lake.merge.spec import merge_spec
+from braid.lake.merge.value_checks import ValueChecks
+from braid.lake.options import DYNAMIC_BUCKET, ChangelogProducer
+from braid.lake.write.buckets.dynamic_buckets import DynamicBuckets, RoutingIndex
+from braid.lake.write.buckets.routing import RoutedRows, route
+from braid.lake.write.files.changelog_files import changelog_files, input_changelog
+from braid.lake.write.files.level_file import DataFileSink, null_columns_of, write_level_files
+from braid.lake.write.flush_merge import merge_flushes
+from braid.lake.write.rows.null_deletes import apply_null_deletes
+from braid.lake.write.rows.row_check import conform
+from braid.lake.write.rows.row_kinds import row_kinds
+from braid.lake.write.writable import check_writable
 
 BUFFER_BYTES = 256 * 1024 * 1024
 """Bytes of buffered rows before a flush; a flush needs about twice as much again."""

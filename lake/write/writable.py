@@ -1,9 +1,9 @@
 """Check whether this version can write a table."""
 
-from lake.errors import Problem, UnsupportedFeature
-from lake.format.schema import TableSchema
-from lake.options import DYNAMIC_BUCKET, POSTPONE_BUCKET
-from lake.write.files.encoding_rules import encoding_problems
+from braid.lake.errors import Problem, UnsupportedFeature
+from braid.lake.format.schema import TableSchema
+from braid.lake.options import DYNAMIC_BUCKET, POSTPONE_BUCKET
+from braid.lake.write.files.encoding_rules import encoding_problems
 
 
 def check_writable(schema: TableSchema) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from lake import Catalog, InvalidRequest, Problem, Table, parse_size
+from braid.lake import Catalog, InvalidRequest, Problem, Table, parse_size
 
 WAREHOUSE: Final = "warehouse"
 TABLE: Final = "table"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.types import StructField, StructType
 
-from lake import (
+from braid.lake import (
     Condition,
     Problem,
     ReadAt,
@@ -17,8 +17,8 @@ from lake import (
     TableSchema,
     parse_conditions,
 )
-from pipelines.batch_source.read_options import ReadOptions
-from pipelines.batch_source.spark_types import spark_schema
+from braid.pipelines.batch_source.read_options import ReadOptions
+from braid.pipelines.batch_source.spark_types import spark_schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

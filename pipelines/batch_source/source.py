@@ -19,10 +19,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from lake import Split, SplitReader
-from pipelines.batch_source.read_options import read_options
-from pipelines.batch_source.read_plan import columns_to_read, plan_read
-from pipelines.batch_source.spark_types import arrow_form, to_spark_batch
+from braid.lake import Split, SplitReader
+from braid.pipelines.batch_source.read_options import read_options
+from braid.pipelines.batch_source.read_plan import columns_to_read, plan_read
+from braid.pipelines.batch_source.spark_types import arrow_form, to_spark_batch
 
 FORMAT: Final = "braid"
 

@@ -32,9 +32,9 @@ from pyspark.sql import (
     types as spark_types,
 )
 
-from formats.dead_letter import DeadLetterReason
-from lake import DataType, Problem, TypeRoot, UnsupportedFeature
-from registry.rules.json_types import HINT, unreadable_in_json
+from braid.formats.dead_letter import DeadLetterReason
+from braid.lake import DataType, Problem, TypeRoot, UnsupportedFeature
+from braid.registry.rules.json_types import HINT, unreadable_in_json
 
 _UNBOUNDED: Final = 2**31 - 1
 _SPARK_PRECISION_MAX: Final = 6

@@ -37,15 +37,15 @@ from pyspark.sql import (
     types as spark_types,
 )
 
-from formats.dead_letter import DeadLetterReason
-from formats.mapped_column import MappedColumn
-from lake import TypeRoot
-from pipelines.json.inexact_text import has_inexact_text
-from pipelines.json.json_column import JsonColumn, json_type, read_column
-from pipelines.json.key_column import PARSED_KEY, has_paths, parse_key, raw_key, read_key
-from pipelines.new_fields.undeclared_field_check import has_undeclared_fields
-from pipelines.stream.stream_plan import StreamPlan
-from schemas import OnNewField
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.mapped_column import MappedColumn
+from braid.lake import TypeRoot
+from braid.pipelines.json.inexact_text import has_inexact_text
+from braid.pipelines.json.json_column import JsonColumn, json_type, read_column
+from braid.pipelines.json.key_column import PARSED_KEY, has_paths, parse_key, raw_key, read_key
+from braid.pipelines.new_fields.undeclared_field_check import has_undeclared_fields
+from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.schemas import OnNewField
 
 KEY = "key"
 """Detail of `too_large`: the key is, and not the value as a whole."""

@@ -1,7 +1,7 @@
 r"""Check for unpaired surrogates in JSON texts, evaluated in the JVM for every record.
 
 Spark's parser replaces one by `?`. This check finds the few messages that have one anywhere; whether
-it is in a declared value is decided in Python (`formats.unpaired_surrogates`).
+it is in a declared value is decided in Python (`braid.formats.unpaired_surrogates`).
 """
 
 from typing import Final

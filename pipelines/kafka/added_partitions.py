@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from lake import (
+from braid.lake import (
     GroupOrder,
     InvalidRequest,
     PartitionGrowth,
@@ -23,9 +23,9 @@ from lake import (
     StreamPosition,
     parse_duration,
 )
-from pipelines.kafka.topic import Topic
-from pipelines.stream.stream_plan import StreamPlan
-from schemas import OnPartitionsAdded
+from braid.pipelines.kafka.topic import Topic
+from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.schemas import OnPartitionsAdded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

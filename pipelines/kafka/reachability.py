@@ -2,8 +2,8 @@
 
 import socket
 
-from lake import StorageUnavailable
-from pipelines.kafka.cluster import KafkaCluster
+from braid.lake import StorageUnavailable
+from braid.pipelines.kafka.cluster import KafkaCluster
 
 
 def check_reachable(cluster: KafkaCluster, *, seconds: float = 4.0) -> None:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lake import InvalidRequest, OffsetMismatch, Problem, StreamPosition
-from pipelines.kafka.cluster import KafkaCluster
-from pipelines.kafka.topic import Topic
-from pipelines.stream.stream_plan import StreamPlan
-from schemas import StartingOffsets
+from braid.lake import InvalidRequest, OffsetMismatch, Problem, StreamPosition
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.topic import Topic
+from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.schemas import StartingOffsets
 
 # Kafka's default of 500 ms delays every micro-batch that reaches the end of a partition.
 _FETCH_WAIT_MS = 5

@@ -6,12 +6,12 @@ one: so everything is checked again before the stream is given a login. Secrets 
 
 import logging
 
-from formats.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
-from formats.secret_references import resolve_secrets
-from formats.stream_options import STREAM_OPTIONS, unfit_value
-from lake import InvalidRequest, Problem
-from pipelines.kafka.cluster import KafkaCluster
-from schemas import StreamSpec
+from braid.formats.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
+from braid.formats.secret_references import resolve_secrets
+from braid.formats.stream_options import STREAM_OPTIONS, unfit_value
+from braid.lake import InvalidRequest, Problem
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.schemas import StreamSpec
 
 _LOG = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import ConfigResource
 from kafka.errors import KafkaError, TopicAlreadyExistsError
 
-from lake import InvalidRequest, Problem, StorageUnavailable
-from pipelines.kafka.cluster import KafkaCluster
-from pipelines.kafka.reachability import check_reachable
+from braid.lake import InvalidRequest, Problem, StorageUnavailable
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.reachability import check_reachable
 
 _EARLIEST = -2
 _LATEST = -1

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from lake import DataType
-from pipelines.stream.stream_plan import StreamPlan
+from braid.lake import DataType
+from braid.pipelines.stream.stream_plan import StreamPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

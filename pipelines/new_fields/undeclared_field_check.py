@@ -15,9 +15,9 @@ from pyspark.sql import (
     functions as fn,
 )
 
-from lake import DataType, TypeRoot
-from pipelines.new_fields.field_tree import FieldTree, field_tree
-from pipelines.stream.stream_plan import StreamPlan
+from braid.lake import DataType, TypeRoot
+from braid.pipelines.new_fields.field_tree import FieldTree, field_tree
+from braid.pipelines.stream.stream_plan import StreamPlan
 
 _OBJECT: Final = "map<string, string>"
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NoReturn
 
-from formats.json_value_faults import value_fault
-from formats.mapped_column import MappedColumn
-from lake import DataType, TypeRoot
-from pipelines.new_fields.field_tree import FieldTree, field_tree
-from pipelines.new_fields.schema_delta import FieldPath, SchemaDelta
-from pipelines.new_fields.value_shape import Kind, Shape, join_all, shape_of
-from pipelines.new_fields.wider_type import is_fitting, is_widened_by, widened
-from pipelines.stream.stream_plan import StreamPlan
-from registry.names import check_column_name
+from braid.formats.json_value_faults import value_fault
+from braid.formats.mapped_column import MappedColumn
+from braid.lake import DataType, TypeRoot
+from braid.pipelines.new_fields.field_tree import FieldTree, field_tree
+from braid.pipelines.new_fields.schema_delta import FieldPath, SchemaDelta
+from braid.pipelines.new_fields.value_shape import Kind, Shape, join_all, shape_of
+from braid.pipelines.new_fields.wider_type import is_fitting, is_widened_by, widened
+from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.registry.names import check_column_name
 
 _SHOWN_MAX: Final = 200
 

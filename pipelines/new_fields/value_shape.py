@@ -20,8 +20,8 @@ from functools import reduce
 from math import isinf
 from typing import Any, Final
 
-from lake import DataField, DataType, TypeRoot, parse_type
-from registry.names import is_column_name
+from braid.lake import DataField, DataType, TypeRoot, parse_type
+from braid.registry.names import is_column_name
 
 _SAFE_WHOLE: Final = 1 << 53  # a DOUBLE holds every whole number up to this one
 _BIGINT_BOUND: Final = 1 << 63

@@ -4,11 +4,11 @@ import binascii
 from dataclasses import replace
 from typing import Any, Final
 
-from formats.dead_letter import DeadLetterReason
-from formats.json_value_faults import value_fault
-from lake import DataField, DataType, TypeRoot, parse_type
-from pipelines.new_fields.value_shape import NOTHING, Kind, Shape, new_fields
-from registry.alteration.type_widening import is_safe_widening
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.json_value_faults import value_fault
+from braid.lake import DataField, DataType, TypeRoot, parse_type
+from braid.pipelines.new_fields.value_shape import NOTHING, Kind, Shape, new_fields
+from braid.registry.alteration.type_widening import is_safe_widening
 
 _BIGINT: Final = parse_type("BIGINT")
 _DOUBLE: Final = parse_type("DOUBLE")

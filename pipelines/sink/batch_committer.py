@@ -9,7 +9,7 @@ where it is certain that no snapshot names them, or ever will.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lake import (
+from braid.lake import (
     BatchDecision,
     CommitMessage,
     CommitResult,
@@ -22,11 +22,11 @@ from lake import (
     decide_batch,
     parse_messages,
 )
-from pipelines.kafka.cluster import KafkaCluster
-from pipelines.kafka.source import check_topic
-from pipelines.kafka.topic import TopicReader
-from pipelines.settings import DeadLetterBudget
-from pipelines.sink.task_report import TaskReport
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.source import check_topic
+from braid.pipelines.kafka.topic import TopicReader
+from braid.pipelines.settings import DeadLetterBudget
+from braid.pipelines.sink.task_report import TaskReport
 
 
 class BatchCommitter:

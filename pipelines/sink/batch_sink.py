@@ -27,8 +27,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from formats.dead_letter import DeadLetterReason
-from lake import (
+from braid.formats.dead_letter import DeadLetterReason
+from braid.lake import (
     Clock,
     CommitConflict,
     CommitResult,
@@ -37,22 +37,22 @@ from lake import (
     StreamPosition,
     Table,
 )
-from pipelines.kafka.cluster import KafkaCluster
-from pipelines.settings import DeadLetterBudget
-from pipelines.sink.batch_committer import BatchCommitter, commit_messages
-from pipelines.sink.batch_writer import BatchWriter
-from pipelines.sink.field_evolution import FieldEvolution
-from pipelines.sink.micro_batch import read_micro_batch, records_max
-from pipelines.sink.overflowing_timestamps import (
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.settings import DeadLetterBudget
+from braid.pipelines.sink.batch_committer import BatchCommitter, commit_messages
+from braid.pipelines.sink.batch_writer import BatchWriter
+from braid.pipelines.sink.field_evolution import FieldEvolution
+from braid.pipelines.sink.micro_batch import read_micro_batch, records_max
+from braid.pipelines.sink.overflowing_timestamps import (
     is_timestamp_overflow,
     read_with_clamped_timestamps,
 )
-from pipelines.sink.sink_progress import SinkProgress
-from pipelines.sink.task_report import TaskReport
-from pipelines.sink.trial_writes import TrialSchedule
-from pipelines.stream.current_plan import CurrentPlan
-from pipelines.stream.pace_controller import PaceController
-from pipelines.stream.stream_evolver import StreamEvolver
+from braid.pipelines.sink.sink_progress import SinkProgress
+from braid.pipelines.sink.task_report import TaskReport
+from braid.pipelines.sink.trial_writes import TrialSchedule
+from braid.pipelines.stream.current_plan import CurrentPlan
+from braid.pipelines.stream.pace_controller import PaceController
+from braid.pipelines.stream.stream_evolver import StreamEvolver
 
 _LOG = logging.getLogger(__name__)
 

@@ -13,11 +13,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from lake import TableSchema, assign_buckets
-from pipelines.json.parse import OFFSET, PARTITION, REASON
-from pipelines.sink.exact_text import with_exact_texts
-from pipelines.sink.table_columns import table_columns
-from pipelines.stream.stream_plan import StreamPlan
+from braid.lake import TableSchema, assign_buckets
+from braid.pipelines.json.parse import OFFSET, PARTITION, REASON
+from braid.pipelines.sink.exact_text import with_exact_texts
+from braid.pipelines.sink.table_columns import table_columns
+from braid.pipelines.stream.stream_plan import StreamPlan
 
 BUCKET = "bucket"
 

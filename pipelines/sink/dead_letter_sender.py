@@ -8,10 +8,10 @@ from typing import Any, Self
 from kafka import KafkaProducer
 from kafka.errors import KafkaError, MessageSizeTooLargeError
 
-from formats.dead_letter import CUT_HEADER, DeadLetter
-from lake import StorageUnavailable
-from pipelines.kafka.cluster import KafkaCluster
-from pipelines.kafka.reachability import check_reachable
+from braid.formats.dead_letter import CUT_HEADER, DeadLetter
+from braid.lake import StorageUnavailable
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.reachability import check_reachable
 
 _PENDING_MAX = 1_000
 _CUT_BYTES = 16 * 1024

@@ -8,11 +8,11 @@ import base64
 import json
 from typing import Final
 
-from formats.dead_letter import DeadLetter, DeadLetterReason
-from formats.json_explanations import explain_key, explain_message, explain_value
-from formats.json_message import read_message
-from formats.mapped_column import MappedColumn
-from pipelines.json.parse import (
+from braid.formats.dead_letter import DeadLetter, DeadLetterReason
+from braid.formats.json_explanations import explain_key, explain_message, explain_value
+from braid.formats.json_message import read_message
+from braid.formats.mapped_column import MappedColumn
+from braid.pipelines.json.parse import (
     DETAIL,
     KEY,
     OFFSET,
@@ -25,8 +25,8 @@ from pipelines.json.parse import (
     UNPARSABLE,
     partition_bytes_max,
 )
-from pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
-from pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.pipelines.stream.stream_plan import StreamPlan
 
 # Without the parsed values: Python cannot represent all that Spark can.
 LETTER_COLUMNS: Final = [PARTITION, OFFSET, REASON, DETAIL, RAW_KEY, RAW_VALUE, RAW_HEADERS]

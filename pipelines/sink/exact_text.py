@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from formats.dead_letter import DeadLetterReason
-from formats.mapped_column import MappedColumn
-from formats.unpaired_surrogates import holds_unpaired_surrogate
-from lake import DataType, TypeRoot
-from pipelines.json.inexact_text import holds_text
-from pipelines.json.parse import (
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.unpaired_surrogates import holds_unpaired_surrogate
+from braid.lake import DataType, TypeRoot
+from braid.pipelines.json.inexact_text import holds_text
+from braid.pipelines.json.parse import (
     INEXACT,
     PARTITION_TOO_LONG,
     RAW_VALUE,
@@ -27,8 +27,8 @@ from pipelines.json.parse import (
     is_long_directory,
     value_column,
 )
-from pipelines.sink.row_refusal import refuse_rows, replace_columns
-from pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.sink.row_refusal import refuse_rows, replace_columns
+from braid.pipelines.stream.stream_plan import StreamPlan
 
 _FRACTIONAL: Final = frozenset(".eE")
 """A number with one of these is copied through a double by Spark."""

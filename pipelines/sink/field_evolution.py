@@ -8,14 +8,14 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
-from lake import Table
-from pipelines.new_fields.schema_delta import SchemaDelta
-from pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader, name_taken
-from pipelines.stream.current_plan import CurrentPlan
-from pipelines.stream.stream_evolver import StreamEvolver
-from pipelines.stream.stream_plan import StreamPlan
-from registry.alteration.stream_evolution import LIMIT_REACHED
-from schemas import OnNewField
+from braid.lake import Table
+from braid.pipelines.new_fields.schema_delta import SchemaDelta
+from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader, name_taken
+from braid.pipelines.stream.current_plan import CurrentPlan
+from braid.pipelines.stream.stream_evolver import StreamEvolver
+from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.registry.alteration.stream_evolution import LIMIT_REACHED
+from braid.schemas import OnNewField
 
 _LOG = logging.getLogger(__name__)
 

@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from formats.dead_letter import DeadLetterReason
-from lake import key_is_long
-from pipelines.json.parse import KEY, REASON, value_column
-from pipelines.sink.row_refusal import refuse_rows
-from pipelines.stream.stream_plan import StreamPlan
+from braid.formats.dead_letter import DeadLetterReason
+from braid.lake import key_is_long
+from braid.pipelines.json.parse import KEY, REASON, value_column
+from braid.pipelines.sink.row_refusal import refuse_rows
+from braid.pipelines.stream.stream_plan import StreamPlan
 
 
 def refuse_long_keys(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:

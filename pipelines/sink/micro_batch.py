@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lake import StreamBatch, StreamPosition
-from pipelines.spark.checkpoint import batch_end, batch_start
+from braid.lake import StreamBatch, StreamPosition
+from braid.pipelines.spark.checkpoint import batch_end, batch_start
 
 
 def read_micro_batch(

@@ -32,10 +32,10 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from lake import LimitExceeded, StorageUnavailable, StreamBatch
-from pipelines.kafka.cluster import KafkaCluster
-from pipelines.kafka.reachability import check_reachable
-from pipelines.kafka.source import read_ranges
+from braid.lake import LimitExceeded, StorageUnavailable, StreamBatch
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.reachability import check_reachable
+from braid.pipelines.kafka.source import read_ranges
 
 _SPARK_MESSAGE: Final = "overflows when converting to Spark's microsecond-precision"
 _MS_MAX: Final = (2**63 - 1) // 1_000  # as microseconds it is still an int64

@@ -3,11 +3,11 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from lake import CommitResult, StreamPosition
-from pipelines.sink.task_report import TaskReport
-from pipelines.stream.back_pressure import Pace
-from pipelines.stream.current_plan import PlanVersion
-from pipelines.stream.stream_plan import StreamPlan
+from braid.lake import CommitResult, StreamPosition
+from braid.pipelines.sink.task_report import TaskReport
+from braid.pipelines.stream.back_pressure import Pace
+from braid.pipelines.stream.current_plan import PlanVersion
+from braid.pipelines.stream.stream_plan import StreamPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

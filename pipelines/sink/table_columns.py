@@ -5,7 +5,7 @@ from collections.abc import Callable, Container
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake import (
+from braid.lake import (
     OFFSET_MAX,
     DataType,
     LimitExceeded,
@@ -13,10 +13,10 @@ from lake import (
     stored_offset,
     to_arrow_type,
 )
-from pipelines.json.parse import OFFSET, PARTITION, TIMESTAMP, value_column
-from pipelines.spark.arrow_cast import cut_cast
-from pipelines.stream.stream_plan import StreamPlan
-from registry.layout.physical_table import OP_UPSERT
+from braid.pipelines.json.parse import OFFSET, PARTITION, TIMESTAMP, value_column
+from braid.pipelines.spark.arrow_cast import cut_cast
+from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.registry.layout.physical_table import OP_UPSERT
 
 _AT_TYPE = pa.timestamp("ms", tz="UTC")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import orjson
 import pyarrow as pa
 
-from lake import BatchAccount
-from pipelines.new_fields.schema_delta import NO_DELTA, SchemaDelta, merge_deltas
+from braid.lake import BatchAccount
+from braid.pipelines.new_fields.schema_delta import NO_DELTA, SchemaDelta, merge_deltas
 
 REPORT_SCHEMA = "messages binary, report string"
 _ARROW_SCHEMA = pa.schema([("messages", pa.binary()), ("report", pa.string())])

@@ -20,7 +20,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from lake import LakeError, SchemaMismatch
+from braid.lake import LakeError, SchemaMismatch
 
 _CHARACTERS_MAX: Final = 500
 

@@ -7,12 +7,12 @@ compactions of the table.
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from formats.dead_letter import DeadLetterReason
-from lake import TableSchema, ValueChecks
-from pipelines.json.parse import REASON, value_column
-from pipelines.sink.row_refusal import refuse_rows
-from pipelines.sink.table_columns import to_table_array
-from pipelines.stream.stream_plan import StreamPlan
+from braid.formats.dead_letter import DeadLetterReason
+from braid.lake import TableSchema, ValueChecks
+from braid.pipelines.json.parse import REASON, value_column
+from braid.pipelines.sink.row_refusal import refuse_rows
+from braid.pipelines.sink.table_columns import to_table_array
+from braid.pipelines.stream.stream_plan import StreamPlan
 
 
 class UnreadableValues:

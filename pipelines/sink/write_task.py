@@ -23,10 +23,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from formats.dead_letter import DeadLetter, DeadLetterReason
-from formats.json_message import read_message
-from lake import Table, TableWriter, serialize_messages
-from pipelines.json.parse import (
+from braid.formats.dead_letter import DeadLetter, DeadLetterReason
+from braid.formats.json_message import read_message
+from braid.lake import Table, TableWriter, serialize_messages
+from braid.pipelines.json.parse import (
     RAW_VALUE,
     REASON,
     TIMESTAMP,
@@ -34,22 +34,22 @@ from pipelines.json.parse import (
     UNPARSABLE,
     value_column,
 )
-from pipelines.kafka.cluster import KafkaCluster
-from pipelines.new_fields.schema_delta import SchemaDeltaCollector
-from pipelines.new_fields.undeclared_field_reader import (
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.new_fields.schema_delta import SchemaDeltaCollector
+from braid.pipelines.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
     UnrepresentableFieldError,
 )
-from pipelines.sink.dead_letter_sender import DeadLetterSender
-from pipelines.sink.dead_letters import LETTER_COLUMNS, dead_letter, utf8_text
-from pipelines.sink.exact_text import with_exact_texts
-from pipelines.sink.long_keys import refuse_long_keys
-from pipelines.sink.row_refusal import refuse_rows
-from pipelines.sink.table_columns import table_columns
-from pipelines.sink.task_report import TaskReport
-from pipelines.sink.trial_writes import find_refused_rows, is_refusal
-from pipelines.sink.unreadable_values import UnreadableValues
-from pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.sink.dead_letter_sender import DeadLetterSender
+from braid.pipelines.sink.dead_letters import LETTER_COLUMNS, dead_letter, utf8_text
+from braid.pipelines.sink.exact_text import with_exact_texts
+from braid.pipelines.sink.long_keys import refuse_long_keys
+from braid.pipelines.sink.row_refusal import refuse_rows
+from braid.pipelines.sink.table_columns import table_columns
+from braid.pipelines.sink.task_report import TaskReport
+from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
+from braid.pipelines.sink.unreadable_values import UnreadableValues
+from braid.pipelines.stream.stream_plan import StreamPlan
 
 _EXAMPLES_MAX = 3
 # Dead letters held until the rows are written; beyond, they are sent at once.

@@ -11,7 +11,7 @@ The layout is Spark's own, the same since 2.x; anything else is an error, and ne
 import json
 from pathlib import Path
 
-from lake import CorruptData
+from braid.lake import CorruptData
 
 _OFFSETS_HEADER_LINES = 2
 _INITIAL_HEADER_LINES = 1

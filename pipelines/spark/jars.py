@@ -1,4 +1,4 @@
-"""Pinned jars: those of `jars.lock`, resolved into a folder of the checkout.
+"""Pinned jars: those of `jars.lock`, resolved into a folder of the checkout or of the user.
 
 The lock file lists every jar with its SHA-256, in groups called confs that never share a class
 path, because they need different versions of the same library:
@@ -12,8 +12,8 @@ A folder that is complete is recognised by a stamp and costs a few file lookups.
 process at a time downloads, checks every hash in a scratch folder, and moves the jars into place:
 a jar under its final name is whole and verified.
 
-    python -m pipelines.spark.jars [--quiet] [--dest DIR] [conf ...]
-    python -m pipelines.spark.jars --pin CONF org:name:version ...    (prints lines for the lock file)
+    python -m braid.pipelines.spark.jars [--quiet] [--dest DIR] [conf ...]
+    python -m braid.pipelines.spark.jars --pin CONF org:name:version ...    (prints lines for the lock file)
 """
 
 import argparse
@@ -27,8 +27,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.spark.java import JarError, java_executable
-from pipelines.spark.maven import Coordinate, download, find_repository
+from braid.pipelines.spark.java import JarError, java_executable
+from braid.pipelines.spark.maven import Coordinate, download, find_repository
 
 __all__ = ["JarError", "LockedJar", "java_executable", "read_lock", "resolve"]
 
@@ -55,7 +55,8 @@ def resolve(confs: Iterable[str] | None = None, dest: Path | None = None) -> dic
 
     Args:
         confs: Names in the lock file; default all.
-        dest: Default `BRAID_JARS`, else `.jars` beside this package.
+        dest: Default `BRAID_JARS`, else `.jars` in the checkout, else, where the package is installed,
+            `braid/jars` in the user's cache (`XDG_CACHE_HOME`, or `~/.cache`).
 
     Returns:
         Absolute paths by conf, in the order of the lock file: ready for a class path.
@@ -108,7 +109,14 @@ def pin(conf: str, coordinates: Iterable[str]) -> list[LockedJar]:
 
 def _default_dest() -> Path:
     configured = os.environ.get("BRAID_JARS")
-    return Path(configured) if configured else Path(__file__).parents[2] / ".jars"
+    if configured:
+        return Path(configured)
+    # In a checkout `braid/pipelines` is a link to the folder beside it.
+    checkout = Path(__file__).resolve().parents[2]
+    if (checkout / "pyproject.toml").is_file():
+        return checkout / ".jars"
+    caches = os.environ.get("XDG_CACHE_HOME")
+    return (Path(caches) if caches else Path.home() / ".cache") / "braid" / "jars"
 
 
 def _resolve_conf(jars: Sequence[LockedJar], folder: Path) -> list[Path]:
@@ -182,10 +190,14 @@ def _exclusive(path: Path) -> Iterator[None]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Resolve the named confs and print how many jars each has."""
     parser = argparse.ArgumentParser(
-        prog="pipelines.spark.jars", description="Resolve the pinned jars."
+        prog="braid.pipelines.spark.jars", description="Resolve the pinned jars."
     )
     parser.add_argument("confs", nargs="*", metavar="conf", help="default: all of the lock file")
-    parser.add_argument("--dest", type=Path, help="default: BRAID_JARS, else .jars")
+    parser.add_argument(
+        "--dest",
+        type=Path,
+        help="default: BRAID_JARS, else .jars of the checkout or the user's cache",
+    )
     parser.add_argument("--quiet", action="store_true", help="print only errors")
     parser.add_argument("--pin", metavar="CONF", help="print lock lines for org:name:version ...")
     given = parser.parse_args(arguments)

@@ -26,7 +26,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from pipelines.spark.java import JarError, java_executable
+from braid.pipelines.spark.java import JarError, java_executable
 
 _MIRRORS_OF_CENTRAL = frozenset({"*", "central", "external:*"})
 _REALM_TIMEOUT_S = 20

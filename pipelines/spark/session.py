@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
-from pipelines.spark.jars import java_executable, resolve
+from braid.pipelines.spark.jars import java_executable, resolve
 
 # Spark asks for the size of every batch after every row, and some vectors answer in time that grows
 # with the rows they hold: 65,536 rows a batch halve the rate of a JSON stream, 2,048 do so too.

@@ -19,12 +19,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from lake import Catalog, Clock, CommitConflict, Table
-from pipelines.json.parse import RecordParser
-from pipelines.stream.stream_plan import StreamPlan, fit_plan, plan_stream
-from registry.store.documents import RegistryStore
-from registry.table_state import read_table_state
-from schemas import StreamSpec
+from braid.lake import Catalog, Clock, CommitConflict, Table
+from braid.pipelines.json.parse import RecordParser
+from braid.pipelines.stream.stream_plan import StreamPlan, fit_plan, plan_stream
+from braid.registry.store.documents import RegistryStore
+from braid.registry.table_state import read_table_state
+from braid.schemas import StreamSpec
 
 _LOG = logging.getLogger(__name__)
 

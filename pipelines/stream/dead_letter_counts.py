@@ -7,7 +7,7 @@ old when its runner dies, so these counts may fall short of the table's and neve
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from schemas import RunnerProgress
+from braid.schemas import RunnerProgress
 
 
 def reported_counts(runners: Iterable[RunnerProgress], key: str) -> dict[str, int]:
@@ -15,7 +15,7 @@ def reported_counts(runners: Iterable[RunnerProgress], key: str) -> dict[str, in
 
     Args:
         runners: All reports.
-        key: `registry.store.progress.stream_key` of the stream.
+        key: `braid.registry.store.progress.stream_key` of the stream.
     """
     counts: Counter[str] = Counter()
     for runner in runners:

@@ -20,7 +20,7 @@ from typing import Final
 
 from pyspark.errors import PySparkException
 
-from lake import (
+from braid.lake import (
     CorruptData,
     InvalidRequest,
     LakeError,
@@ -30,11 +30,11 @@ from lake import (
     SchemaMismatch,
     UnsupportedFeature,
 )
-from pipelines.kafka.topic import TopicMissing
+from braid.pipelines.kafka.topic import TopicMissing
 
 _PERMANENT: Final = (InvalidRequest, LimitExceeded, CorruptData)
 _NAMES_OF_PERMANENT: Final[Mapping[str, type[LakeError]]] = {
-    f"lake.errors.{kind.__name__}": kind
+    f"braid.lake.errors.{kind.__name__}": kind
     for kind in (*_PERMANENT, SchemaMismatch, UnsupportedFeature)
 }
 # The field to report, for errors that name none themselves.
@@ -45,7 +45,7 @@ _FIELDS: Final[Mapping[type[LakeError], str]] = {
 }
 _CAUSE_CHARACTERS_MAX: Final = 500
 _TEXT_CHARACTERS_MAX: Final = 4_000
-# `lake.errors.StorageUnavailable: …` at the end of Python's trace, `Caused by: …` in Java's.
+# `braid.lake.errors.StorageUnavailable: …` at the end of Python's trace, `Caused by: …` in Java's.
 _RAISED: Final = re.compile(
     r"^(?:Caused by: )?([A-Za-z_][\w$]*(?:\.[\w$]+)+|[A-Z]\w*(?:Error|Exception)): ?(.*)$",
     re.MULTILINE,
@@ -100,7 +100,7 @@ def _failure_of_spark(error: BaseException) -> Failure:
     text = _innermost(str(error)) or f"{type(error).__name__}: {error}"
     kind, _, message = text.partition(": ")
     permanent = _NAMES_OF_PERMANENT.get(kind)
-    is_own = kind.startswith("lake.errors.")
+    is_own = kind.startswith("braid.lake.errors.")
     return Failure(
         cause=_one_line(message if is_own else text),
         text=text[:_TEXT_CHARACTERS_MAX],

@@ -1,17 +1,17 @@
 """Starter of ingest queries: from a stream's entry in the registry to its running query."""
 
-from formats.kafka_clusters import KafkaClusters
-from lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition
-from pipelines.kafka.stream_cluster import resolve_cluster
-from pipelines.stream.current_plan import RegistryPlans, can_apply_live
-from pipelines.stream.ingest import Ingest, IngestContext
-from pipelines.stream.stream_evolver import RegistryEvolver
-from pipelines.stream.stream_plan import plan_stream
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from registry.store.progress import ProgressStore, newest_report, stream_key
-from registry.table_state import read_table_state
-from schemas import StreamEntry, StreamSpec, TableDocument
+from braid.formats.kafka_clusters import KafkaClusters
+from braid.lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition
+from braid.pipelines.kafka.stream_cluster import resolve_cluster
+from braid.pipelines.stream.current_plan import RegistryPlans, can_apply_live
+from braid.pipelines.stream.ingest import Ingest, IngestContext
+from braid.pipelines.stream.stream_evolver import RegistryEvolver
+from braid.pipelines.stream.stream_plan import plan_stream
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.progress import ProgressStore, newest_report, stream_key
+from braid.registry.table_state import read_table_state
+from braid.schemas import StreamEntry, StreamSpec, TableDocument
 
 
 class IngestStarter:

@@ -23,9 +23,9 @@ import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from lake import Clock, LakeError, Table
-from pipelines.stream.back_pressure import Pace, PaceRule
-from pipelines.stream.stream_plan import StreamPlan
+from braid.lake import Clock, LakeError, Table
+from braid.pipelines.stream.back_pressure import Pace, PaceRule
+from braid.pipelines.stream.stream_plan import StreamPlan
 
 _LOG = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from formats.kafka_clusters import DEFAULT_CLUSTER
-from lake import (
+from braid.formats.kafka_clusters import DEFAULT_CLUSTER
+from braid.lake import (
     GroupClaim,
     GroupOrder,
     StreamFallback,
@@ -22,10 +22,10 @@ from lake import (
     TableCommitter,
     discards_former_position,
 )
-from pipelines.kafka.added_partitions import PartitionAssignment, plan_assignment
-from pipelines.kafka.source import check_topic, check_topic_id, initial_offsets, start_offsets
-from pipelines.kafka.topic import Topic, TopicReader
-from pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.kafka.added_partitions import PartitionAssignment, plan_assignment
+from braid.pipelines.kafka.source import check_topic, check_topic_id, initial_offsets, start_offsets
+from braid.pipelines.kafka.topic import Topic, TopicReader
+from braid.pipelines.stream.stream_plan import StreamPlan
 
 _LOG = logging.getLogger(__name__)
 

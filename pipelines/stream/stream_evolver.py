@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from lake import InvalidRequest, TableSchema
-from pipelines.new_fields.schema_delta import SchemaDelta
-from pipelines.new_fields.value_shape import type_of
-from pipelines.new_fields.wider_type import widened
-from pipelines.stream.stream_plan import StreamPlan
-from registry.alteration.alteration import Alteration
-from registry.alteration.stream_evolution import NewField, evolve_stream
-from registry.errors import DefinitionRefused
-from registry.registrar import Registrar
-from schemas import TableDocument
+from braid.lake import InvalidRequest, TableSchema
+from braid.pipelines.new_fields.schema_delta import SchemaDelta
+from braid.pipelines.new_fields.value_shape import type_of
+from braid.pipelines.new_fields.wider_type import widened
+from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.registry.alteration.alteration import Alteration
+from braid.registry.alteration.stream_evolution import NewField, evolve_stream
+from braid.registry.errors import DefinitionRefused
+from braid.registry.registrar import Registrar
+from braid.schemas import TableDocument
 
 
 class StreamEvolver(Protocol):

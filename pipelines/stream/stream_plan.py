@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from formats.mapped_column import MappedColumn
-from lake import (
+from braid.formats.mapped_column import MappedColumn
+from braid.lake import (
     WHOLE_ROWS,
     InvalidRequest,
     MergeEngine,
@@ -15,9 +15,9 @@ from lake import (
     TypeRoot,
     ValueChecks,
 )
-from registry.layout.stream_columns import StreamColumns, stream_columns
-from registry.rules.arrival_rules import is_keyed, needs_keyed_partitions
-from schemas import ColumnSource, OnNullOrdering, StreamSpec, TableSpec
+from braid.registry.layout.stream_columns import StreamColumns, stream_columns
+from braid.registry.rules.arrival_rules import is_keyed, needs_keyed_partitions
+from braid.schemas import ColumnSource, OnNullOrdering, StreamSpec, TableSpec
 
 _LONG: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBINARY)
 

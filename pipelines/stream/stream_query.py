@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from pipelines.sink.sink_progress import SinkProgress
-from schemas import StreamEntry, TableDocument
+from braid.pipelines.sink.sink_progress import SinkProgress
+from braid.schemas import StreamEntry, TableDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,12 @@ One thread writes; `progress` may be read from any.
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from lake import Clock
-from pipelines.kafka.lag import LagMeter
-from pipelines.sink.sink_progress import SinkProgress
-from pipelines.stream.back_pressure import Pace
-from pipelines.stream.dead_letter_counts import counts_before
-from schemas import Account, BackPressure, StreamFailure, StreamProgress, StreamState
+from braid.lake import Clock
+from braid.pipelines.kafka.lag import LagMeter
+from braid.pipelines.sink.sink_progress import SinkProgress
+from braid.pipelines.stream.back_pressure import Pace
+from braid.pipelines.stream.dead_letter_counts import counts_before
+from braid.schemas import Account, BackPressure, StreamFailure, StreamProgress, StreamState
 
 
 class StreamReport:

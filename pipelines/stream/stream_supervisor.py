@@ -23,16 +23,23 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 
-from lake import Clock, InvalidRequest, LakeError, OffsetMismatch, StorageUnavailable, StreamFenced
-from pipelines.held_lease import HeldLease
-from pipelines.settings import RestartPolicy
-from pipelines.stream.current_plan import can_apply_live
-from pipelines.stream.failure import Failure, classify_failure
-from pipelines.stream.failure_log import FailureLog
-from pipelines.stream.stream_query import QueryStarter, RegisteredStream, StreamQuery
-from pipelines.stream.stream_report import StreamReport
-from registry.store.leases import LeaseStore
-from schemas import DesiredState, FieldProblem, StreamFailure, StreamProgress, StreamState
+from braid.lake import (
+    Clock,
+    InvalidRequest,
+    LakeError,
+    OffsetMismatch,
+    StorageUnavailable,
+    StreamFenced,
+)
+from braid.pipelines.held_lease import HeldLease
+from braid.pipelines.settings import RestartPolicy
+from braid.pipelines.stream.current_plan import can_apply_live
+from braid.pipelines.stream.failure import Failure, classify_failure
+from braid.pipelines.stream.failure_log import FailureLog
+from braid.pipelines.stream.stream_query import QueryStarter, RegisteredStream, StreamQuery
+from braid.pipelines.stream.stream_report import StreamReport
+from braid.registry.store.leases import LeaseStore
+from braid.schemas import DesiredState, FieldProblem, StreamFailure, StreamProgress, StreamState
 
 _LOG = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ its values outrank every record with a smaller one that is read again.
 
 from collections.abc import Iterator
 
-from lake import TableSchema
-from registry.alteration.change_locations import Origin
-from schemas import FieldProblem, SequenceGroupSpec, TableDocument
-from schemas.field_problems import problem_at, quoted_list
+from braid.lake import TableSchema
+from braid.registry.alteration.change_locations import Origin
+from braid.schemas import FieldProblem, SequenceGroupSpec, TableDocument
+from braid.schemas.field_problems import problem_at, quoted_list
 
 
 def check_added_groups(

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from lake import (
+from braid.lake import (
     ChangeProblem,
     InvalidRequest,
     Problem,
@@ -35,22 +35,22 @@ from lake import (
     parse_type,
     rename_in_options,
 )
-from registry.alteration.added_groups import check_added_groups
-from registry.alteration.arrival_columns import actual_options, added_columns, check_names
-from registry.alteration.change_locations import (
+from braid.registry.alteration.added_groups import check_added_groups
+from braid.registry.alteration.arrival_columns import actual_options, added_columns, check_names
+from braid.registry.alteration.change_locations import (
     Origin,
     column_problem,
     engine_problem,
     stream_problem,
     table_problem,
 )
-from registry.alteration.type_widening import is_safe_widening
-from registry.errors import DefinitionRefused
-from registry.layout.physical_table import physical_groups, physical_table
-from registry.layout.stream_columns import stream_columns
-from registry.rules.stream_rules import check_stream
-from registry.rules.table_rules import check_table
-from schemas import (
+from braid.registry.alteration.type_widening import is_safe_widening
+from braid.registry.errors import DefinitionRefused
+from braid.registry.layout.physical_table import physical_groups, physical_table
+from braid.registry.layout.stream_columns import stream_columns
+from braid.registry.rules.stream_rules import check_stream
+from braid.registry.rules.table_rules import check_table
+from braid.schemas import (
     ColumnSpec,
     FieldProblem,
     MergeEngine,

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
-from lake import SchemaChange
-from registry.alteration.alteration import Alteration
-from registry.alteration.change_locations import Origin
-from registry.layout.physical_table import physical_groups
-from schemas import (
+from braid.lake import SchemaChange
+from braid.registry.alteration.alteration import Alteration
+from braid.registry.alteration.change_locations import Origin
+from braid.registry.layout.physical_table import physical_groups
+from braid.schemas import (
     ColumnSource,
     ColumnSpec,
     SequenceGroupSpec,
@@ -21,8 +21,8 @@ from schemas import (
     TableDocument,
     TableSpec,
 )
-from schemas.field_problems import quoted_list
-from schemas.problem import JsonPath
+from braid.schemas.field_problems import quoted_list
+from braid.schemas.problem import JsonPath
 
 
 class RefusedChange(Exception):

@@ -9,10 +9,10 @@ added for another purpose is refused: its values would count as arrival.
 
 from collections.abc import Iterator, Mapping
 
-from lake import AddColumn, SchemaChange, TableSchema, parse_type
-from registry.alteration.change_locations import Origin, column_problem
-from registry.layout.physical_table import PhysicalGroup, physical_groups
-from schemas import FieldProblem, TableSpec
+from braid.lake import AddColumn, SchemaChange, TableSchema, parse_type
+from braid.registry.alteration.change_locations import Origin, column_problem
+from braid.registry.layout.physical_table import PhysicalGroup, physical_groups
+from braid.schemas import FieldProblem, TableSpec
 
 
 def lacks_arrival(spec: TableSpec, schema: TableSchema) -> bool:

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from lake import ChangeProblem, Problem
-from schemas import FieldProblem, TableChange, TableSpec
-from schemas.field_problems import field_path, json_pointer, problem_at
-from schemas.problem import JsonPath
+from braid.lake import ChangeProblem, Problem
+from braid.schemas import FieldProblem, TableChange, TableSpec
+from braid.schemas.field_problems import field_path, json_pointer, problem_at
+from braid.schemas.problem import JsonPath
 
 _REQUEST_PARTS: Final[Mapping[str, str]] = {
     "name": "column",

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from lake import (
+from braid.lake import (
     AddColumn,
     DropColumn,
     DropPrimaryKey,
@@ -18,7 +18,7 @@ from lake import (
     UpdateColumnType,
     UpdateComment,
 )
-from schemas import (
+from braid.schemas import (
     AddColumnChange,
     ColumnPlace,
     ColumnPosition,

@@ -6,11 +6,11 @@ of the declaration is not the last one of the schema.
 
 from typing import assert_never
 
-from lake import Position, PositionKind
-from registry.alteration.altered_table import refuse
-from registry.layout.physical_table import physical_groups
-from schemas import ColumnPlace, ColumnPosition, ColumnSpec, TableSpec
-from schemas.field_problems import quoted_list
+from braid.lake import Position, PositionKind
+from braid.registry.alteration.altered_table import refuse
+from braid.registry.layout.physical_table import physical_groups
+from braid.schemas import ColumnPlace, ColumnPosition, ColumnSpec, TableSpec
+from braid.schemas.field_problems import quoted_list
 
 
 def position_after_declared(spec: TableSpec) -> Position:

@@ -6,7 +6,7 @@ Such a table has no named sequence groups and no streams, and aggregate function
 from collections.abc import Sequence
 from typing import Final, assert_never
 
-from lake import (
+from braid.lake import (
     AddColumn,
     ChangeProblem,
     DropColumn,
@@ -26,7 +26,7 @@ from lake import (
     UpdateComment,
     parse_type,
 )
-from schemas import (
+from braid.schemas import (
     AddColumnChange,
     AddSequenceGroupChange,
     ColumnPosition,

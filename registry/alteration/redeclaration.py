@@ -7,10 +7,10 @@ and no stored row.
 from collections.abc import Mapping
 from typing import Final
 
-from registry.errors import DefinitionDiffers
-from registry.store.revision import Precondition, revision_of
-from schemas import FieldProblem, TableDocument, TableSpec
-from schemas.field_problems import display_text, problem_at
+from braid.registry.errors import DefinitionDiffers
+from braid.registry.store.revision import Precondition, revision_of
+from braid.schemas import FieldProblem, TableDocument, TableSpec
+from braid.schemas.field_problems import display_text, problem_at
 
 # Fields about the status of rows, on which no file depends.
 _ROW_RULES: Final = ("staleness", "completeness")

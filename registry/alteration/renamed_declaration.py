@@ -3,8 +3,8 @@
 Pure.
 """
 
-from lake import rename_in_options
-from schemas import TableSpec
+from braid.lake import rename_in_options
+from braid.schemas import TableSpec
 
 
 def renamed_declaration(spec: TableSpec, old: str, new: str) -> TableSpec:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lake import (
+from braid.lake import (
     AddColumn,
     DataField,
     DataType,
@@ -19,9 +19,16 @@ from lake import (
     merge_fields,
     parse_type,
 )
-from registry.alteration.alteration import Alteration
-from registry.alteration.column_positions import position_after_declared
-from schemas import ColumnSpec, StreamColumn, StreamEntry, StreamSpec, TableDocument, TableSpec
+from braid.registry.alteration.alteration import Alteration
+from braid.registry.alteration.column_positions import position_after_declared
+from braid.schemas import (
+    ColumnSpec,
+    StreamColumn,
+    StreamEntry,
+    StreamSpec,
+    TableDocument,
+    TableSpec,
+)
 
 LIMIT_REACHED: Final = "the stream has as many columns as `columns_max` allows"
 

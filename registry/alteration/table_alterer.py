@@ -3,7 +3,7 @@
 A plan is a function of the newest document and schema; after a lost race it is called again. A change of
 both is written in three steps, each of which is one exclusive creation:
 
-1. the next document version, with the new schema as *pending* (`registry.store.pending_schemas`);
+1. the next document version, with the new schema as *pending* (`braid.registry.store.pending_schemas`);
 2. the schema;
 3. the document version in which the change is applied.
 
@@ -13,27 +13,27 @@ the next writer of the document completes steps 2 and 3 first (`DocumentWriter.s
 
 from contextlib import suppress
 
-from lake import Catalog, InvalidRequest, LakeError
-from registry.alteration.alteration import (
+from braid.lake import Catalog, InvalidRequest, LakeError
+from braid.registry.alteration.alteration import (
     Alteration,
     AlterationPlan,
     CheckedAlteration,
     check_alteration,
     with_actual_buckets,
 )
-from registry.alteration.arrival_columns import lacks_arrival
-from registry.errors import DefinitionRefused
-from registry.store.document_writer import (
+from braid.registry.alteration.arrival_columns import lacks_arrival
+from braid.registry.errors import DefinitionRefused
+from braid.registry.store.document_writer import (
     ATTEMPTS,
     DocumentWriter,
     check_storable,
     too_many_conflicts,
 )
-from registry.store.named_request import NamedRequest
-from registry.store.pending_schemas import with_applied, with_pending, with_request
-from registry.store.revision import NO_PRECONDITION, Precondition, revision_of
-from registry.store.versions import Versioned
-from schemas import FieldProblem, TableDocument
+from braid.registry.store.named_request import NamedRequest
+from braid.registry.store.pending_schemas import with_applied, with_pending, with_request
+from braid.registry.store.revision import NO_PRECONDITION, Precondition, revision_of
+from braid.registry.store.versions import Versioned
+from braid.schemas import FieldProblem, TableDocument
 
 
 class TableAlterer:

@@ -9,14 +9,14 @@ Pure. Each change is applied to the result of those before it:
 * Inside of a column that a stream reads, no field is dropped or renamed: the stream reads an object by
   the names of its fields.
 
-The result of all changes is checked afterwards (`registry.alteration.alteration`).
+The result of all changes is checked afterwards (`braid.registry.alteration.alteration`).
 """
 
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import assert_never
 
-from lake import (
+from braid.lake import (
     AddColumn,
     DataType,
     DropColumn,
@@ -33,15 +33,19 @@ from lake import (
     UpdateComment,
     parse_type,
 )
-from registry.alteration.alteration import Alteration, AlterationPlan
-from registry.alteration.altered_table import AlteredTable, RefusedChange, refuse
-from registry.alteration.column_positions import declared_position, engine_position, insert_column
-from registry.alteration.renamed_declaration import renamed_declaration
-from registry.errors import DefinitionRefused
-from registry.layout.declared_types import type_fault
-from registry.layout.physical_table import physical_group, physical_table
-from registry.rules.engine_check import FIELD_OF_OPTION
-from schemas import (
+from braid.registry.alteration.alteration import Alteration, AlterationPlan
+from braid.registry.alteration.altered_table import AlteredTable, RefusedChange, refuse
+from braid.registry.alteration.column_positions import (
+    declared_position,
+    engine_position,
+    insert_column,
+)
+from braid.registry.alteration.renamed_declaration import renamed_declaration
+from braid.registry.errors import DefinitionRefused
+from braid.registry.layout.declared_types import type_fault
+from braid.registry.layout.physical_table import physical_group, physical_table
+from braid.registry.rules.engine_check import FIELD_OF_OPTION
+from braid.schemas import (
     AddColumnChange,
     AddSequenceGroupChange,
     ColumnSpec,
@@ -63,7 +67,7 @@ from schemas import (
     UpdateColumnTypeChange,
     UpdateCommentChange,
 )
-from schemas.field_problems import problem_at, quoted_list
+from braid.schemas.field_problems import problem_at, quoted_list
 
 _NAMING_OPTIONS = ("rowkind.field", "record-level.time-field")
 _OPTION_HINTS: Mapping[str, str] = {

@@ -8,7 +8,7 @@ the new one, and if every message that could be parsed before still can be.
 from collections.abc import Mapping
 from typing import Final
 
-from lake import DataType, TypeRoot
+from braid.lake import DataType, TypeRoot
 
 _DIGITS: Final[Mapping[TypeRoot, int]] = {
     TypeRoot.TINYINT: 3,
@@ -32,7 +32,7 @@ def is_safe_widening(old: DataType, new: DataType) -> bool:
     Nullability is ignored. Inside of nested types fields may be added, and none may be dropped.
 
     Example:
-        >>> from lake import parse_type
+        >>> from braid.lake import parse_type
         >>> is_safe_widening(parse_type("INT"), parse_type("BIGINT"))
         True
         >>> is_safe_widening(parse_type("BIGINT"), parse_type("INT"))

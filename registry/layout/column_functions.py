@@ -7,9 +7,9 @@ order of arrival (design 4).
 
 from collections.abc import Mapping
 
-from lake import DataType, TypeRoot, UnsupportedFeature, function_named
-from lake.aggregates import FunctionDeclaration
-from schemas import AggregateSpec, MergeEngine, TableSpec
+from braid.lake import DataType, TypeRoot, UnsupportedFeature, function_named
+from braid.lake.aggregates import FunctionDeclaration
+from braid.schemas import AggregateSpec, MergeEngine, TableSpec
 
 LAST_NON_NULL_VALUE = "last_non_null_value"
 LAST_VALUE = "last_value"

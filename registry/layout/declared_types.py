@@ -6,8 +6,8 @@ other rule ignores such a column.
 
 from typing import Final
 
-from lake import DataType, InvalidRequest, parse_type
-from schemas import TableSpec
+from braid.lake import DataType, InvalidRequest, parse_type
+from braid.schemas import TableSpec
 
 _EXAMPLES: Final = "for example BIGINT, DECIMAL(10, 2), TIMESTAMP(3), STRING"
 

@@ -1,15 +1,15 @@
 """Options of the table format for the declared deletes and their retention.
 
-Pure. The rules for the declarations are in `registry.rules.delete_rules` and
-`registry.rules.delete_retention`.
+Pure. The rules for the declarations are in `braid.registry.rules.delete_rules` and
+`braid.registry.rules.delete_retention`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from registry.layout.column_functions import column_functions
-from schemas import Deletes, MergeEngine, TableSpec
+from braid.registry.layout.column_functions import column_functions
+from braid.schemas import Deletes, MergeEngine, TableSpec
 
 REMOVE_ON_GROUP: Final = "partial-update.remove-record-on-sequence-group"
 NULL_DELETES: Final = "braid.null-deletes"

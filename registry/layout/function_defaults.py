@@ -11,10 +11,10 @@
 from collections.abc import Mapping
 from typing import Final
 
-from lake import TypeRoot
-from registry.layout.column_functions import column_functions
-from registry.layout.declared_types import parsed_type
-from schemas import AggregateSpec, MergeEngine, TableSpec
+from braid.lake import TypeRoot
+from braid.registry.layout.column_functions import column_functions
+from braid.registry.layout.declared_types import parsed_type
+from braid.schemas import AggregateSpec, MergeEngine, TableSpec
 
 _SKETCHES: Final[Mapping[str, Mapping[str, object]]] = {
     "hll_sketch": {"lg_k": 12, "hll_type": "HLL_4"},

@@ -6,7 +6,7 @@ columns:
 * `<group>__offset` BIGINT and `<group>__partition` INT hold the order of arrival, which orders the
   group behind its declared ordering columns, or alone: two records of one stream never tie. The
   offset is Kafka's, with the generation of the group's order in its upper bits
-  (`lake.commit.streams.group_order`).
+  (`braid.lake.commit.streams.group_order`).
 * `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING hold the time and the kind
   of the last record of the group's stream, unless the table declines tracking.
 
@@ -17,11 +17,11 @@ not apply to the generated columns.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from lake import DataField, DataType, assign_field_ids, parse_type
-from registry.layout.column_functions import column_functions, sequence_fields
-from registry.layout.delete_options import DeletedColumns, delete_options, retention_options
-from registry.layout.function_defaults import with_defaults
-from schemas import (
+from braid.lake import DataField, DataType, assign_field_ids, parse_type
+from braid.registry.layout.column_functions import column_functions, sequence_fields
+from braid.registry.layout.delete_options import DeletedColumns, delete_options, retention_options
+from braid.registry.layout.function_defaults import with_defaults
+from braid.schemas import (
     SequenceGroupSpec,
     TableSpec,
 )
@@ -161,7 +161,7 @@ def physical_table(spec: TableSpec) -> PhysicalTable:
     """Return the declared table in the terms of the table format.
 
     Raises:
-        InvalidRequest: A type cannot be parsed; `registry.rules.table_rules` reports all of them.
+        InvalidRequest: A type cannot be parsed; `braid.registry.rules.table_rules` reports all of them.
     """
     groups = physical_groups(spec)
     keys = frozenset(spec.primary_key)

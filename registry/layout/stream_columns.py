@@ -5,8 +5,8 @@ Pure.
 
 from dataclasses import dataclass
 
-from registry.layout.physical_table import PhysicalGroup, physical_group
-from schemas import StreamColumn, StreamSpec, TableSpec
+from braid.registry.layout.physical_table import PhysicalGroup, physical_group
+from braid.schemas import StreamColumn, StreamSpec, TableSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:
     """Return the columns that the stream writes.
 
     Requires:
-        The stream has been admitted to the table: `registry.rules.stream_rules` finds no problem.
+        The stream has been admitted to the table: `braid.registry.rules.stream_rules` finds no problem.
     """
     spec = table.sequence_group(stream.sequence_group) if stream.sequence_group else None
     group = None if spec is None else physical_group(spec, tracking=table.tracking)

@@ -14,17 +14,24 @@ declaration, and about order:
 
 from collections.abc import Iterator
 
-from registry.layout.column_functions import (
+from braid.registry.layout.column_functions import (
     FUNCTION_ENGINES,
     LAST_VALUE,
     column_functions,
     order_hint,
     why_order_matters,
 )
-from registry.layout.declared_types import parsed_type
-from schemas import OPTION_OF_FIELD, AggregateSpec, FieldProblem, MergeEngine, TableSpec, Unordered
-from schemas.field_problems import problem_at, quoted_list
-from schemas.problem import JsonPath
+from braid.registry.layout.declared_types import parsed_type
+from braid.schemas import (
+    OPTION_OF_FIELD,
+    AggregateSpec,
+    FieldProblem,
+    MergeEngine,
+    TableSpec,
+    Unordered,
+)
+from braid.schemas.field_problems import problem_at, quoted_list
+from braid.schemas.problem import JsonPath
 
 _FIELD_OF_OPTION = {option: field for field, option in OPTION_OF_FIELD.items()}
 

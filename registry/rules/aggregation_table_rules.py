@@ -14,7 +14,7 @@ in the columns of the others (design 4). So with more than one stream:
 
 from collections.abc import Iterator, Mapping
 
-from registry.layout.column_functions import (
+from braid.registry.layout.column_functions import (
     FIRST_VALUE,
     LAST_VALUE,
     column_functions,
@@ -23,10 +23,10 @@ from registry.layout.column_functions import (
     sequence_fields,
     why_order_matters,
 )
-from registry.layout.declared_types import declared_type
-from schemas import AggregateSpec, Deletes, FieldProblem, StreamSpec, TableSpec, Unordered
-from schemas.field_problems import problem_at, quoted_list
-from schemas.problem import JsonPath
+from braid.registry.layout.declared_types import declared_type
+from braid.schemas import AggregateSpec, Deletes, FieldProblem, StreamSpec, TableSpec, Unordered
+from braid.schemas.field_problems import problem_at, quoted_list
+from braid.schemas.problem import JsonPath
 
 _NULLS_ARE_VALUES = (FIRST_VALUE, LAST_VALUE)
 _RETRACTABLE_IN_ANY_ORDER = ("sum",)

@@ -8,10 +8,14 @@ always holds. The number of partitions is known only when a stream starts.
 
 from collections.abc import Iterator
 
-from registry.layout.column_functions import column_functions, sequence_fields, why_order_matters
-from registry.layout.declared_types import declared_type
-from schemas import ColumnSource, FieldProblem, MergeEngine, StreamSpec, TableSpec, Unordered
-from schemas.field_problems import problem_at
+from braid.registry.layout.column_functions import (
+    column_functions,
+    sequence_fields,
+    why_order_matters,
+)
+from braid.registry.layout.declared_types import declared_type
+from braid.schemas import ColumnSource, FieldProblem, MergeEngine, StreamSpec, TableSpec, Unordered
+from braid.schemas.field_problems import problem_at
 
 
 def is_ordered_by_arrival_alone(table: TableSpec, stream: StreamSpec) -> bool:

@@ -5,7 +5,7 @@ stream have no values for the columns of the others. So a default is allowed whe
 fill it into the records of another stream:
 
 1. In a sequence group: it is filled only into records with a position in the group's order
-   (`lake.write.rows.group_defaults`), which records of other streams do not have. The ordering columns
+   (`braid.lake.write.rows.group_defaults`), which records of other streams do not have. The ordering columns
    themselves have no default, which would give every record a position.
 2. In a table of whole rows, which takes one stream.
 3. In an aggregation table, if every stream writes the column; with one stream it does.
@@ -13,9 +13,9 @@ fill it into the records of another stream:
 
 from collections.abc import Iterator, Mapping
 
-from registry.layout.physical_table import ungrouped_columns
-from schemas import FieldProblem, MergeEngine, StreamSpec, TableSpec
-from schemas.field_problems import problem_at, quoted_list
+from braid.registry.layout.physical_table import ungrouped_columns
+from braid.schemas import FieldProblem, MergeEngine, StreamSpec, TableSpec
+from braid.schemas.field_problems import problem_at, quoted_list
 
 _HINT = "leave the default out, and let the stream send the value"
 

@@ -13,11 +13,11 @@ restores such a row. With `delete_retention` the compaction keeps deletes up to 
 from collections.abc import Iterator
 from typing import Final
 
-from lake import TypeRoot
-from registry.layout.declared_types import parsed_type
-from registry.layout.delete_options import removing_groups
-from schemas import DeleteRetentionSpec, FieldProblem, TableSpec
-from schemas.field_problems import problem_at, quoted_list
+from braid.lake import TypeRoot
+from braid.registry.layout.declared_types import parsed_type
+from braid.registry.layout.delete_options import removing_groups
+from braid.schemas import DeleteRetentionSpec, FieldProblem, TableSpec
+from braid.schemas.field_problems import problem_at, quoted_list
 
 _TIMESTAMPS: Final = (TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
 

@@ -12,7 +12,7 @@ the column of `rowkind.field`, or from another engine's writer.
 
 1. Deletes are ignored by a whole table or not at all.
 2. `clear_columns` is an upsert of nulls under the record's order, which any order of arrival leaves
-   at the same row (`lake.write.rows.null_deletes`). Aggregate functions ignore nulls, so groups with such
+   at the same row (`braid.lake.write.rows.null_deletes`). Aggregate functions ignore nulls, so groups with such
    columns cannot be cleared.
 3. `remove_row` without `unordered: allowed` is for tables in which no record arrives late and one
    stream writes: deduplicate ones without `sequence.field`, and partial-update ones of one sequence
@@ -24,12 +24,12 @@ the column of `rowkind.field`, or from another engine's writer.
 
 from collections.abc import Iterator
 
-from registry.layout.column_functions import column_functions, sequence_fields
-from registry.layout.delete_options import deletes_by_group
-from registry.rules.aggregate_function_rules import function_path
-from schemas import Deletes, FieldProblem, MergeEngine, TableSpec, Unordered
-from schemas.field_problems import problem_at, quoted_list
-from schemas.problem import JsonPath
+from braid.registry.layout.column_functions import column_functions, sequence_fields
+from braid.registry.layout.delete_options import deletes_by_group
+from braid.registry.rules.aggregate_function_rules import function_path
+from braid.schemas import Deletes, FieldProblem, MergeEngine, TableSpec, Unordered
+from braid.schemas.field_problems import problem_at, quoted_list
+from braid.schemas.problem import JsonPath
 
 ROW_KIND_FIELD = "rowkind.field"
 _REMOVE = Deletes.REMOVE_ROW

@@ -7,7 +7,7 @@ that it comes from.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from lake import (
+from braid.lake import (
     ColumnProblem,
     InvalidRequest,
     Problem,
@@ -19,17 +19,17 @@ from lake import (
     ineffective_options,
     validate_schema,
 )
-from registry.layout.delete_options import (
+from braid.registry.layout.delete_options import (
     DELETE_RETENTION,
     DELETE_TIME_FIELDS,
     NULL_DELETES,
     NULL_DELETES_KEPT,
     NULL_DELETES_MARKS,
 )
-from registry.layout.physical_table import physical_groups, physical_table
-from schemas import OPTION_OF_FIELD, FieldProblem, TableSpec
-from schemas.field_problems import problem_at
-from schemas.problem import JsonPath
+from braid.registry.layout.physical_table import physical_groups, physical_table
+from braid.schemas import OPTION_OF_FIELD, FieldProblem, TableSpec
+from braid.schemas.field_problems import problem_at
+from braid.schemas.problem import JsonPath
 
 FIELD_OF_OPTION: Final[Mapping[str, str]] = {
     "bucket": "buckets",

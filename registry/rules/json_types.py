@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from lake import DataType, TypeRoot
+from braid.lake import DataType, TypeRoot
 
 _DIGITS_MAX: Final = 6  # of a second, inside of a nested type
 _NEEDS_CHECK: Final = frozenset(
@@ -21,7 +21,7 @@ def unreadable_in_json(data_type: DataType) -> str | None:
     """Return why a column of this type cannot be read from JSON; None when it can.
 
     Example:
-        >>> from lake import parse_type
+        >>> from braid.lake import parse_type
         >>> unreadable_in_json(parse_type("ARRAY<TINYINT>"))
         'a TINYINT inside of another type cannot be checked'
     """

@@ -6,10 +6,10 @@ listed is refused. The runner enforces the operators' file once more when it sta
 
 from collections.abc import Iterator
 
-from formats.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
-from formats.stream_options import STREAM_OPTIONS, unfit_value
-from schemas import FieldProblem, StreamSpec
-from schemas.field_problems import problem_at, quoted_list
+from braid.formats.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
+from braid.formats.stream_options import STREAM_OPTIONS, unfit_value
+from braid.schemas import FieldProblem, StreamSpec
+from braid.schemas.field_problems import problem_at, quoted_list
 
 _OPERATORS = "operators set it for the cluster, in the file of `--clusters`"
 

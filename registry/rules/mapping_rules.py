@@ -6,12 +6,12 @@ not delay the requests of other clients.
 
 from collections.abc import Iterator, Mapping
 
-from lake import DataType, parse_type
-from registry.layout.physical_table import physical_groups
-from registry.rules.json_types import HINT as JSON_HINT, unreadable_in_json
-from registry.rules.message_paths import path_fault
-from schemas import FieldProblem, StreamColumn, StreamSpec, TableSpec
-from schemas.field_problems import problem_at, quoted_list
+from braid.lake import DataType, parse_type
+from braid.registry.layout.physical_table import physical_groups
+from braid.registry.rules.json_types import HINT as JSON_HINT, unreadable_in_json
+from braid.registry.rules.message_paths import path_fault
+from braid.schemas import FieldProblem, StreamColumn, StreamSpec, TableSpec
+from braid.schemas.field_problems import problem_at, quoted_list
 
 PATH_PARTS_MAX = 32
 

@@ -7,10 +7,10 @@ records arrive must not matter.
 
 from collections.abc import Iterator, Mapping
 
-from registry.layout.column_functions import LAST_NON_NULL_VALUE, declared_function
-from registry.layout.physical_table import ungrouped_columns
-from schemas import FieldProblem, MergeEngine, OnNewField, StreamSpec, TableSpec, Unordered
-from schemas.field_problems import problem_at, quoted_list
+from braid.registry.layout.column_functions import LAST_NON_NULL_VALUE, declared_function
+from braid.registry.layout.physical_table import ungrouped_columns
+from braid.schemas import FieldProblem, MergeEngine, OnNewField, StreamSpec, TableSpec, Unordered
+from braid.schemas.field_problems import problem_at, quoted_list
 
 
 def check_new_fields(

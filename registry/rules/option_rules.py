@@ -8,10 +8,10 @@ which a later engine introduces is harmless as well. Operators set any option wi
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from lake import parse_duration, parse_size
-from lake.option_keys import similar_option_key
-from schemas import FieldProblem, MergeEngine, TableSpec
-from schemas.field_problems import problem_at, quoted_list
+from braid.lake import parse_duration, parse_size
+from braid.lake.option_keys import similar_option_key
+from braid.schemas import FieldProblem, MergeEngine, TableSpec
+from braid.schemas.field_problems import problem_at, quoted_list
 
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000

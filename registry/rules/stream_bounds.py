@@ -7,9 +7,9 @@ lowers does not stop registered streams.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from schemas import FieldProblem, StreamSpec
-from schemas.contract import COLUMNS_MAX
-from schemas.field_problems import problem_at
+from braid.schemas import FieldProblem, StreamSpec
+from braid.schemas.contract import COLUMNS_MAX
+from braid.schemas.field_problems import problem_at
 
 BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
     "trigger_ms": (100, 3_600_000),  # below 100 ms a runner does little but start micro-batches

@@ -5,9 +5,16 @@ Pure.
 
 import hashlib
 
-from registry.layout.physical_table import ungrouped_columns
-from registry.names import TOPIC_LENGTH_MAX
-from schemas import MergeEngine, StreamColumn, StreamDefinition, StreamSpec, TableSpec, Unordered
+from braid.registry.layout.physical_table import ungrouped_columns
+from braid.registry.names import TOPIC_LENGTH_MAX
+from braid.schemas import (
+    MergeEngine,
+    StreamColumn,
+    StreamDefinition,
+    StreamSpec,
+    TableSpec,
+    Unordered,
+)
 
 DEAD_LETTERS = ".dead-letters"
 

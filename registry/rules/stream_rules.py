@@ -21,18 +21,18 @@ columns.
 
 from collections.abc import Iterator, Mapping
 
-from lake import parse_duration
-from registry import names
-from registry.layout.column_functions import sequence_fields
-from registry.layout.physical_table import ungrouped_columns
-from registry.rules.aggregation_table_rules import check_aggregation_table
-from registry.rules.arrival_rules import check_key_source
-from registry.rules.default_rules import check_defaults_of_multiple_streams
-from registry.rules.delete_rules import ROW_KIND_FIELD
-from registry.rules.mapping_rules import check_mapping
-from registry.rules.new_field_rules import check_kept_columns, check_new_fields
-from registry.rules.table_rules import UNORDERED_RISK
-from schemas import (
+from braid.lake import parse_duration
+from braid.registry import names
+from braid.registry.layout.column_functions import sequence_fields
+from braid.registry.layout.physical_table import ungrouped_columns
+from braid.registry.rules.aggregation_table_rules import check_aggregation_table
+from braid.registry.rules.arrival_rules import check_key_source
+from braid.registry.rules.default_rules import check_defaults_of_multiple_streams
+from braid.registry.rules.delete_rules import ROW_KIND_FIELD
+from braid.registry.rules.mapping_rules import check_mapping
+from braid.registry.rules.new_field_rules import check_kept_columns, check_new_fields
+from braid.registry.rules.table_rules import UNORDERED_RISK
+from braid.schemas import (
     FieldProblem,
     MergeEngine,
     SequenceGroupSpec,
@@ -40,7 +40,7 @@ from schemas import (
     TableSpec,
     Unordered,
 )
-from schemas.field_problems import problem_at, quoted_list
+from braid.schemas.field_problems import problem_at, quoted_list
 
 _WHOLE_ROWS = {
     MergeEngine.DEDUPLICATE: "rows replace each other whole",
@@ -57,7 +57,7 @@ def check_stream(
         table: The stream's table, which breaks no rule for tables.
         streams: The table's streams by name; one of the same name is replaced, and compared only for
             the columns that it would no longer read.
-        stream: The completed stream (`registry.rules.stream_completion.complete_stream`).
+        stream: The completed stream (`braid.registry.rules.stream_completion.complete_stream`).
     """
     others = {name: spec for name, spec in streams.items() if name != stream.name}
     return [

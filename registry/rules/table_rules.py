@@ -19,22 +19,22 @@ of design 4 that concern a table by itself:
 import re
 from collections.abc import Collection, Iterator
 
-from lake import (
+from braid.lake import (
     InvalidRequest,
     TypeRoot,
     parse_type,
 )
-from registry import names
-from registry.layout.declared_types import parsed_type, type_fault
-from registry.layout.physical_table import physical_groups, ungrouped_columns
-from registry.rules.aggregate_function_rules import check_aggregate_functions
-from registry.rules.default_rules import check_defaults
-from registry.rules.delete_retention import check_delete_retention
-from registry.rules.delete_rules import check_deletes
-from registry.rules.engine_check import FIELD_OF_OPTION, check_with_engine
-from registry.rules.option_rules import check_option, orders_whole_rows
-from schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec, Unordered
-from schemas.field_problems import problem_at, quoted_list
+from braid.registry import names
+from braid.registry.layout.declared_types import parsed_type, type_fault
+from braid.registry.layout.physical_table import physical_groups, ungrouped_columns
+from braid.registry.rules.aggregate_function_rules import check_aggregate_functions
+from braid.registry.rules.default_rules import check_defaults
+from braid.registry.rules.delete_retention import check_delete_retention
+from braid.registry.rules.delete_rules import check_deletes
+from braid.registry.rules.engine_check import FIELD_OF_OPTION, check_with_engine
+from braid.registry.rules.option_rules import check_option, orders_whole_rows
+from braid.schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec, Unordered
+from braid.schemas.field_problems import problem_at, quoted_list
 
 # Options that are the same for every table.
 _FIXED_OPTIONS = ("write-only", "write.sequence-number-init-mode", "type", "path")

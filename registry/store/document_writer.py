@@ -6,19 +6,19 @@ another process has left incomplete is completed before (`pending_schemas`).
 
 from collections.abc import Callable
 
-from lake import Catalog, TableNotFound
-from registry import names
-from registry.errors import DefinitionRefused, RegistryConflict
-from registry.store.documents import RegistryStore
-from registry.store.pending_schemas import (
+from braid.lake import Catalog, TableNotFound
+from braid.registry import names
+from braid.registry.errors import DefinitionRefused, RegistryConflict
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.pending_schemas import (
     proposed_schema,
     with_applied,
     without_pending,
 )
-from registry.store.revision import revision_of
-from registry.store.stored_documents import features_missing, missing_features
-from registry.store.versions import Versioned
-from schemas import TableDocument
+from braid.registry.store.revision import revision_of
+from braid.registry.store.stored_documents import features_missing, missing_features
+from braid.registry.store.versions import Versioned
+from braid.schemas import TableDocument
 
 ATTEMPTS = 20  # documents are changed by people: this many lost races in a row are a defect
 

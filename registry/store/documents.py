@@ -9,15 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from lake import Catalog, Clock, FileIO, LakeError, TableNotFound, TableSchema
-from registry.errors import FeaturesMissing, RegistryConflict
-from registry.store import paths
-from registry.store.leases import LeaseStore
-from registry.store.new_names import NewNames
-from registry.store.pending_schemas import effective_document
-from registry.store.stored_documents import dump_document, dump_dropped, is_dropped, parse_document
-from registry.store.versions import Versioned, VersionedFile
-from schemas import TableDocument
+from braid.lake import Catalog, Clock, FileIO, LakeError, TableNotFound, TableSchema
+from braid.registry.errors import FeaturesMissing, RegistryConflict
+from braid.registry.store import paths
+from braid.registry.store.leases import LeaseStore
+from braid.registry.store.new_names import NewNames
+from braid.registry.store.pending_schemas import effective_document
+from braid.registry.store.stored_documents import (
+    dump_document,
+    dump_dropped,
+    is_dropped,
+    parse_document,
+)
+from braid.registry.store.versions import Versioned, VersionedFile
+from braid.schemas import TableDocument
 
 __all__ = ["RegisteredTables", "RegistryStore", "Versioned"]
 

@@ -13,11 +13,11 @@ from typing import Final
 
 from pydantic import Field, ValidationError
 
-from lake import Clock, FileIO
-from registry.store import paths
-from registry.store.stored_documents import parse_stored
-from registry.store.versions import Versioned, VersionedFile
-from schemas import Contract
+from braid.lake import Clock, FileIO
+from braid.registry.store import paths
+from braid.registry.store.stored_documents import parse_stored
+from braid.registry.store.versions import Versioned, VersionedFile
+from braid.schemas import Contract
 
 MAINTENANCE = "+maintenance"  # held by the process that compacts a table; no stream has such a name
 KEPT_LEASE_MS = 60_000  # renewals come every few seconds; no reader of a lease is slower than this

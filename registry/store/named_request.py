@@ -7,8 +7,8 @@ changes, so that another request under the same name is refused and not taken fo
 import hashlib
 from dataclasses import dataclass
 
-from registry.errors import DefinitionRefused
-from schemas import AppliedChange, FieldProblem, SchemaChanges, TableDocument
+from braid.registry.errors import DefinitionRefused
+from braid.schemas import AppliedChange, FieldProblem, SchemaChanges, TableDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

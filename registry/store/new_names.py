@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Final
 from uuid import uuid4
 
-from lake import Clock, FileIO, LakeError
-from registry.store import paths
+from braid.lake import Clock, FileIO, LakeError
+from braid.registry.store import paths
 
 KEPT_MS: Final = 60_000
 """Longer than the creation of a table takes plus the difference between clocks of machines."""

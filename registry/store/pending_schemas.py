@@ -17,9 +17,9 @@ has the id: then its file can never be created.
 from collections.abc import Callable
 from typing import Final
 
-from lake import TableSchema, parse_schema, serialize_schema
-from registry.store.named_request import NamedRequest
-from schemas import AppliedChange, PendingSchema, TableDocument
+from braid.lake import TableSchema, parse_schema, serialize_schema
+from braid.registry.store.named_request import NamedRequest
+from braid.schemas import AppliedChange, PendingSchema, TableDocument
 
 APPLIED_MAX: Final = 50
 """Named changes that a document remembers: more than a client repeats late."""

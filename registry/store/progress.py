@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from lake import FileIO
-from registry.store import paths
-from registry.store.stored_documents import parse_stored
-from schemas import RunnerProgress, StreamProgress, StreamState
+from braid.lake import FileIO
+from braid.registry.store import paths
+from braid.registry.store.stored_documents import parse_stored
+from braid.schemas import RunnerProgress, StreamProgress, StreamState
 
 __all__ = [
     "ProgressStore",

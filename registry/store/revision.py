@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from registry.errors import PreconditionFailed
-from schemas import Contract
+from braid.registry.errors import PreconditionFailed
+from braid.schemas import Contract
 
 REVISION_LENGTH = 32  # hexadecimal digits: 128 bits
 

@@ -16,9 +16,9 @@ from typing import Any, Final, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from lake import CorruptData
-from registry.errors import FeaturesMissing
-from schemas import StreamEntry, TableDocument
+from braid.lake import CorruptData
+from braid.registry.errors import FeaturesMissing
+from braid.schemas import StreamEntry, TableDocument
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Generic, TypeVar
 
-from lake import Clock, FileIO
+from braid.lake import Clock, FileIO
 
 KEPT_VERSIONS = 10
 KEPT_MS = 10 * 60 * 1000  # longer than any request, and than a plausible pause of a process

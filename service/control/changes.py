@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from formats.json_values import json_row
-from lake import (
+from braid.formats.json_values import json_row
+from braid.lake import (
     Changes,
     ChangesExpired,
     ChangesMode,
@@ -26,8 +26,8 @@ from lake import (
     Table,
     python_rows,
 )
-from service.control.changes_token import ChangesPosition, parse_token, to_token
-from service.control.consumers import last_known_snapshot
+from braid.service.control.changes_token import ChangesPosition, parse_token, to_token
+from braid.service.control.consumers import last_known_snapshot
 
 PAGE_BYTES = 8 << 20
 PAGE_SNAPSHOTS = 1_000

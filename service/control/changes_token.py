@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from lake import ChangesMode, InvalidRequest, Problem
-from service.control.page_token import decode_token, encode_token
+from braid.lake import ChangesMode, InvalidRequest, Problem
+from braid.service.control.page_token import decode_token, encode_token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

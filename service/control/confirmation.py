@@ -1,6 +1,6 @@
 """Confirmation by name of requests that do harm if sent by mistake."""
 
-from lake import InvalidRequest, Problem
+from braid.lake import InvalidRequest, Problem
 
 DESCRIPTION = "The name once more, so that a request to a wrong address changes nothing."
 

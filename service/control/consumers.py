@@ -1,10 +1,10 @@
 """Consumers of a table: readers whose next snapshots are kept from expiring."""
 
-from lake import ConsumerFile, InvalidRequest, Problem, Table
-from lake.snapshots.lease import LEASE_PREFIX
-from service.control.confirmation import not_confirmed
-from service.times import iso_utc
-from service.views import ConsumerList, ConsumerView
+from braid.lake import ConsumerFile, InvalidRequest, Problem, Table
+from braid.lake.snapshots.lease import LEASE_PREFIX
+from braid.service.control.confirmation import not_confirmed
+from braid.service.times import iso_utc
+from braid.service.views import ConsumerList, ConsumerView
 
 
 def list_consumers(table: Table) -> ConsumerList:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake import ReadAt, Table
-from service.views import TableInspection
+from braid.lake import ReadAt, Table
+from braid.service.views import TableInspection
 
 LAST = 1_000
 """Snapshots that a view of the history covers by default; each is a small read."""

@@ -1,9 +1,9 @@
 """Status of a table's maintenance, from its newest snapshot and the reports of runners."""
 
-from lake import Snapshot, Table
-from registry.store.progress import RunnerReports
-from schemas import MaintenanceStatus, TableMaintenanceView
-from service.times import iso_utc
+from braid.lake import Snapshot, Table
+from braid.registry.store.progress import RunnerReports
+from braid.schemas import MaintenanceStatus, TableMaintenanceView
+from braid.service.times import iso_utc
 
 
 def maintenance_status(

@@ -1,6 +1,6 @@
 """Search for the snapshot of a stream's newest commit."""
 
-from lake import InvalidRequest, StreamPosition, Table, positions_of
+from braid.lake import InvalidRequest, StreamPosition, Table, positions_of
 
 SNAPSHOTS_MAX = 64  # read at most, newest first: each is one small read
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from lake import InvalidRequest, Problem, ReadAt, TableSchema
+from braid.lake import InvalidRequest, Problem, ReadAt, TableSchema
 
 READ_AT_PARAMETERS: Final = ("snapshot_id", "tag", "timestamp")
 """Names of the parameters that name a state; without any, the newest is read."""

@@ -10,12 +10,12 @@ from typing import Any
 
 import orjson
 
-from formats.json_values import json_row
-from formats.key_values import parse_key, parse_keys
-from lake import Clock, LakeError, ReadAt, Snapshot, Table
-from schemas import RowStatus, SnapshotInfo, TableDocument
-from service.control.row_status import row_status, status_columns
-from service.times import iso_utc
+from braid.formats.json_values import json_row
+from braid.formats.key_values import parse_key, parse_keys
+from braid.lake import Clock, LakeError, ReadAt, Snapshot, Table
+from braid.schemas import RowStatus, SnapshotInfo, TableDocument
+from braid.service.control.row_status import row_status, status_columns
+from braid.service.times import iso_utc
 
 
 class RowNotFound(LakeError):

@@ -20,11 +20,11 @@ completeness rule is present or stale.
 from collections.abc import Mapping
 from datetime import datetime
 
-from formats.json_values import json_row, json_value
-from lake import TableSchema, split_offset
-from registry.layout.delete_options import deletes_of
-from registry.layout.physical_table import OP_CLEAR, PhysicalGroup, physical_groups
-from schemas import (
+from braid.formats.json_values import json_row, json_value
+from braid.lake import TableSchema, split_offset
+from braid.registry.layout.delete_options import deletes_of
+from braid.registry.layout.physical_table import OP_CLEAR, PhysicalGroup, physical_groups
+from braid.schemas import (
     Arrival,
     Deletes,
     GroupState,

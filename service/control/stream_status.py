@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from lake import BatchAccount, StreamPosition
-from registry.store.progress import Report
-from registry.store.stored_documents import missing_features
-from schemas import (
+from braid.lake import BatchAccount, StreamPosition
+from braid.registry.store.progress import Report
+from braid.registry.store.stored_documents import missing_features
+from braid.schemas import (
     Account,
     AccountView,
     DesiredState,
@@ -18,7 +18,7 @@ from schemas import (
     StreamStatus,
     TableDocument,
 )
-from service.times import iso_utc
+from braid.service.times import iso_utc
 
 # States in which a runner has the stream.
 _HOSTED = (

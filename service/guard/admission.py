@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from schemas import ProblemCode
-from service.guard.asgi_problem import send_problem
-from service.guard.limits import ClassLimits, RequestLimits
-from service.guard.request_class import class_of
+from braid.schemas import ProblemCode
+from braid.service.guard.asgi_problem import send_problem
+from braid.service.guard.limits import ClassLimits, RequestLimits
+from braid.service.guard.request_class import class_of
 
 _RETRY = {"retry-after": "1"}
 

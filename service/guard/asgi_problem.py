@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from schemas import FieldProblem, ProblemCode
-from service.problems.problem_response import problem_response
+from braid.schemas import FieldProblem, ProblemCode
+from braid.service.problems.problem_response import problem_response
 
 
 async def send_problem(

@@ -14,12 +14,12 @@ from functools import partial
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from schemas import ProblemCode
-from service.body_thread import BodyThread
-from service.guard.asgi_problem import send_problem
-from service.guard.json_shape import json_shape
-from service.guard.limits import BodyLimits, RequestClass, RequestLimits
-from service.guard.request_class import STATE_CHANGING, class_of
+from braid.schemas import ProblemCode
+from braid.service.body_thread import BodyThread
+from braid.service.guard.asgi_problem import send_problem
+from braid.service.guard.json_shape import json_shape
+from braid.service.guard.limits import BodyLimits, RequestClass, RequestLimits
+from braid.service.guard.request_class import STATE_CHANGING, class_of
 
 _SMALL = 16 << 10  # bytes; the shape of a smaller body costs less than the switch to another thread
 _DIGITS = 18  # of `content-length`: more than any body needs, and quick to parse

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from schemas import ProblemCode
-from service.guard.asgi_problem import parameter_problem, send_problem
-from service.guard.request_class import STATE_CHANGING
+from braid.schemas import ProblemCode
+from braid.service.guard.asgi_problem import parameter_problem, send_problem
+from braid.service.guard.request_class import STATE_CHANGING
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 ANY_HOST = "*"

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from service.http.request_context import HEADER
+from braid.service.http.request_context import HEADER
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import errno
 import socket
 from contextlib import ExitStack
 
-from lake import InvalidRequest
+from braid.lake import InvalidRequest
 
 
 def listening_sockets(host: str, port: int) -> list[socket.socket]:

@@ -22,9 +22,9 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from schemas import ProblemCode
-from service.guard.limits import RequestLimits
-from service.problems.problem_response import MEDIA_TYPE, problem_of
+from braid.schemas import ProblemCode
+from braid.service.guard.limits import RequestLimits
+from braid.service.problems.problem_response import MEDIA_TYPE, problem_of
 
 _HEADERS_TOO_LARGE = 431  # the status that h11 suggests for heads above its own bound
 _LINGER_SECONDS = 2.0  # for the client to read a refusal before the connection is closed

@@ -4,8 +4,8 @@ from urllib.parse import parse_qsl
 
 from fastapi import Request
 
-from formats.key_values import KeyRefused
-from schemas import FieldProblem
+from braid.formats.key_values import KeyRefused
+from braid.schemas import FieldProblem
 
 
 def query_parameters(request: Request) -> list[tuple[str, str]]:

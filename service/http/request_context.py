@@ -14,8 +14,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from schemas import ProblemCode
-from service.problems.problem_response import problem_response
+from braid.schemas import ProblemCode
+from braid.service.problems.problem_response import problem_response
 
 HEADER = "x-request-id"
 _USABLE = re.compile(r"[A-Za-z0-9._:-]{1,128}")  # safe in a log line and in a header

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import uvicorn
 
-from service.app import create_app
-from service.http.listening_sockets import address_of, listening_sockets
-from service.http.process_memory import bound_memory, glibc_mallopt
-from service.http.protocol import protocol_with
-from service.settings import ServiceSettings
+from braid.service.app import create_app
+from braid.service.http.listening_sockets import address_of, listening_sockets
+from braid.service.http.process_memory import bound_memory, glibc_mallopt
+from braid.service.http.protocol import protocol_with
+from braid.service.settings import ServiceSettings
 
 _SWITCH_SECONDS = 0.001
 _DIGITS_MAX = 640  # of an integer: parsing takes time by the square of its length
@@ -30,7 +30,7 @@ def serve(settings: ServiceSettings) -> None:
     """
     sockets = listening_sockets(settings.host, settings.port)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=_LOG_FORMAT)
-    logging.getLogger("service").setLevel(logging.INFO)
+    logging.getLogger("braid.service").setLevel(logging.INFO)
     # Any name can be made to resolve to this address (DNS rebinding): only known hosts are served.
     settings = replace(settings, hosts=settings.hosts or ())
     app = create_app(settings)
@@ -48,7 +48,7 @@ def serve(settings: ServiceSettings) -> None:
         http=protocol_with(settings.limits),
         h11_max_incomplete_event_size=settings.limits.head_bytes,
         log_level="info",
-        access_log=False,  # `service.http.access_log` has the request's id as well
+        access_log=False,  # `braid.service.http.access_log` has the request's id as well
     )
     for address in map(address_of, sockets):
         logger.info("listening at http://%s (Ctrl-C ends it)", address)

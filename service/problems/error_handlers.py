@@ -11,20 +11,20 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from formats.key_values import KeyRefused
-from lake import InvalidRequest, LakeError
-from registry.errors import (
+from braid.formats.key_values import KeyRefused
+from braid.lake import InvalidRequest, LakeError
+from braid.registry.errors import (
     DefinitionDiffers,
     DefinitionRefused,
     RegistryError,
     StreamNotStopped,
 )
-from schemas import FieldProblem, ProblemCode
-from schemas.contract import TOO_LONG
-from service.checked_body import FINDINGS_MAX, TOO_MANY, body_model
-from service.problems.problem_response import problem_response, short_path
-from service.problems.problem_table import STATUS_AND_TITLE, code_of, code_of_status
-from service.problems.request_problems import field_problems
+from braid.schemas import FieldProblem, ProblemCode
+from braid.schemas.contract import TOO_LONG
+from braid.service.checked_body import FINDINGS_MAX, TOO_MANY, body_model
+from braid.service.problems.problem_response import problem_response, short_path
+from braid.service.problems.problem_table import STATUS_AND_TITLE, code_of, code_of_status
+from braid.service.problems.request_problems import field_problems
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 _LOGGED_CHARACTERS_MAX = 1_000

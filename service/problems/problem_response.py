@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from fastapi import Response
 
-from schemas import FieldProblem, Problem, ProblemCode
-from service.problems.problem_table import STATUS_AND_TITLE
+from braid.schemas import FieldProblem, Problem, ProblemCode
+from braid.service.problems.problem_table import STATUS_AND_TITLE
 
 MEDIA_TYPE = "application/problem+json"
 ERRORS_MAX = 100

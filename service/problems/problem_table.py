@@ -35,7 +35,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from lake import (
+from braid.lake import (
     ChangesExpired,
     CommitConflict,
     CommitUnknown,
@@ -52,7 +52,7 @@ from lake import (
     TableNotFound,
     UnsupportedFeature,
 )
-from registry.errors import (
+from braid.registry.errors import (
     DefinitionDiffers,
     DefinitionRefused,
     FeaturesMissing,
@@ -62,8 +62,8 @@ from registry.errors import (
     StreamNotRunning,
     StreamNotStopped,
 )
-from schemas import ProblemCode
-from service.control.row_lookup import RowNotFound
+from braid.schemas import ProblemCode
+from braid.service.control.row_lookup import RowNotFound
 
 STATUS_AND_TITLE: Final[Mapping[ProblemCode, tuple[int, str]]] = {
     ProblemCode.MALFORMED_REQUEST: (400, "The request is not readable"),

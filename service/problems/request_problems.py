@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from schemas import FieldProblem
-from schemas.field_problems import field_path, json_pointer, quoted_list
-from schemas.problem import JsonPath
+from braid.schemas import FieldProblem
+from braid.schemas.field_problems import field_path, json_pointer, quoted_list
+from braid.schemas.problem import JsonPath
 
 _VALUE_LENGTH_MAX = 200
 

@@ -4,13 +4,13 @@ from importlib.metadata import version
 
 from fastapi import APIRouter
 
-from lake import LakeError
-from service.components import Components
-from service.dependencies import ComponentsOf
-from service.problems.error_handlers import NotReady
-from service.views import Health, Readiness
+from braid.lake import LakeError
+from braid.service.components import Components
+from braid.service.dependencies import ComponentsOf
+from braid.service.problems.error_handlers import NotReady
+from braid.service.views import Health, Readiness
 
-_VERSION = version("braid")
+_VERSION = version("braid-lake")
 
 router = APIRouter(tags=["health"])
 

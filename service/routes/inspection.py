@@ -4,10 +4,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from lake import Inspection, ReadAt
-from service.control.inspection import inspect_view
-from service.dependencies import ComponentsOf
-from service.views import TableInspection
+from braid.lake import Inspection, ReadAt
+from braid.service.control.inspection import inspect_view
+from braid.service.dependencies import ComponentsOf
+from braid.service.views import TableInspection
 
 ROWS = 1_000
 ROWS_MAX = 10_000

@@ -2,16 +2,16 @@
 
 from fastapi import APIRouter, Request, Response
 
-from formats.key_values import parse_key
-from lake import ReadAt
-from schemas import RowStatus, WideRow
-from service.checked_body import CheckedBody
-from service.control.read_at_parameters import take_read_at
-from service.control.row_lookup import find_row, find_row_status, find_rows
-from service.dependencies import ComponentsOf
-from service.http.query_parameters import query_parameters
-from service.json_response import json_response
-from service.views import KEYS_MAX, RowKeys, WideRows
+from braid.formats.key_values import parse_key
+from braid.lake import ReadAt
+from braid.schemas import RowStatus, WideRow
+from braid.service.checked_body import CheckedBody
+from braid.service.control.read_at_parameters import take_read_at
+from braid.service.control.row_lookup import find_row, find_row_status, find_rows
+from braid.service.dependencies import ComponentsOf
+from braid.service.http.query_parameters import query_parameters
+from braid.service.json_response import json_response
+from braid.service.views import KEYS_MAX, RowKeys, WideRows
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/rows", tags=["rows"], route_class=CheckedBody

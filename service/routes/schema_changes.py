@@ -4,14 +4,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
 
-from registry.alteration.table_changes import plan_changes
-from registry.store.named_request import NamedRequest
-from schemas import SchemaChanges
-from service.checked_body import CheckedBody
-from service.dependencies import ComponentsOf, PreconditionOf
-from service.schema_history import SchemaList, schema_history
-from service.table_view import table_view
-from service.views import TableView, Validation
+from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.store.named_request import NamedRequest
+from braid.schemas import SchemaChanges
+from braid.service.checked_body import CheckedBody
+from braid.service.dependencies import ComponentsOf, PreconditionOf
+from braid.service.schema_history import SchemaList, schema_history
+from braid.service.table_view import table_view
+from braid.service.views import TableView, Validation
 
 KEY_LENGTH_MAX = 255
 

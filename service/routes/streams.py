@@ -2,16 +2,16 @@
 
 from fastapi import APIRouter, Response
 
-from registry.store.progress import Report, RunnerReports, current_report, stream_key
-from registry.store.revision import revision_of
-from registry.stream_entries import Verb, entry_of
-from schemas import StreamDefinition, StreamStatus, TableDocument, VerbAnswer
-from service.checked_body import CheckedBody
-from service.components import Components
-from service.control.newest_commit import newest_commit_of
-from service.control.stream_status import reported_state, stream_status
-from service.dependencies import ComponentsOf, PreconditionOf
-from service.views import StreamList, StreamView, Validation
+from braid.registry.store.progress import Report, RunnerReports, current_report, stream_key
+from braid.registry.store.revision import revision_of
+from braid.registry.stream_entries import Verb, entry_of
+from braid.schemas import StreamDefinition, StreamStatus, TableDocument, VerbAnswer
+from braid.service.checked_body import CheckedBody
+from braid.service.components import Components
+from braid.service.control.newest_commit import newest_commit_of
+from braid.service.control.stream_status import reported_state, stream_status
+from braid.service.dependencies import ComponentsOf, PreconditionOf
+from braid.service.views import StreamList, StreamView, Validation
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/streams", tags=["streams"], route_class=CheckedBody

@@ -4,15 +4,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from lake import InvalidRequest, Problem
-from schemas import MaintenanceStatus, TableSpec
-from service.checked_body import CheckedBody
-from service.control.confirmation import not_confirmed
-from service.control.maintenance_status import maintenance_status
-from service.control.page_token import decode_token, encode_token
-from service.dependencies import ComponentsOf, Confirm, PreconditionOf
-from service.table_view import table_view
-from service.views import TableList, TableName, TableView, Validation
+from braid.lake import InvalidRequest, Problem
+from braid.schemas import MaintenanceStatus, TableSpec
+from braid.service.checked_body import CheckedBody
+from braid.service.control.confirmation import not_confirmed
+from braid.service.control.maintenance_status import maintenance_status
+from braid.service.control.page_token import decode_token, encode_token
+from braid.service.dependencies import ComponentsOf, Confirm, PreconditionOf
+from braid.service.table_view import table_view
+from braid.service.views import TableList, TableName, TableView, Validation
 
 PAGE_SIZE = 100
 PAGE_SIZE_MAX = 1_000

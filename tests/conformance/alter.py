@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lake import (
+from braid.lake import (
     AddColumn,
     DropColumn,
     DropPrimaryKey,

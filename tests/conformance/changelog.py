@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake import Changes
+from braid.lake import Changes
 from tests.conformance.compare import Row, canonical_rows, without_order
 from tests.conformance.values import sort_key, to_json
 

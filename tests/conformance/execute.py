@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake import (
+from braid.lake import (
     Catalog,
     DataField,
     InvalidRequest,
@@ -23,7 +23,7 @@ from lake import (
     UnsupportedFeature,
     parse_type,
 )
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
 from tests.conformance.alter import schema_change
 from tests.conformance.case import Case, Step
 from tests.conformance.changelog import changelog_difference

@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake import LocalFileIO, Machine, ReadAt, Table, UnsupportedFeature
-from lake.snapshots.schema_store import SchemaStore
+from braid.lake import LocalFileIO, Machine, ReadAt, Table, UnsupportedFeature
+from braid.lake.snapshots.schema_store import SchemaStore
 from tests.conformance.case import Case, Column, parse_case
 from tests.conformance.changelog import changelog_difference
 from tests.conformance.compare import difference

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
-from lake import LakeError, Machine, UnsupportedFeature
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.merge.fold import fold
-from lake.merge.records import records_of
-from lake.merge.row_machine import merge_function, selection_of
-from lake.merge.spec import MergeSpec, columns_needed, merge_spec
+from braid.lake import LakeError, Machine, UnsupportedFeature
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from braid.lake.merge.fold import fold
+from braid.lake.merge.records import records_of
+from braid.lake.merge.row_machine import merge_function, selection_of
+from braid.lake.merge.spec import MergeSpec, columns_needed, merge_spec
 from tests.conformance.case import Case, Step
 from tests.conformance.execute import KINDS, create_table, kinds_array, rows_table
 from tests.conformance.outcome import Mismatch, first_line, unsupported

@@ -4,7 +4,7 @@ import enum
 import re
 from dataclasses import dataclass
 
-from lake import UnsupportedFeature
+from braid.lake import UnsupportedFeature
 
 
 class Verdict(enum.Enum):

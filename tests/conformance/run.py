@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from lake import Machine
+from braid.lake import Machine
 from tests.conformance.case import Case, read_cases
 from tests.conformance.execute import run_table_case
 from tests.conformance.golden import golden_checks

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, MemoryFileIO, Table
+from braid.lake import Catalog, MemoryFileIO, Table
 from tests.conformance.changelog import changelog_difference
 
 SCHEMA = pa.schema([("k", pa.int32()), ("v", pa.list_(pa.int32()))])

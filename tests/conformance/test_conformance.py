@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lake import Machine
+from braid.lake import Machine
 from tests.conformance.outcome import Verdict
 from tests.conformance.run import BOTH, Check, checks
 

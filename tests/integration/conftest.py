@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from demo.broker import KafkaBroker
-from pipelines.stream.ingest import SESSION_CONF
-from schemas import TableSpec
+from braid.demo.broker import KafkaBroker
+from braid.pipelines.stream.ingest import SESSION_CONF
+from braid.schemas import TableSpec
 from tests.integration.ingest_bed import IngestBed
 
 WIDE = TableSpec.model_validate(

@@ -10,16 +10,16 @@ from typing import Any
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
-from demo.broker import KafkaBroker
-from lake import BatchAccount, Catalog, StreamPosition, SystemClock, Table
-from lake.commit.streams.stream_position import batch_of
-from pipelines.kafka.cluster import KafkaCluster
-from pipelines.settings import DeadLetterBudget
-from pipelines.stream.ingest import Ingest, IngestContext
-from pipelines.stream.stream_plan import StreamPlan, plan_stream
-from registry.layout.physical_table import physical_table
-from registry.rules.stream_completion import complete_stream
-from schemas import StreamDefinition, TableSpec
+from braid.demo.broker import KafkaBroker
+from braid.lake import BatchAccount, Catalog, StreamPosition, SystemClock, Table
+from braid.lake.commit.streams.stream_position import batch_of
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.settings import DeadLetterBudget
+from braid.pipelines.stream.ingest import Ingest, IngestContext
+from braid.pipelines.stream.stream_plan import StreamPlan, plan_stream
+from braid.registry.layout.physical_table import physical_table
+from braid.registry.rules.stream_completion import complete_stream
+from braid.schemas import StreamDefinition, TableSpec
 
 IDENTIFIER = "db.wide"
 # Small: tests wait for every micro-batch.

@@ -8,19 +8,19 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from formats.kafka_clusters import KafkaClusters
-from lake import Catalog, SystemClock, file_io_for
-from pipelines.runner import Runner
-from pipelines.settings import RunnerSettings
-from pipelines.stream.ingest import IngestContext
-from pipelines.stream.ingest_starter import IngestStarter
-from registry.alteration.table_changes import plan_changes
-from registry.registrar import Registrar
-from registry.rules.stream_completion import complete_stream
-from registry.store.documents import RegistryStore
-from registry.store.leases import LeaseStore
-from registry.store.progress import ProgressStore, newest_report, stream_key
-from schemas import (
+from braid.formats.kafka_clusters import KafkaClusters
+from braid.lake import Catalog, SystemClock, file_io_for
+from braid.pipelines.runner import Runner
+from braid.pipelines.settings import RunnerSettings
+from braid.pipelines.stream.ingest import IngestContext
+from braid.pipelines.stream.ingest_starter import IngestStarter
+from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.registrar import Registrar
+from braid.registry.rules.stream_completion import complete_stream
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.leases import LeaseStore
+from braid.registry.store.progress import ProgressStore, newest_report, stream_key
+from braid.schemas import (
     DesiredState,
     RunnerProgress,
     SchemaChanges,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from demo.broker import KafkaBroker
-from pipelines.sink.sink_progress import SinkProgress
-from pipelines.stream.ingest import Ingest
+from braid.demo.broker import KafkaBroker
+from braid.pipelines.sink.sink_progress import SinkProgress
+from braid.pipelines.stream.ingest import Ingest
 from tests.integration.conftest import WIDE
 from tests.integration.ingest_bed import IngestBed, left
 from tests.support.waiting import wait_until

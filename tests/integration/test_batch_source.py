@@ -10,8 +10,8 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession, functions as fn
 
-from lake import AddColumn, Catalog, RenameColumn, Table, UpdateColumnType, parse_type
-from pipelines.batch_source.source import register
+from braid.lake import AddColumn, Catalog, RenameColumn, Table, UpdateColumnType, parse_type
+from braid.pipelines.batch_source.source import register
 from tests.support.doc_examples import ROOT, run_python
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]

@@ -9,8 +9,8 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import TopicAlreadyExistsError
 
-from demo.broker import KafkaBroker
-from demo.processes import ProcessFailed
+from braid.demo.broker import KafkaBroker
+from braid.demo.processes import ProcessFailed
 
 pytestmark = pytest.mark.integration
 

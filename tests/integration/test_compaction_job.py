@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from lake import Catalog, MaintenanceService, Table, compact_buckets
-from pipelines.compaction_job import SparkPool
+from braid.lake import Catalog, MaintenanceService, Table, compact_buckets
+from braid.pipelines.compaction_job import SparkPool
 from tests.support.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -93,7 +93,7 @@ def test_the_service_runs_on_spark(spark: SparkSession, tmp_path: Path) -> None:
 def test_the_job_is_a_program(tmp_path: Path) -> None:
     table = given_table(tmp_path, buckets=2)
     write(table, commits=3)
-    command = [sys.executable, "-m", "pipelines.compaction_job", "--warehouse", str(tmp_path)]
+    command = [sys.executable, "-m", "braid.pipelines.compaction_job", "--warehouse", str(tmp_path)]
     environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     environment["PYSPARK_SUBMIT_ARGS"] = (
         "--master local[2] --conf spark.ui.enabled=false pyspark-shell"

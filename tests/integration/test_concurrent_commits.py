@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from lake.commit.commit_result import Outcome
-from lake.commit.committer import TableCommitter
-from lake.errors import OffsetMismatch, StreamFenced
-from lake.files.paths import TablePaths
-from lake.files.storage.local import LocalFileIO
-from lake.format.snapshot import CommitKind
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.commit.commit_result import Outcome
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.errors import OffsetMismatch, StreamFenced
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.local import LocalFileIO
+from braid.lake.format.snapshot import CommitKind
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import (
     TOPIC,
     TOPIC_ID,

@@ -8,13 +8,13 @@ import pytest
 from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
-from demo.broker import KafkaBroker
-from formats.dead_letter import DeadLetter, DeadLetterReason
-from lake import BatchAccount, LimitExceeded
-from pipelines.kafka.cluster import KafkaCluster
-from pipelines.settings import DeadLetterBudget
-from pipelines.sink.dead_letter_sender import DeadLetterSender
-from schemas import TableSpec
+from braid.demo.broker import KafkaBroker
+from braid.formats.dead_letter import DeadLetter, DeadLetterReason
+from braid.lake import BatchAccount, LimitExceeded
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.settings import DeadLetterBudget
+from braid.pipelines.sink.dead_letter_sender import DeadLetterSender
+from braid.schemas import TableSpec
 from tests.integration.ingest_bed import IngestBed, left
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -178,7 +178,7 @@ def test_a_dead_letter_names_its_record_as_kafka_connect_does(bed: IngestBed) ->
         "__connect.errors.connector.name": "braid.db.wide.left",
         "__connect.errors.task.id": "1",
         "__connect.errors.stage": "VALUE_CONVERTER",
-        "__connect.errors.class.name": "pipelines.stream.ingest.Ingest",
+        "__connect.errors.class.name": "braid.pipelines.stream.ingest.Ingest",
         "__connect.errors.exception.class.name": "braid.wrong_type",
         "braid.reason": "wrong_type",
     }

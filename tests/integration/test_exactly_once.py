@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from lake import BatchAccount, CommitResult, OffsetMismatch, StreamFenced, TableCommitter
-from lake.files.data_file_path import table_paths
+from braid.lake import BatchAccount, CommitResult, OffsetMismatch, StreamFenced, TableCommitter
+from braid.lake.files.data_file_path import table_paths
 from tests.integration.ingest_bed import IngestBed, left
 from tests.support.foreign_engine import commit_foreign
 

@@ -10,11 +10,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from demo.flights_data import STREAMS, FlightStream, count_differences, load_flights, stream_history
-from demo.flights_run import FlightsRun
-from demo.s3_fault_proxy import Faults
-from demo.s3_server import S3Server
-from lake import Table
+from braid.demo.flights_data import (
+    STREAMS,
+    FlightStream,
+    count_differences,
+    load_flights,
+    stream_history,
+)
+from braid.demo.flights_run import FlightsRun
+from braid.demo.s3_fault_proxy import Faults
+from braid.demo.s3_server import S3Server
+from braid.lake import Table
 from tests.interop.java_reader import read_to_parquet
 from tests.support.waiting import PATIENCE_S
 

@@ -13,12 +13,12 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-import pipelines.runner_process
-from braid.cli import app
-from demo.broker import KafkaBroker
-from demo.ports import free_port
-from demo.processes import Supervisor
-from pipelines.settings import RunnerSettings
+import braid.pipelines.runner_process
+from braid.cli.main import app
+from braid.demo.broker import KafkaBroker
+from braid.demo.ports import free_port
+from braid.demo.processes import Supervisor
+from braid.pipelines.settings import RunnerSettings
 from tests.integration.runner_bed import running_settings
 from tests.support.doc_examples import ROOT, doc_examples, run_python
 
@@ -77,7 +77,7 @@ def _settings(command: str, monkeypatch: pytest.MonkeyPatch) -> RunnerSettings:
         found.append(settings)
         return 0
 
-    monkeypatch.setattr(pipelines.runner_process, "main", run)
+    monkeypatch.setattr(braid.pipelines.runner_process, "main", run)
     _, *arguments = shlex.split(os.path.expandvars(command))
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output

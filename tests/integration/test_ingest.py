@@ -10,9 +10,9 @@ import pytest
 from kafka import KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
-from demo.broker import KafkaBroker
-from lake import BatchAccount, InvalidRequest, OffsetMismatch, stored_offset
-from schemas import TableSpec
+from braid.demo.broker import KafkaBroker
+from braid.lake import BatchAccount, InvalidRequest, OffsetMismatch, stored_offset
+from braid.schemas import TableSpec
 from tests.integration.ingest_bed import IngestBed, left
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from demo.broker import KafkaBroker
-from lake import Table
-from pipelines.stream.back_pressure import INTERVAL_MS_MAX
-from schemas import StreamState, TableSpec
+from braid.demo.broker import KafkaBroker
+from braid.lake import Table
+from braid.pipelines.stream.back_pressure import INTERVAL_MS_MAX
+from braid.schemas import StreamState, TableSpec
 from tests.integration.ingest_bed import IDENTIFIER, IngestBed
 from tests.integration.runner_bed import Registry, has_read, running_runner
 
@@ -162,7 +162,7 @@ def run_together(bed: IngestBed, caplog: pytest.LogCaptureFixture, *, snapshots:
     print(f"seed {seed}")
     producer = Producer(bed, topics, seed=seed)
     table = bed.table()
-    caplog.set_level(logging.INFO, logger="lake.table.maintenance.maintenance_service")
+    caplog.set_level(logging.INFO, logger="braid.lake.table.maintenance.maintenance_service")
     lost = sendings = 0
     last: int | None = None
     with running_runner(bed):

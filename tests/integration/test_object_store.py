@@ -9,11 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from demo.s3_fault_proxy import Faults
-from demo.s3_server import S3Server
-from lake import Catalog, CompactionPool, Condition, ReadAt, Table
-from lake.errors import InvalidRequest, StorageUnavailable, UnsupportedFeature
-from lake.files.object_store.store import ObjectStoreFileIO
+from braid.demo.s3_fault_proxy import Faults
+from braid.demo.s3_server import S3Server
+from braid.lake import Catalog, CompactionPool, Condition, ReadAt, Table
+from braid.lake.errors import InvalidRequest, StorageUnavailable, UnsupportedFeature
+from braid.lake.files.object_store.store import ObjectStoreFileIO
 from tests.support.committing_beside import commit_beside
 from tests.support.doc_examples import ROOT, run_python
 from tests.support.program import fork_server, run_braid

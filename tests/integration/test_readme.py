@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from demo.flights_data import STREAMS, load_flights, stream_history
-from demo.flights_run import FlightsRun
+from braid.demo.flights_data import STREAMS, load_flights, stream_history
+from braid.demo.flights_run import FlightsRun
 from tests.support.doc_examples import ROOT, doc_examples
 from tests.support.waiting import PATIENCE_S
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas import (
+from braid.schemas import (
     DesiredState,
     StreamProgress,
     StreamState,
@@ -30,9 +30,9 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 PROGRAM = """\
 import sys
-from formats.kafka_clusters import KafkaClusters
-from pipelines.runner_process import main
-from pipelines.settings import RunnerSettings
+from braid.formats.kafka_clusters import KafkaClusters
+from braid.pipelines.runner_process import main
+from braid.pipelines.settings import RunnerSettings
 warehouse, name, kafka = sys.argv[1:]
 sys.exit(main(RunnerSettings(
     warehouse=warehouse, name=name, clusters=KafkaClusters().with_default(kafka), memory="512m",

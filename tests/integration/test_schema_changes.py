@@ -12,8 +12,8 @@ import pytest
 from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
-from demo.broker import KafkaBroker
-from schemas import StreamProgress, TableSpec
+from braid.demo.broker import KafkaBroker
+from braid.schemas import StreamProgress, TableSpec
 from tests.integration.ingest_bed import IngestBed
 from tests.integration.runner_bed import Registry, has_read, running_runner
 

@@ -12,9 +12,9 @@ import httpx
 import pyarrow as pa
 import pytest
 
-from demo.ports import free_port
-from demo.processes import ChildProcess, Supervisor
-from lake import Catalog
+from braid.demo.ports import free_port
+from braid.demo.processes import ChildProcess, Supervisor
+from braid.lake import Catalog
 from tests.support.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration

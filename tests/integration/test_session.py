@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 _PROGRAM = """\
 import sys, time
 from pathlib import Path
-from pipelines.spark.session import build_session, jvm_process_id
+from braid.pipelines.spark.session import build_session, jvm_process_id
 session = build_session(app_name="victim", work_dir=Path(sys.argv[1]))
 session.range(4).mapInArrow(lambda batches: batches, "id long").collect()
 print(jvm_process_id(session), flush=True)

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from demo.broker import KafkaBroker
-from formats.kafka_clusters import KafkaClusters
-from lake import Catalog, OffsetMismatch, SystemClock, file_io_for
-from pipelines.stream.ingest import Ingest, IngestContext
-from pipelines.stream.ingest_starter import IngestStarter
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from registry.store.progress import ProgressStore
-from registry.stream_entries import Verb
-from schemas import StreamDefinition, TableSpec
+from braid.demo.broker import KafkaBroker
+from braid.formats.kafka_clusters import KafkaClusters
+from braid.lake import Catalog, OffsetMismatch, SystemClock, file_io_for
+from braid.pipelines.stream.ingest import Ingest, IngestContext
+from braid.pipelines.stream.ingest_starter import IngestStarter
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.progress import ProgressStore
+from braid.registry.stream_entries import Verb
+from braid.schemas import StreamDefinition, TableSpec
 from tests.integration.ingest_bed import IDENTIFIER, IngestBed
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake import LakeError, Machine, ReadAt, SystemClock, Table
+from braid.lake import LakeError, Machine, ReadAt, SystemClock, Table
 from tests.conformance.case import Case
 from tests.conformance.execute import write_rows
 from tests.interop.changelog_look import ChangelogLook

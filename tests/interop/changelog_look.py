@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake import Table
-from lake.format.system_columns import VALUE_KIND, RowKind
+from braid.lake import Table
+from braid.lake.format.system_columns import VALUE_KIND, RowKind
 from tests.conformance.case import Case
 from tests.conformance.compare import difference
 from tests.interop.java_driver import JavaDriver

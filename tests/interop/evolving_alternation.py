@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from lake import Machine, RowKind, SchemaChange, Table, parse_type
+from braid.lake import Machine, RowKind, SchemaChange, Table, parse_type
 from tests.conformance.compare import difference
 from tests.interop.java_changes import java_change, java_type
 from tests.interop.java_driver import JavaDriver, JavaRefused

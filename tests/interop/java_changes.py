@@ -2,7 +2,7 @@
 
 from typing import Any, assert_never
 
-from lake import (
+from braid.lake import (
     AddColumn,
     DataType,
     DropColumn,
@@ -19,7 +19,7 @@ from lake import (
     UpdateColumnType,
     UpdateComment,
 )
-from lake.format.type_codec import type_to_json
+from braid.lake.format.type_codec import type_to_json
 
 
 def java_type(data_type: DataType) -> Any:

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pipelines.spark.jars import java_executable, resolve
+from braid.pipelines.spark.jars import java_executable, resolve
 
 SOURCES = Path(__file__).with_name("java")
 CACHE = Path(__file__).parents[2] / ".cache" / "java-reader"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lake import Catalog, LocalFileIO, Machine, Table
+from braid.lake import Catalog, LocalFileIO, Machine, Table
 from tests.conformance.case import Case
 from tests.conformance.execute import create_declared, write_rows
 from tests.conformance.values import Json, to_json

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from lake import AddColumn, Catalog, LocalFileIO, RenameColumn, Table, parse_type
+from braid.lake import AddColumn, Catalog, LocalFileIO, RenameColumn, Table, parse_type
 from tests.interop.peer_driver import NATIVE, PEERS, PYPAIMON, RUST, PeerDriver
 
 Row: TypeAlias = dict[str, Any]

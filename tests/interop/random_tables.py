@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lake.format.system_columns import RowKind
+from braid.lake.format.system_columns import RowKind
 from tests.interop.version_differences import released, released_functions, takes_retracts
 from tests.property.declarations import Declaration, draw_declaration
 from tests.property.function_columns import FunctionColumn

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lake import CompactionResult, Machine, Snapshot, Table
+from braid.lake import CompactionResult, Machine, Snapshot, Table
 from tests.conformance.case import Case, parse_case
 from tests.conformance.compare import difference
 from tests.interop import java_reader

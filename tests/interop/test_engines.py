@@ -20,7 +20,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     AddColumn,
     Catalog,
     Condition,

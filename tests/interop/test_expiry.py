@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lake import Table
+from braid.lake import Table
 from tests.interop.java_driver import JavaDriver
 from tests.interop.java_history import copies, write_history
 from tests.interop.ours import open_table

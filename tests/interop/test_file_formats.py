@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from lake import Table
+from braid.lake import Table
 from tests.conformance.case import Case, parse_case
 from tests.conformance.compare import difference
 from tests.interop.java_driver import JavaDriver

@@ -6,8 +6,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Condition, LocalFileIO, Machine, Table
-from lake.format.indexes.file_index import BLOOM_FILTER, decode_file_index
+from braid.lake import Catalog, Condition, LocalFileIO, Machine, Table
+from braid.lake.format.indexes.file_index import BLOOM_FILTER, decode_file_index
 from tests.conformance.case import parse_case
 from tests.conformance.execute import create_declared, write_rows
 from tests.conformance.values import to_arrow

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, LocalFileIO, Machine, Table
+from braid.lake import Catalog, LocalFileIO, Machine, Table
 from tests.conformance.case import Case, parse_case
 from tests.conformance.compare import difference
 from tests.conformance.execute import create_declared, write_rows

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, CommitConflict, LocalFileIO, Table
+from braid.lake import Catalog, CommitConflict, LocalFileIO, Table
 from tests.interop import java_reader
 from tests.interop.ours import json_rows, open_table
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lake import Machine
+from braid.lake import Machine
 from tests.conformance.case import parse_case
 from tests.conformance.compare import difference
 from tests.conformance.execute import write_rows

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Table
+from braid.lake import Table
 from tests.interop.java_driver import JavaDriver
 from tests.interop.ours import open_table
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lake import Machine
+from braid.lake import Machine
 from tests.interop import java_reader
 from tests.property.arrival_bed import ArrivalBed
 from tests.property.lost_update import GROUPS, NEWEST, NO_GROUPS, overtaken_table

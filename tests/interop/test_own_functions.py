@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, LocalFileIO, Table
-from lake.merge.functions.extension import GROUP, reset_installed_functions
+from braid.lake import Catalog, LocalFileIO, Table
+from braid.lake.merge.functions.extension import GROUP, reset_installed_functions
 from tests.interop import java_reader
 from tests.support.doc_examples import ROOT, doc_examples
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, LocalFileIO, Machine
+from braid.lake import Catalog, LocalFileIO, Machine
 from tests.conformance.case import parse_case
 from tests.conformance.compare import difference
 from tests.conformance.execute import create_declared, write_rows

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import LakeError, Machine, Table
+from braid.lake import LakeError, Machine, Table
 from tests.conformance.case import Case, parse_case, read_cases
 from tests.conformance.compare import difference
 from tests.conformance.execute import run_table_case

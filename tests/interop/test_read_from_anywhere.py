@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from braid.cli import app
-from lake import Catalog
-from service.app import create_app
-from service.settings import ServiceSettings
+from braid.cli.main import app
+from braid.lake import Catalog
+from braid.service.app import create_app
+from braid.service.settings import ServiceSettings
 from tests.interop import java_reader, pypaimon_reader
 from tests.support.doc_examples import ROOT, doc_examples, run_python
 from tests.unit.service.http_client import HttpClient

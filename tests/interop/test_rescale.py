@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lake import CommitConflict, ManualClock, SystemClock, Table
+from braid.lake import CommitConflict, ManualClock, SystemClock, Table
 from tests.interop.java_driver import JavaDriver, JavaRefused
 from tests.interop.ours import open_table
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import ManualClock, ReadAt, SystemClock, Table
+from braid.lake import ManualClock, ReadAt, SystemClock, Table
 from tests.interop.java_driver import JavaDriver
 from tests.interop.java_history import copies, write_history
 from tests.interop.ours import open_table

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from lake import Machine, Table
+from braid.lake import Machine, Table
 from tests.conformance.case import Case
 from tests.conformance.compare import difference
 from tests.conformance.execute import create_declared, memory_catalog, write_rows

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lake import (
+from braid.lake import (
     Catalog,
     GroupClaim,
     Machine,
@@ -24,12 +24,12 @@ from lake import (
     StreamBatch,
     Table,
 )
-from pipelines.json.parse import OFFSET, PARTITION, REASON, TIMESTAMP, value_column
-from pipelines.sink.table_columns import table_columns
-from pipelines.stream.stream_plan import StreamPlan, plan_stream
-from registry.layout.physical_table import physical_table
-from registry.rules.stream_completion import complete_stream
-from schemas import OnNullOrdering, StreamDefinition, TableSpec
+from braid.pipelines.json.parse import OFFSET, PARTITION, REASON, TIMESTAMP, value_column
+from braid.pipelines.sink.table_columns import table_columns
+from braid.pipelines.stream.stream_plan import StreamPlan, plan_stream
+from braid.registry.layout.physical_table import physical_table
+from braid.registry.rules.stream_completion import complete_stream
+from braid.schemas import OnNullOrdering, StreamDefinition, TableSpec
 
 SPEC: Final = TableSpec.model_validate(
     {

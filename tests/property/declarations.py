@@ -12,14 +12,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake.format.data_types import (
+from braid.lake.format.data_types import (
     DataField,
     DataType,
     assign_field_ids,
     highest_field_id,
 )
-from lake.format.schema import TableSchema
-from lake.format.type_codec import parse_type
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.type_codec import parse_type
 from tests.conformance.column_types import TypeJson, arrow_type, with_field_ids
 from tests.property.domains import (
     ALL,

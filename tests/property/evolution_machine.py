@@ -24,7 +24,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from lake import (
+from braid.lake import (
     Catalog,
     Condition,
     InvalidRequest,
@@ -35,7 +35,7 @@ from lake import (
     SchemaMismatch,
     Table,
 )
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.property.evolving_columns import Column, copy_of, has_homonyms, shown_row
 from tests.property.evolving_model import (
     ENGINES,

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 
 from hypothesis import strategies as st
 
-from lake import TableSchema, parse_type
-from lake.format.data_types import DataField, DataType
+from braid.lake import TableSchema, parse_type
+from braid.lake.format.data_types import DataField, DataType
 
 Values: TypeAlias = dict[int, Any]
 """By field id; one that is absent is null."""

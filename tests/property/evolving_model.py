@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from lake import SchemaChange, TableSchema
+from braid.lake import SchemaChange, TableSchema
 from tests.property.evolving_columns import Column, Values, copy_of, take_ids
 from tests.property.schema_steps import Roles, drawn_change
 

@@ -1,7 +1,7 @@
 """The changes of a table, applied one after another, are the table."""
 
-from lake import Table
-from lake.format.system_columns import RowKind
+from braid.lake import Table
+from braid.lake.format.system_columns import RowKind
 from tests.property.test_table_model import COLUMNS, Engine, State
 
 FOLLOWS_ROWS = ("lookup", "full-compaction")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
-from lake.merge.spec import MergeSpec, merge_spec
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from braid.lake.merge.spec import MergeSpec, merge_spec
 from tests.conformance.column_types import arrow_type
 from tests.conformance.values import Json, to_arrow, to_json
 from tests.property.declarations import Declaration

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lake import Catalog, LocalFileIO, Machine, Table
-from lake.write.table_writer import TableWriter
+from braid.lake import Catalog, LocalFileIO, Machine, Table
+from braid.lake.write.table_writer import TableWriter
 
 COLUMNS = [("k", "INT"), ("a_at", "INT"), ("a", "INT"), ("b_at", "INT"), ("b", "STRING")]
 GROUPS = {

@@ -6,7 +6,7 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from lake import DataType, TypeRoot
+from braid.lake import DataType, TypeRoot
 
 _TEXTS: Final = (
     "",

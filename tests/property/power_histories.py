@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lake import (
+from braid.lake import (
     AddColumn,
     Catalog,
     FileIO,
@@ -21,12 +21,12 @@ from lake import (
     TableExists,
     parse_type,
 )
-from lake.commit.streams.position_hold import HOLD_ID
-from lake.snapshots.snapshot_store import SnapshotStore
-from registry.store.documents import RegistryStore
-from registry.store.leases import LeaseStore
-from registry.store.progress import ProgressStore
-from schemas import ColumnSpec, RunnerProgress, TableDocument, TableSpec
+from braid.lake.commit.streams.position_hold import HOLD_ID
+from braid.lake.snapshots.snapshot_store import SnapshotStore
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.leases import LeaseStore
+from braid.registry.store.progress import ProgressStore
+from braid.schemas import ColumnSpec, RunnerProgress, TableDocument, TableSpec
 from tests.support.power_sweep import Step
 from tests.support.table_files import assert_orphans_found, missing_files
 

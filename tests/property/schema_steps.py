@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from lake import (
+from braid.lake import (
     AddColumn,
     DropColumn,
     Position,

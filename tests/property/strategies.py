@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from lake.format.system_columns import RowKind
+from braid.lake.format.system_columns import RowKind
 from tests.conformance.column_types import arrow_type
 from tests.conformance.values import to_arrow, to_json
 from tests.property.declarations import (

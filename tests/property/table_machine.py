@@ -25,7 +25,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from lake import (
+from braid.lake import (
     Catalog,
     LakeError,
     Machine,
@@ -35,10 +35,10 @@ from lake import (
     StorageUnavailable,
     Table,
 )
-from lake.format.snapshot import Snapshot
-from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.lease import LeaseLost
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.consumer_store import ConsumerStore
+from braid.lake.snapshots.lease import LeaseLost
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.property.folded_changelog import FoldedChangelog
 from tests.property.test_compaction import COMPACTED
 from tests.property.test_table_model import (

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
-from lake import Machine
-from lake.errors import SchemaMismatch
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
-from lake.lsm.level_0_merge import can_merge_adjacent
-from lake.merge.fold import drop_retracts, fold
-from lake.options import MergeEngine
+from braid.lake import Machine
+from braid.lake.errors import SchemaMismatch
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from braid.lake.lsm.level_0_merge import can_merge_adjacent
+from braid.lake.merge.fold import drop_retracts, fold
+from braid.lake.options import MergeEngine
 from tests.property.declarations import draw_declaration
 from tests.property.function_columns import BY_NAME
 from tests.property.histories import History, Shape, draw_history

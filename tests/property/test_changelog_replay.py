@@ -7,9 +7,9 @@ an update's and a delete's old values are those that were there, and a key is in
 
 from hypothesis import given, settings, strategies as st
 
-from lake import Machine, Table
-from lake.format.system_columns import VALUE_KIND, RowKind
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake import Machine, Table
+from braid.lake.format.system_columns import VALUE_KIND, RowKind
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
 from tests.property.test_compaction import COMPACTED, rows_of, scanned, with_options
 from tests.property.test_table_model import State, commits, create, write
 

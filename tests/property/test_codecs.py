@@ -6,12 +6,12 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from lake.format.arrow_types import to_arrow_type
-from lake.format.binary_row import decode_row, decode_rows, encode_row, encode_rows
-from lake.format.bucket import bucket_hashes
-from lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.data_types import (
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.binary_row import decode_row, decode_rows, encode_row, encode_rows
+from braid.lake.format.bucket import bucket_hashes
+from braid.lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.data_types import (
     BYTES_ROOTS,
     TEXT_ROOTS,
     DataField,
@@ -19,22 +19,22 @@ from lake.format.data_types import (
     TypeRoot,
     assign_field_ids,
 )
-from lake.format.indexes.index_manifest import (
+from braid.lake.format.indexes.index_manifest import (
     DeletionVectorRange,
     IndexManifestEntry,
     decode_index_manifest,
     encode_index_manifest,
 )
-from lake.format.manifest import FileKind, ManifestEntry, decode_manifest, encode_manifest
-from lake.format.manifest_list import (
+from braid.lake.format.manifest import FileKind, ManifestEntry, decode_manifest, encode_manifest
+from braid.lake.format.manifest_list import (
     ManifestFileMeta,
     decode_manifest_list,
     encode_manifest_list,
 )
-from lake.format.schema import TableSchema, parse_schema, serialize_schema
-from lake.format.snapshot import CommitKind, Snapshot, parse_snapshot, serialize_snapshot
-from lake.format.statistics import SimpleStats, round_up_text
-from lake.format.type_codec import parse_type, type_to_json
+from braid.lake.format.schema import TableSchema, parse_schema, serialize_schema
+from braid.lake.format.snapshot import CommitKind, Snapshot, parse_snapshot, serialize_snapshot
+from braid.lake.format.statistics import SimpleStats, round_up_text
+from braid.lake.format.type_codec import parse_type, type_to_json
 
 SETTINGS = settings(
     max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True

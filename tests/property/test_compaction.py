@@ -9,10 +9,10 @@ import itertools
 
 from hypothesis import given, settings, strategies as st
 
-from lake import Machine, Table
-from lake.format.binary_row import decode_rows
-from lake.format.manifest import ManifestEntry
-from lake.merge.order.key_order import key_codes
+from braid.lake import Machine, Table
+from braid.lake.format.binary_row import decode_rows
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.merge.order.key_order import key_codes
 from tests.property.test_table_model import (
     COLUMNS,
     ENGINES,

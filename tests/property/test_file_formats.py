@@ -7,19 +7,19 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from lake.files.data_files import DataFileReader, DataFileWriter, FileEncoding, FileFormat
-from lake.files.file_encoding import CODECS
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.arrow_types import to_arrow_type
-from lake.format.data_types import (
+from braid.lake.files.data_files import DataFileReader, DataFileWriter, FileEncoding, FileFormat
+from braid.lake.files.file_encoding import CODECS
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.data_types import (
     DataField,
     DataType,
     assign_field_ids,
     highest_field_id,
 )
-from lake.format.schema import TableSchema
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.format.type_codec import parse_type
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from braid.lake.format.type_codec import parse_type
 from tests.support.committing import data_file
 
 SETTINGS = settings(

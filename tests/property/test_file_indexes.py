@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from lake import (
+from braid.lake import (
     Catalog,
     Condition,
     MemoryFileIO,

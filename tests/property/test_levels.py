@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from lake.merge.fold import Machine
+from braid.lake.merge.fold import Machine
 from tests.given_tables import GivenTable, given_schema
 
 SUM = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from lake import Table
+from braid.lake import Table
 from tests.property.test_table_model import COLUMNS, TYPES, Engine, commits, create, write
 
 LOOKUP = {"changelog-producer": "lookup"}

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from lake import Machine
-from registry.rules.table_rules import check_table
-from schemas import TableSpec
+from braid.lake import Machine
+from braid.registry.rules.table_rules import check_table
+from braid.schemas import TableSpec
 from tests.property.lost_update import COLUMNS, GROUPS, NEWEST, NO_GROUPS, overtaken_table
 
 BOTH = pytest.mark.parametrize("machine", Machine, ids=lambda machine: machine.name.lower())

@@ -6,12 +6,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from lake.declaration.validation import validate_schema
-from lake.errors import InvalidRequest, LakeError
-from lake.lsm.merge_runs import merge_runs
-from lake.lsm.round_merge import PlainMerge
-from lake.merge.fold import FoldCounters, Machine, fold
-from lake.merge.spec import MergeSpec, columns_needed
+from braid.lake.declaration.validation import validate_schema
+from braid.lake.errors import InvalidRequest, LakeError
+from braid.lake.lsm.merge_runs import merge_runs
+from braid.lake.lsm.round_merge import PlainMerge
+from braid.lake.merge.fold import FoldCounters, Machine, fold
+from braid.lake.merge.spec import MergeSpec, columns_needed
 from tests.property.declarations import Declaration
 from tests.property.strategies import ADDS, History, cuts, declarations, histories, plain
 

@@ -22,14 +22,14 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lake import parse_messages, parse_type
-from pipelines.json.parse import RecordParser
-from pipelines.kafka.cluster import KafkaCluster
-from pipelines.sink.task_report import TaskReport, parse_report
-from pipelines.sink.write_task import WriteTask
-from pipelines.stream.stream_plan import StreamPlan
-from registry.rules.table_rules import check_table
-from schemas import TableSpec
+from braid.lake import parse_messages, parse_type
+from braid.pipelines.json.parse import RecordParser
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.sink.task_report import TaskReport, parse_report
+from braid.pipelines.sink.write_task import WriteTask
+from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.registry.rules.table_rules import check_table
+from braid.schemas import TableSpec
 from tests.property.odd_messages import messages
 from tests.unit.pipelines.given_streams import AT, given_plan, given_table
 

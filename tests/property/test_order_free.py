@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from lake import Catalog, Machine, ManualClock, MemoryFileIO, Table
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.merge.fold import fold
-from lake.merge.functions.registry import FUNCTIONS
+from braid.lake import Catalog, Machine, ManualClock, MemoryFileIO, Table
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from braid.lake.merge.fold import fold
+from braid.lake.merge.functions.registry import FUNCTIONS
 from tests.property.function_columns import BY_NAME, IDEMPOTENT, ORDER_FREE
 from tests.property.same_values import comparable
 from tests.property.strategies import History, order_free_histories

@@ -10,7 +10,7 @@ import random
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from lake import Machine
+from braid.lake import Machine
 from tests.property.arrival_bed import ArrivalBed
 
 BOTH = pytest.mark.parametrize("machine", Machine, ids=lambda machine: machine.name.lower())

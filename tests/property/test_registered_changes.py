@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from lake import Catalog, ManualClock, MemoryFileIO, TableSchema
-from registry.alteration.table_changes import plan_changes
-from registry.errors import DefinitionRefused
-from registry.layout.physical_table import physical_table
-from registry.registrar import Registrar
-from registry.rules.table_rules import check_table
-from registry.store.documents import RegistryStore
-from schemas import SchemaChanges, TableDocument
+from braid.lake import Catalog, ManualClock, MemoryFileIO, TableSchema
+from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.errors import DefinitionRefused
+from braid.registry.layout.physical_table import physical_table
+from braid.registry.registrar import Registrar
+from braid.registry.rules.table_rules import check_table
+from braid.registry.store.documents import RegistryStore
+from braid.schemas import SchemaChanges, TableDocument
 from tests.unit.registry.shop import definition, orders
 
 ORDERS = "shop.orders"

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import given, settings, strategies as st
 
-from lake import Catalog, Condition, Machine, ManualClock, MemoryFileIO, Table
+from braid.lake import Catalog, Condition, Machine, ManualClock, MemoryFileIO, Table
 
 COLUMNS = ("k", "p", "g", "a", "b", "s")
 VALUE_COLUMNS = COLUMNS[2:]

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pyspark
 
-from pipelines.spark.jars import JarError, java_executable, resolve
+from braid.pipelines.spark.jars import JarError, java_executable, resolve
 from tests.interop import java_reader
 
 _CACHE = Path(__file__).parents[2] / ".cache"
@@ -36,7 +36,7 @@ import sys
 from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import functions as fn
-from pipelines.spark.session import build_session
+from braid.pipelines.spark.session import build_session
 
 work_dir = Path(sys.argv[1])
 session = build_session(app_name="classes", work_dir=work_dir)

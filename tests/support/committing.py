@@ -4,24 +4,24 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from lake.commit.committer import TableCommitter
-from lake.commit.streams.stream_position import BatchAccount, StreamBatch
-from lake.files.clock import ManualClock
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.binary_row import EMPTY_ROW, encode_row
-from lake.format.commit_message import CommitMessage
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.data_types import DataField
-from lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
-from lake.format.manifest import ManifestEntry
-from lake.format.schema import TableSchema
-from lake.format.statistics import EMPTY_STATS, SimpleStats
-from lake.format.type_codec import parse_type
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.schema_store import SchemaStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.commit.streams.stream_position import BatchAccount, StreamBatch
+from braid.lake.files.clock import ManualClock
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.binary_row import EMPTY_ROW, encode_row
+from braid.lake.format.commit_message import CommitMessage
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.data_types import DataField
+from braid.lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.statistics import EMPTY_STATS, SimpleStats
+from braid.lake.format.type_codec import parse_type
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.schema_store import SchemaStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 
 ID = DataField(id=0, name="id", type=parse_type("BIGINT NOT NULL"))
 VALUE = DataField(id=1, name="v", type=parse_type("STRING"))

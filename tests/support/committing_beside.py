@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from multiprocessing.context import BaseContext
 from threading import Barrier
 
-from lake.commit.commit_result import Outcome
-from lake.commit.committer import TableCommitter
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.commit.commit_result import Outcome
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import (
     appended,
     data_file,

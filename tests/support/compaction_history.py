@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from lake.format.binary_row import decode_rows
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.lsm.compaction_pick import Picked, PickState, first_pick_state
-from lake.lsm.compaction_plan import CompactionPlan, plan_compaction
-from lake.lsm.levels import Levels, levels_of
-from lake.lsm.sorted_run import Section
-from lake.options import TableOptions
+from braid.lake.format.binary_row import decode_rows
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.lsm.compaction_pick import Picked, PickState, first_pick_state
+from braid.lake.lsm.compaction_plan import CompactionPlan, plan_compaction
+from braid.lake.lsm.levels import Levels, levels_of
+from braid.lake.lsm.sorted_run import Section
+from braid.lake.options import TableOptions
 from tests.support.committing import ID, data_file
 
 Pick = Callable[[Levels, PickState, int], Picked]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-from lake import FileIO, LakeError, MemoryFileIO, Table
+from braid.lake import FileIO, LakeError, MemoryFileIO, Table
 from tests.support.faulty_file_io import STREAM_CALLS, Died, FaultyFileIO, Moment
 from tests.support.table_files import copied, paths_below
 

@@ -10,8 +10,8 @@ from typing import Final, TypeVar
 import pyarrow as pa
 from typing_extensions import Buffer
 
-from lake.errors import StorageUnavailable
-from lake.files.storage.file_io import FileIO, FileStatus
+from braid.lake.errors import StorageUnavailable
+from braid.lake.files.storage.file_io import FileIO, FileStatus
 
 T = TypeVar("T")
 Fault = Callable[[int, str, str], None]

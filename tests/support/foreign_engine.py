@@ -4,12 +4,12 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.manifest import ManifestEntry
-from lake.format.snapshot import CommitKind, Snapshot, serialize_snapshot
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.snapshot import CommitKind, Snapshot, serialize_snapshot
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 
 
 def commit_foreign(

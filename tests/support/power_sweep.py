@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from lake import FileIO, LakeError, LocalFileIO
+from braid.lake import FileIO, LakeError, LocalFileIO
 from tests.support.volatile_disk import ForgetsSync, Image, Survival, VolatileDisk
 
 Step = Callable[[FileIO], object]

@@ -17,11 +17,11 @@ from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 from types import MappingProxyType
 
-from braid.cli import main
+from braid.cli.main import main
 
 TIMEOUT_S = 120
 # What commands import when they run. Nothing here starts threads, which a fork would lose.
-_LOADED = ["braid.compaction", "braid.maintenance", "braid.tags", "pytest"]
+_LOADED = ["braid.cli.compaction", "braid.cli.maintenance", "braid.cli.tags", "pytest"]
 
 
 def run_braid(

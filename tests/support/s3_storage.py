@@ -1,9 +1,9 @@
 """Storage on the S3 server of the tests."""
 
-from demo.s3_server import S3Server
-from lake.files.object_store.address import Service
-from lake.files.object_store.settings import StoreSettings
-from lake.files.object_store.store import ObjectStoreFileIO
+from braid.demo.s3_server import S3Server
+from braid.lake.files.object_store.address import Service
+from braid.lake.files.object_store.settings import StoreSettings
+from braid.lake.files.object_store.store import ObjectStoreFileIO
 
 
 def s3_file_io(server: S3Server) -> ObjectStoreFileIO:

@@ -1,6 +1,6 @@
 """Snapshots for tests that look at little of them."""
 
-from lake.format.snapshot import CommitKind, Snapshot
+from braid.lake.format.snapshot import CommitKind, Snapshot
 
 
 def given_snapshot(snapshot_id: int) -> Snapshot:

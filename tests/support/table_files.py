@@ -7,11 +7,11 @@ table's directory.
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
-from lake import FileIO, MemoryFileIO, Table
-from lake.files.data_file_path import data_file_path
-from lake.format.snapshot import Snapshot, parse_snapshot
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from braid.lake import FileIO, MemoryFileIO, Table
+from braid.lake.files.data_file_path import data_file_path
+from braid.lake.format.snapshot import Snapshot, parse_snapshot
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore
 
 _NEEDED_ANYWAY = ("schema/", "snapshot/", "tag/", "changelog/", "consumer/", "branch/")
 """Directories whose files are needed: they are what needs the others."""

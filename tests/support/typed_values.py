@@ -1,6 +1,6 @@
 """Hypothesis strategies for column types of any depth and for the values that they hold.
 
-Values are those of `lake.merge.plain_values`. Domains are small and hold the awkward ones (both
+Values are those of `braid.lake.merge.plain_values`. Domains are small and hold the awkward ones (both
 zeros, NaN, the ends of each range, text that is the beginning of other text), so that values meet.
 """
 
@@ -10,9 +10,9 @@ from decimal import Decimal
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from lake.format.arrow_types import to_arrow_type
-from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.format.type_codec import parse_type
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.data_types import DataField, DataType, TypeRoot
+from braid.lake.format.type_codec import parse_type
 
 _WORDS = (
     "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(9, 2)",

@@ -19,7 +19,7 @@ from typing import Final, Protocol
 import pyarrow as pa
 from typing_extensions import Buffer
 
-from lake.files.storage.disk import DiskEntry
+from braid.lake.files.storage.disk import DiskEntry
 
 _ROOT: Final = 0
 _BLOCK_BYTES: Final = 4096

@@ -13,8 +13,8 @@ No checkpoint takes part, so a lost or duplicated one changes nothing.
 
 from enum import StrEnum
 
-from lake.commit.streams.stream_position import StreamBatch, StreamPosition
-from lake.errors import OffsetMismatch, StreamFenced
+from braid.lake.commit.streams.stream_position import StreamBatch, StreamPosition
+from braid.lake.errors import OffsetMismatch, StreamFenced
 
 
 class BatchDecision(StrEnum):

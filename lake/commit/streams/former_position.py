@@ -11,9 +11,9 @@ position no longer fits:
 The claim itself ends both conditions, so every later claim continues at the position that it leaves.
 """
 
-from lake.commit.streams.exactly_once import is_same_topic
-from lake.commit.streams.group_order import GroupOrder
-from lake.commit.streams.stream_position import StreamPosition
+from braid.lake.commit.streams.exactly_once import is_same_topic
+from braid.lake.commit.streams.group_order import GroupOrder
+from braid.lake.commit.streams.stream_position import StreamPosition
 
 
 def discards_former_position(

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 
 import orjson
 
-from lake.errors import CorruptData, LimitExceeded
-from lake.format.snapshot import Snapshot
+from braid.lake.errors import CorruptData, LimitExceeded
+from braid.lake.format.snapshot import Snapshot
 
 GROUP_PREFIX = "braid.group."
 OFFSET_BITS = 48

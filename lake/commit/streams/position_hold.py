@@ -5,16 +5,16 @@ theirs the last snapshot that has the positions could expire. The expiry of ever
 consumers, so one consumer file names that snapshot.
 
 Streams advance it with a claim and then once a minute, and so does every expiry of this engine, which
-itself keeps the needed snapshot without it (`lake.maintenance.expiry.expiry_holds`). So it holds little
+itself keeps the needed snapshot without it (`braid.lake.maintenance.expiry.expiry_holds`). So it holds little
 more than the snapshots of one minute while streams run, and the positions while none does.
 """
 
 from contextlib import suppress
 from typing import Final
 
-from lake.errors import StorageUnavailable
-from lake.format.consumer import Consumer
-from lake.snapshots.consumer_store import ConsumerStore
+from braid.lake.errors import StorageUnavailable
+from braid.lake.format.consumer import Consumer
+from braid.lake.snapshots.consumer_store import ConsumerStore
 
 HOLD_ID: Final = "braid-streams"
 _INTERVAL_MS: Final = 60_000

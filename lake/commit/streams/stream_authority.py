@@ -15,8 +15,8 @@ none.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lake.commit.streams.group_order import GroupOrder, order_properties, orders_of
-from lake.commit.streams.stream_position import (
+from braid.lake.commit.streams.group_order import GroupOrder, order_properties, orders_of
+from braid.lake.commit.streams.stream_position import (
     COMPLETE,
     INCOMPLETE,
     LOST_PROPERTY,
@@ -27,10 +27,10 @@ from lake.commit.streams.stream_position import (
     position_properties,
     positions_of,
 )
-from lake.format.snapshot import Snapshot
-from lake.snapshots.lineage import is_built_on
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.lineage import is_built_on
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ All values are JSON, except for the plain texts of `braid.streams` and `braid.st
 
 ```
 braid.stream.<name>   StreamPosition; every snapshot of this engine carries all of them forward
-braid.group.<name>    GroupOrder (`lake.commit.streams.group_order`), likewise
+braid.group.<name>    GroupOrder (`braid.lake.commit.streams.group_order`), likewise
 braid.streams         complete | incomplete: whether a stream without a property is a new one
 braid.streams.lost    only with incomplete: id of the oldest snapshot that was left when positions
                       were found to be lost; those below may have carried some
@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from lake.errors import CorruptData
-from lake.format.snapshot import Snapshot
+from braid.lake.errors import CorruptData
+from braid.lake.format.snapshot import Snapshot
 
 STREAM_PREFIX = "braid.stream."
 STREAMS_PROPERTY = "braid.streams"
@@ -82,7 +82,7 @@ class StreamPosition:
         batch_id: Of the newest batch; -1 after a claim.
         commit_time_ms: When the newest batch or claim was committed, milliseconds since 1970 UTC.
         generation: In which the stream's records are written since its newest claim
-            (`lake.commit.streams.group_order`); 0 also for a claim without a group.
+            (`braid.lake.commit.streams.group_order`); 0 also for a claim without a group.
     """
 
     stream: str

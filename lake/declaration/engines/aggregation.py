@@ -5,13 +5,13 @@ Source: merge-semantics 2.4, 5.
 
 from typing import Final
 
-from lake.declaration.engine_declaration import (
+from braid.lake.declaration.engine_declaration import (
     EngineConflict,
     EngineDeclaration,
     EngineOption,
     KindEffect,
 )
-from lake.declaration.engines.common import (
+from braid.lake.declaration.engines.common import (
     FUNCTION_OPTIONS,
     MAP_ORDER,
     MERGING,
@@ -24,7 +24,7 @@ from lake.declaration.engines.common import (
     TYPES_EARLIER,
     WRITE_OPTIONS,
 )
-from lake.options import MergeEngine
+from braid.lake.options import MergeEngine
 
 AGGREGATION: Final = EngineDeclaration(
     engine=MergeEngine.AGGREGATION,

@@ -3,8 +3,8 @@
 Source: merge-semantics 1.3, 1.6, 3, 5.
 """
 
-from lake.declaration.engine_declaration import EngineConflict, EngineOption
-from lake.merge.compatibility import Compatibility
+from braid.lake.declaration.engine_declaration import EngineConflict, EngineOption
+from braid.lake.merge.compatibility import Compatibility
 
 IGNORE_DELETE = EngineOption(
     key="ignore-delete",

@@ -5,8 +5,8 @@ Source: merge-semantics 2.1.
 
 from typing import Final
 
-from lake.declaration.engine_declaration import EngineDeclaration, KindEffect
-from lake.declaration.engines.common import (
+from braid.lake.declaration.engine_declaration import EngineDeclaration, KindEffect
+from braid.lake.declaration.engines.common import (
     MAP_ORDER,
     MERGING,
     NO_EFFECT,
@@ -15,7 +15,7 @@ from lake.declaration.engines.common import (
     TWO_ORDERS,
     WRITE_OPTIONS,
 )
-from lake.options import MergeEngine
+from braid.lake.options import MergeEngine
 
 DEDUPLICATE: Final = EngineDeclaration(
     engine=MergeEngine.DEDUPLICATE,

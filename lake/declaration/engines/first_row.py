@@ -5,16 +5,16 @@ Source: merge-semantics 2.2.
 
 from typing import Final
 
-from lake.declaration.engine_declaration import EngineConflict, EngineDeclaration, KindEffect
-from lake.declaration.engines.common import (
+from braid.lake.declaration.engine_declaration import EngineConflict, EngineDeclaration, KindEffect
+from braid.lake.declaration.engines.common import (
     MERGING,
     NO_EFFECT,
     ORDER_BY_SNAPSHOT,
     SNAPSHOT_ORDERING,
     WRITE_OPTIONS,
 )
-from lake.merge.compatibility import Compatibility
-from lake.options import MergeEngine
+from braid.lake.merge.compatibility import Compatibility
+from braid.lake.options import MergeEngine
 
 FIRST_ROW: Final = EngineDeclaration(
     engine=MergeEngine.FIRST_ROW,

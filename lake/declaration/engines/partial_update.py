@@ -5,13 +5,13 @@ Source: merge-semantics 2.3, 3.
 
 from typing import Final
 
-from lake.declaration.engine_declaration import (
+from braid.lake.declaration.engine_declaration import (
     EngineConflict,
     EngineDeclaration,
     EngineOption,
     KindEffect,
 )
-from lake.declaration.engines.common import (
+from braid.lake.declaration.engines.common import (
     FUNCTION_OPTIONS,
     MAP_ORDER,
     MERGING,
@@ -24,8 +24,8 @@ from lake.declaration.engines.common import (
     TYPES_EARLIER,
     WRITE_OPTIONS,
 )
-from lake.merge.compatibility import Compatibility
-from lake.options import MergeEngine
+from braid.lake.merge.compatibility import Compatibility
+from braid.lake.options import MergeEngine
 
 PARTIAL_UPDATE: Final = EngineDeclaration(
     engine=MergeEngine.PARTIAL_UPDATE,

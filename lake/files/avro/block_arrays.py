@@ -1,4 +1,4 @@
-"""Arrow arrays from the column values of decoded Avro blocks (`lake.format.avro.block_decoder`)."""
+"""Arrow arrays from the column values of decoded Avro blocks (`braid.lake.format.avro.block_decoder`)."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,8 +6,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from lake.format.avro.block_decoder import ColumnValues, Kind, PlainColumn
-from lake.format.avro.resolution import not_null
+from braid.lake.format.avro.block_decoder import ColumnValues, Kind, PlainColumn
+from braid.lake.format.avro.resolution import not_null
 
 UNIT_OF: Final[Mapping[str, str]] = {
     "timestamp-millis": "ms",

@@ -1,6 +1,6 @@
 """The reader of Avro data files, which are kept in memory compressed.
 
-Files with columns of plain types are decoded many blocks at a time (`lake.format.avro.block_decoder`), others
+Files with columns of plain types are decoded many blocks at a time (`braid.lake.format.avro.block_decoder`), others
 and small ones record by record. Dates and times are read as the numbers that are stored, and get the column's
 type afterwards.
 
@@ -14,13 +14,13 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from lake.errors import CorruptData
-from lake.files.avro.block_arrays import PER_SECOND, UNIT_OF, column_array
-from lake.files.format_reader import SinglePartReader
-from lake.files.storage.positioned_input import InputFile
-from lake.format.avro.block_decoder import PlainColumn, decode_columns, plain_columns
-from lake.format.avro.container import AvroBlock, decode_block, parsed_schema, read_blocks
-from lake.format.avro.resolution import not_null
+from braid.lake.errors import CorruptData
+from braid.lake.files.avro.block_arrays import PER_SECOND, UNIT_OF, column_array
+from braid.lake.files.format_reader import SinglePartReader
+from braid.lake.files.storage.positioned_input import InputFile
+from braid.lake.format.avro.block_decoder import PlainColumn, decode_columns, plain_columns
+from braid.lake.format.avro.container import AvroBlock, decode_block, parsed_schema, read_blocks
+from braid.lake.format.avro.resolution import not_null
 
 _ReadValue: TypeAlias = Callable[[Any], Any] | None
 """From a value of fastavro to one that Arrow accepts; None for the identity."""

@@ -9,13 +9,13 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lake.files.file_encoding import FileEncoding
-from lake.files.parquet.bounds import ColumnBounds
-from lake.format.avro.codecs import compress
-from lake.format.avro.columns import encode_rows
-from lake.format.avro.container import container_block, container_header, sync_marker
-from lake.format.avro.types import avro_schema
-from lake.format.data_types import DataField
+from braid.lake.files.file_encoding import FileEncoding
+from braid.lake.files.parquet.bounds import ColumnBounds
+from braid.lake.format.avro.codecs import compress
+from braid.lake.format.avro.columns import encode_rows
+from braid.lake.format.avro.container import container_block, container_header, sync_marker
+from braid.lake.format.avro.types import avro_schema
+from braid.lake.format.data_types import DataField
 
 _BLOCK_BYTES: Final = 32 * 1024
 """Bytes of a block before compression. Readers decode many blocks at once, so small blocks are faster to

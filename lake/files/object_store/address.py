@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from lake.errors import InvalidRequest, Problem
+from braid.lake.errors import InvalidRequest, Problem
 
 
 class Service(StrEnum):

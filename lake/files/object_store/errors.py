@@ -13,8 +13,8 @@ from obstore.exceptions import (
     UnauthenticatedError,
 )
 
-from lake.errors import InvalidRequest, LakeError, Problem, StorageUnavailable
-from lake.files.object_store.address import ObjectAddress
+from braid.lake.errors import InvalidRequest, LakeError, Problem, StorageUnavailable
+from braid.lake.files.object_store.address import ObjectAddress
 
 _STATUS: Final = re.compile(r"status code: (\d{3})")
 _CODE: Final = re.compile(r"<Code>(\w{1,64})</Code>")

@@ -14,8 +14,8 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
-from lake.files.object_store.prefetch import PrefetchedRanges, ReadRanges
-from lake.files.storage.positioned_input import ByteRange, PositionedInput
+from braid.lake.files.object_store.prefetch import PrefetchedRanges, ReadRanges
+from braid.lake.files.storage.positioned_input import ByteRange, PositionedInput
 
 TAIL_BYTES: Final = 256 << 10
 """Bytes of the first request. The footer of a wide table takes some tens of kilobytes."""

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, Self
 from obstore.exceptions import BaseError
 from typing_extensions import Buffer
 
-from lake.errors import LakeError
+from braid.lake.errors import LakeError
 
 PART_BYTES: Final = 8 << 20
 """Bytes of a part, and the bound of a file that is written with one request. With three concurrent parts

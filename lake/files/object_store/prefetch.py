@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from lake.files.storage.positioned_input import ByteRange
+from braid.lake.files.storage.positioned_input import ByteRange
 
 ReadRanges: TypeAlias = Callable[[Sequence[ByteRange]], Sequence[bytes]]
 """Returns the bytes of each range; fetches them concurrently."""

@@ -18,8 +18,8 @@ from typing import Any, Final
 from obstore.exceptions import BaseError, UnknownConfigurationKeyError
 from obstore.store import AzureStore, GCSStore, ObjectStore, S3Store
 
-from lake.errors import InvalidRequest, Problem
-from lake.files.object_store.address import ObjectAddress, Service
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.files.object_store.address import ObjectAddress, Service
 
 ENDPOINT: Final = "BRAID_STORE_ENDPOINT"
 REGION: Final = "BRAID_STORE_REGION"

@@ -11,7 +11,7 @@ Differences from a disk, and their consequences:
   the content (see `FileIO`).
 - Writes of files with unique names (`write_new`, `open_output`) can be repeated freely.
 - A request takes milliseconds rather than microseconds, so reads are gathered
-  (`lake.files.object_store.input`), and `parallel_reads` is above 1.
+  (`braid.lake.files.object_store.input`), and `parallel_reads` is above 1.
 
 Source: Amazon S3 user guide, "Conditional writes"; RFC 9110, 13.1.2.
 """
@@ -30,21 +30,21 @@ import pyarrow as pa
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import AzureStore, ObjectStore
 
-from lake.errors import InvalidRequest, Problem, StorageUnavailable
-from lake.files.object_store.address import ObjectAddress, parse_object_address
-from lake.files.object_store.errors import (
+from braid.lake.errors import InvalidRequest, Problem, StorageUnavailable
+from braid.lake.files.object_store.address import ObjectAddress, parse_object_address
+from braid.lake.files.object_store.errors import (
     is_bucket_absent,
     is_conflict,
     is_out_of_range,
     is_retryable,
     store_error,
 )
-from lake.files.object_store.input import TAIL_BYTES, RangedInput
-from lake.files.object_store.output import MultipartOutput
-from lake.files.object_store.settings import StoreSettings
-from lake.files.storage.exclusive_probe import probe_exclusive_create, probe_exclusive_race
-from lake.files.storage.file_io import FileStatus
-from lake.files.storage.positioned_input import ByteRange, PositionedInput
+from braid.lake.files.object_store.input import TAIL_BYTES, RangedInput
+from braid.lake.files.object_store.output import MultipartOutput
+from braid.lake.files.object_store.settings import StoreSettings
+from braid.lake.files.storage.exclusive_probe import probe_exclusive_create, probe_exclusive_race
+from braid.lake.files.storage.file_io import FileStatus
+from braid.lake.files.storage.positioned_input import ByteRange, PositionedInput
 
 T = TypeVar("T")
 

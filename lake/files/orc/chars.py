@@ -14,9 +14,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.errors import Problem
-from lake.format.arrow_types import elements
-from lake.format.data_types import DataType, TypeRoot
+from braid.lake.errors import Problem
+from braid.lake.format.arrow_types import elements
+from braid.lake.format.data_types import DataType, TypeRoot
 
 _HINT = (
     "cut the blanks off, make the column a VARCHAR, or keep it in Parquet or Avro files: "

@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterator, Sequence
 import pyarrow as pa
 from pyarrow import orc
 
-from lake.errors import UnsupportedFeature
-from lake.files.format_reader import SinglePartReader
-from lake.files.orc.chars import holds_chars, without_padding
-from lake.files.storage.positioned_input import InputFile
-from lake.format.data_types import DataType
-from lake.format.schema import TableSchema
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.files.format_reader import SinglePartReader
+from braid.lake.files.orc.chars import holds_chars, without_padding
+from braid.lake.files.storage.positioned_input import InputFile
+from braid.lake.format.data_types import DataType
+from braid.lake.format.schema import TableSchema
 
 # Part of Arrow's message, which is the only sign of this cause.
 _BEYOND_NANOSECONDS = "out of range for nanosecond"

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.errors import Problem
-from lake.format.arrow_types import elements
+from braid.lake.errors import Problem
+from braid.lake.format.arrow_types import elements
 
 _PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 _NANOS_MAX: Final = (1 << 63) - 1

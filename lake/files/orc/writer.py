@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
 
-from lake.files.file_encoding import FileEncoding
-from lake.files.parquet.bounds import ColumnBounds
+from braid.lake.files.file_encoding import FileEncoding
+from braid.lake.files.parquet.bounds import ColumnBounds
 
 STRIPE_BYTES: Final = 4 * 1024 * 1024
 """Encoded bytes of a stripe; about 200 000 rows of 50 bytes."""

@@ -23,13 +23,13 @@ from collections.abc import Callable, Collection, Mapping
 import numpy as np
 import pyarrow as pa
 
-from lake.files.parquet.thrift_compact import (
+from braid.lake.files.parquet.thrift_compact import (
     ThriftStruct,
     WireType,
     parse_struct,
     serialize_struct,
 )
-from lake.format.arrow_types import elements
+from braid.lake.format.arrow_types import elements
 
 INT96_STORAGE = pa.binary(12)
 """The Arrow type of an INT96 column for Arrow's writer."""

@@ -8,8 +8,8 @@ from collections.abc import Collection
 
 import pyarrow as pa
 
-from lake.files.parquet.int96 import declare_int96, reveal_int96
-from lake.files.storage.positioned_input import InputFile, PositionedInput
+from braid.lake.files.parquet.int96 import declare_int96, reveal_int96
+from braid.lake.files.storage.positioned_input import InputFile, PositionedInput
 
 _TAIL_BYTES = 8  # length of the footer, magic
 

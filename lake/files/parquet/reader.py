@@ -6,11 +6,11 @@ from contextlib import AbstractContextManager
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lake.errors import UnsupportedFeature
-from lake.files.parquet.bounds import ColumnBounds, column_bounds
-from lake.files.parquet.int96 import fits_nanoseconds, holds_int96
-from lake.files.parquet.int96_file import with_revealed_int96
-from lake.files.storage.positioned_input import ByteRange, InputFile, PositionedInput
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.files.parquet.bounds import ColumnBounds, column_bounds
+from braid.lake.files.parquet.int96 import fits_nanoseconds, holds_int96
+from braid.lake.files.parquet.int96_file import with_revealed_int96
+from braid.lake.files.storage.positioned_input import ByteRange, InputFile, PositionedInput
 
 
 class ParquetFormatReader:

@@ -11,11 +11,11 @@ from collections.abc import Collection
 
 import pyarrow as pa
 
-from lake.files.data_file_columns import data_file_columns
-from lake.format.arrow_types import to_arrow_type
-from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.format.schema import TableSchema
-from lake.format.system_columns import KEY_FIELD_ID_START, KEY_PREFIX
+from braid.lake.files.data_file_columns import data_file_columns
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.data_types import DataField, DataType, TypeRoot
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import KEY_FIELD_ID_START, KEY_PREFIX
 
 _NESTED_ID_START = 536_870_911
 _NESTED_ID_STEP = 1_024

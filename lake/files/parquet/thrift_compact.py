@@ -8,7 +8,7 @@ i16/32/64 = zigzag varint      binary = varint length, bytes      double = 8 byt
 bool    = in a field: the type itself (1 true, 2 false); in a list: 1 byte
 ```
 
-Needed because footers have to declare what Arrow's Parquet writer cannot (`lake.files.parquet.int96`). Values
+Needed because footers have to declare what Arrow's Parquet writer cannot (`braid.lake.files.parquet.int96`). Values
 keep their wire types, so what is not changed is serialised as it was.
 """
 

@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lake.files.file_encoding import FileEncoding
-from lake.files.parquet.bounds import ColumnBounds, column_bounds
-from lake.files.parquet.encoding import choose_encodings
-from lake.files.parquet.int96 import holds_int96, to_int96_storage
-from lake.files.parquet.int96_file import Int96Output
+from braid.lake.files.file_encoding import FileEncoding
+from braid.lake.files.parquet.bounds import ColumnBounds, column_bounds
+from braid.lake.files.parquet.encoding import choose_encodings
+from braid.lake.files.parquet.int96 import holds_int96, to_int96_storage
+from braid.lake.files.parquet.int96_file import Int96Output
 
 
 class ParquetFormatWriter:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Final, Protocol
 
-from lake.errors import Problem, UnsupportedFeature
+from braid.lake.errors import Problem, UnsupportedFeature
 
 _RACERS: Final = 8
 _RACES: Final = 3

@@ -20,7 +20,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from lake.files.storage.positioned_input import InputFile
+from braid.lake.files.storage.positioned_input import InputFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,10 +20,10 @@ from pathlib import PurePosixPath
 
 import pyarrow as pa
 
-from lake.errors import InvalidRequest, StorageUnavailable
-from lake.files.storage.disk import Disk, DiskEntry, SystemDisk
-from lake.files.storage.exclusive_probe import probe_exclusive_create
-from lake.files.storage.file_io import FileStatus
+from braid.lake.errors import InvalidRequest, StorageUnavailable
+from braid.lake.files.storage.disk import Disk, DiskEntry, SystemDisk
+from braid.lake.files.storage.exclusive_probe import probe_exclusive_create
+from braid.lake.files.storage.file_io import FileStatus
 
 _NEVER_WORKS = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP})
 """Errors that concern the path itself; the same call fails every time."""

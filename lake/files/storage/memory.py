@@ -7,9 +7,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from lake.files.clock import Clock, SystemClock
-from lake.files.storage.exclusive_probe import probe_exclusive_create
-from lake.files.storage.file_io import FileStatus
+from braid.lake.files.clock import Clock, SystemClock
+from braid.lake.files.storage.exclusive_probe import probe_exclusive_create
+from braid.lake.files.storage.file_io import FileStatus
 
 _MACHINE: Final = SystemClock()
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from lake.errors import InvalidRequest, Problem, UnsupportedFeature
-from lake.files.object_store.address import SCHEMES, is_object_address, parse_object_address
-from lake.files.object_store.settings import StoreSettings
-from lake.files.object_store.store import ObjectStoreFileIO
-from lake.files.storage.file_io import FileIO
-from lake.files.storage.local import LocalFileIO
+from braid.lake.errors import InvalidRequest, Problem, UnsupportedFeature
+from braid.lake.files.object_store.address import SCHEMES, is_object_address, parse_object_address
+from braid.lake.files.object_store.settings import StoreSettings
+from braid.lake.files.object_store.store import ObjectStoreFileIO
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.files.storage.local import LocalFileIO
 
 
 def file_io_for(uri: str, *, environment: Mapping[str, str] = os.environ) -> FileIO:
@@ -19,7 +19,7 @@ def file_io_for(uri: str, *, environment: Mapping[str, str] = os.environ) -> Fil
     Args:
         uri: An absolute path, a `file:` URI, or the address of an object store: `s3://`, `gs://`,
             `az://`, `abfs(s)://`. The environment determines how an object store is reached (see
-            `lake.files.object_store.settings`).
+            `braid.lake.files.object_store.settings`).
         environment: Settings by name; the process's own by default.
 
     Raises:

@@ -23,7 +23,7 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import StorageUnavailable
+from braid.lake.errors import StorageUnavailable
 
 _LOCK_SUFFIX = ".lock"
 _PAGE_BYTES = 4_096

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lake.format.avro.resolution import not_null, null_branch
+from braid.lake.format.avro.resolution import not_null, null_branch
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Ints: TypeAlias = npt.NDArray[np.int64]

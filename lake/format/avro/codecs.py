@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from lake.errors import UnsupportedFeature
+from braid.lake.errors import UnsupportedFeature
 
 AVRO_CODECS: Final = ("null", "deflate", "snappy", "bzip2", "xz", "zstandard")
 """Names of codecs as files have them."""

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.arrow_types import elements
-from lake.format.avro.types import is_text_map, map_parts
-from lake.format.data_types import (
+from braid.lake.format.arrow_types import elements
+from braid.lake.format.avro.types import is_text_map, map_parts
+from braid.lake.format.data_types import (
     BYTES_ROOTS,
     TEXT_ROOTS,
     TIMESTAMP_ROOTS,

@@ -23,11 +23,11 @@ from typing import Any, Final, Generic, TypeVar
 
 import fastavro
 
-from lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
-from lake.format.avro.binary import AvroDecoder, encode_bytes, encode_long
-from lake.format.avro.codecs import DECOMPRESSION_ERRORS, compress, decompress
-from lake.format.avro.resolution import Resolve, WrittenSchema, resolver, written_schema
-from lake.format.avro.schemas import AvroSchema
+from braid.lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
+from braid.lake.format.avro.binary import AvroDecoder, encode_bytes, encode_long
+from braid.lake.format.avro.codecs import DECOMPRESSION_ERRORS, compress, decompress
+from braid.lake.format.avro.resolution import Resolve, WrittenSchema, resolver, written_schema
+from braid.lake.format.avro.schemas import AvroSchema
 
 EntryT = TypeVar("EntryT")
 
@@ -160,7 +160,7 @@ class EntryKind(Generic[EntryT]):
         what: Its name, for messages.
         version: Value of the field `_VERSION` of every record.
         schema: Of the records that `entry_of` takes; a file may have another one
-            (`lake.format.avro.resolution`).
+            (`braid.lake.format.avro.resolution`).
         entry_of: From a record to its entry.
     """
 

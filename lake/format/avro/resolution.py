@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
-from lake.format.avro.schemas import AvroSchema, layout
+from braid.lake.format.avro.schemas import AvroSchema, layout
 
 Resolve: TypeAlias = Callable[[Any], Any]
 """From a value under the written schema to the value under the wanted one."""

@@ -25,8 +25,8 @@ Source: table-format 12.5; `org.apache.paimon.format.avro.AvroSchemaConverter`.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from lake.format.avro.schemas import AvroSchema
-from lake.format.data_types import BYTES_ROOTS, TEXT_ROOTS, DataField, DataType, TypeRoot
+from braid.lake.format.avro.schemas import AvroSchema
+from braid.lake.format.data_types import BYTES_ROOTS, TEXT_ROOTS, DataField, DataType, TypeRoot
 
 _NAMESPACE: Final = "org.apache.paimon.avro.generated"
 _ROOT: Final = "record"

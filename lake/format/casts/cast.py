@@ -8,16 +8,16 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from lake.format.arrow_types import to_arrow_type
-from lake.format.casts.from_text import fit_bytes, from_text
-from lake.format.casts.numbers import (
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.casts.from_text import fit_bytes, from_text
+from braid.lake.format.casts.numbers import (
     decimal_to_number,
     number_to_bool,
     number_to_decimal,
     number_to_number,
 )
-from lake.format.casts.rules import has_executor
-from lake.format.casts.times import (
+from braid.lake.format.casts.rules import has_executor
+from braid.lake.format.casts.times import (
     date_to_timestamp,
     seconds_to_timestamp,
     time_to_timestamp,
@@ -26,8 +26,14 @@ from lake.format.casts.times import (
     timestamp_to_time,
     timestamp_to_timestamp,
 )
-from lake.format.casts.to_text import fit_text, to_text
-from lake.format.data_types import BYTES_ROOTS, TEXT_ROOTS, TIMESTAMP_ROOTS, DataType, TypeRoot
+from braid.lake.format.casts.to_text import fit_text, to_text
+from braid.lake.format.data_types import (
+    BYTES_ROOTS,
+    TEXT_ROOTS,
+    TIMESTAMP_ROOTS,
+    DataType,
+    TypeRoot,
+)
 
 ColumnCast: TypeAlias = Callable[[pa.Array], pa.Array]
 

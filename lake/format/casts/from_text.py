@@ -14,11 +14,11 @@ from typing import Final, NoReturn
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrow_types import to_arrow_type
-from lake.format.binary_row import EPOCH
-from lake.format.casts.by_value import by_value
-from lake.format.casts.numbers import fit_decimal
-from lake.format.data_types import DataType, TypeRoot
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.binary_row import EPOCH
+from braid.lake.format.casts.by_value import by_value
+from braid.lake.format.casts.numbers import fit_decimal
+from braid.lake.format.data_types import DataType, TypeRoot
 
 _TRUE: Final = frozenset({"t", "true", "y", "yes", "1"})
 _FALSE: Final = frozenset({"f", "false", "n", "no", "0"})

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.casts.by_value import by_value
+from braid.lake.format.casts.by_value import by_value
 
 _WIDE: Final = Context(prec=400, rounding=ROUND_HALF_UP)
 _UINT64: Final = 1 << 64

@@ -10,7 +10,7 @@ Source: merge-semantics 8.2.
 from enum import Enum
 from typing import Final
 
-from lake.format.data_types import LENGTH_MAX, DataType, TypeRoot
+from braid.lake.format.data_types import LENGTH_MAX, DataType, TypeRoot
 
 
 class Cast(Enum):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.casts.numbers import number_to_number
+from braid.lake.format.casts.numbers import number_to_number
 
 _DAY_MS: Final = 86_400_000
 _PER_SECOND: Final = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}

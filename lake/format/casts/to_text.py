@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrow_types import as_list, elements
-from lake.format.binary_row import EPOCH
-from lake.format.casts.by_value import by_value
-from lake.format.data_types import TIMESTAMP_ROOTS, DataType, TypeRoot
-from lake.format.java_text import java_float_text
+from braid.lake.format.arrow_types import as_list, elements
+from braid.lake.format.binary_row import EPOCH
+from braid.lake.format.casts.by_value import by_value
+from braid.lake.format.data_types import TIMESTAMP_ROOTS, DataType, TypeRoot
+from braid.lake.format.java_text import java_float_text
 
 _NANOS: Final = 1_000_000_000
 _PER_SECOND: Final = {"ms": 1_000, "us": 1_000_000, "ns": _NANOS}

@@ -18,8 +18,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lake.errors import CorruptData
-from lake.format.indexes.value_hash import Hashes
+from braid.lake.errors import CorruptData
+from braid.lake.format.indexes.value_hash import Hashes
 
 Bytes = npt.NDArray[np.uint8]
 

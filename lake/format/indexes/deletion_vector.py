@@ -26,8 +26,8 @@ from typing import Final
 
 from pyroaring import AbstractBitMap, BitMap, FrozenBitMap
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.indexes.index_manifest import DeletionVectorRange
+from braid.lake.errors import CorruptData, UnsupportedFeature
+from braid.lake.format.indexes.index_manifest import DeletionVectorRange
 
 _VERSION: Final = b"\x01"
 _MAGIC_32: Final = struct.pack(">i", 1_581_511_376)

@@ -20,7 +20,7 @@ import struct
 from collections.abc import Mapping
 from typing import Final
 
-from lake.errors import CorruptData
+from braid.lake.errors import CorruptData
 
 BLOOM_FILTER: Final = "bloom-filter"
 """The kind of index whose body is a bloom filter."""

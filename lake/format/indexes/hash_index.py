@@ -11,8 +11,8 @@ Source: table-format 15.
 
 import numpy as np
 
-from lake.errors import CorruptData
-from lake.format.bucket import Int32Array
+from braid.lake.errors import CorruptData
+from braid.lake.format.bucket import Int32Array
 
 _HASH_BYTES = 4
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from lake.format.avro.container import EntryKind, encode_records, write_container
-from lake.format.avro.schemas import INDEX_MANIFEST
+from braid.lake.format.avro.container import EntryKind, encode_records, write_container
+from braid.lake.format.avro.schemas import INDEX_MANIFEST
 
 DELETION_VECTORS_INDEX: Final = "DELETION_VECTORS"
 HASH_INDEX: Final = "HASH"

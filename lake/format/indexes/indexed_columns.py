@@ -6,12 +6,12 @@ Source: table-format 16.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lake.errors import Problem
-from lake.file_index_options import BLOOM_COLUMNS, BloomColumn
-from lake.format.data_types import TEXT_ROOTS, DataType, TypeRoot
-from lake.format.indexes.bloom_filter import BITS_MAX, bloom_shape
-from lake.format.indexes.value_hash import HASHED_ROOTS
-from lake.format.schema import TableSchema
+from braid.lake.errors import Problem
+from braid.lake.file_index_options import BLOOM_COLUMNS, BloomColumn
+from braid.lake.format.data_types import TEXT_ROOTS, DataType, TypeRoot
+from braid.lake.format.indexes.bloom_filter import BITS_MAX, bloom_shape
+from braid.lake.format.indexes.value_hash import HASHED_ROOTS
+from braid.lake.format.schema import TableSchema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,14 +19,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-from lake.format.data_types import (
+from braid.lake.format.data_types import (
     BYTES_ROOTS,
     TEXT_ROOTS,
     TIMESTAMP_ROOTS,
     DataType,
     TypeRoot,
 )
-from lake.format.float_order import with_one_nan
+from braid.lake.format.float_order import with_one_nan
 
 Hashes = npt.NDArray[np.uint64]
 

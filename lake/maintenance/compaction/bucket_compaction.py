@@ -18,39 +18,39 @@ from uuid import UUID
 import pyarrow as pa
 from pyroaring import BitMap
 
-from lake.files.clock import Clock
-from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
-from lake.files.data_files import columns_without_values
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.commit_message import CommitMessage, VectorsChange
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.manifest import FileIdentity
-from lake.format.schema import TableSchema
-from lake.lsm.changelog import compared_columns, first_row_changes, round_changes
-from lake.lsm.compaction_plan import CompactionPlan, Rewrite
-from lake.lsm.levels import Levels
-from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
-from lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
-from lake.lsm.sorted_run import Section, SortedRun
-from lake.lsm.tombstones import drop_old_retracts
-from lake.maintenance.compaction.compaction_merges import (
+from braid.lake.files.clock import Clock
+from braid.lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
+from braid.lake.files.data_files import columns_without_values
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.commit_message import CommitMessage, VectorsChange
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.manifest import FileIdentity
+from braid.lake.format.schema import TableSchema
+from braid.lake.lsm.changelog import compared_columns, first_row_changes, round_changes
+from braid.lake.lsm.compaction_plan import CompactionPlan, Rewrite
+from braid.lake.lsm.levels import Levels
+from braid.lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
+from braid.lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
+from braid.lake.lsm.sorted_run import Section, SortedRun
+from braid.lake.lsm.tombstones import drop_old_retracts
+from braid.lake.maintenance.compaction.compaction_merges import (
     ChangelogMerge,
     ChangelogSink,
     LookupCompactionMerge,
 )
-from lake.maintenance.compaction.old_rows import OldRows
-from lake.merge.fold import Machine, drop_retracts
-from lake.merge.order.key_codes import Uints
-from lake.merge.spec import merge_spec
-from lake.options import ChangelogProducer, MergeEngine
-from lake.read.lookup.bucket_lookup import BucketLookup
-from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.run_reader import RunReader
-from lake.snapshots.deletion_vectors import BucketVectors, VectorStore, change_vectors
-from lake.write.files.changelog_files import changelog_files
-from lake.write.files.level_file import DataFileSink
-from lake.write.files.rolling_files import RollingFiles
+from braid.lake.maintenance.compaction.old_rows import OldRows
+from braid.lake.merge.fold import Machine, drop_retracts
+from braid.lake.merge.order.key_codes import Uints
+from braid.lake.merge.spec import merge_spec
+from braid.lake.options import ChangelogProducer, MergeEngine
+from braid.lake.read.lookup.bucket_lookup import BucketLookup
+from braid.lake.read.lookup.lookup_cache import LookupCache
+from braid.lake.read.run_reader import RunReader
+from braid.lake.snapshots.deletion_vectors import BucketVectors, VectorStore, change_vectors
+from braid.lake.write.files.changelog_files import changelog_files
+from braid.lake.write.files.level_file import DataFileSink
+from braid.lake.write.files.rolling_files import RollingFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

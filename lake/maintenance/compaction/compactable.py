@@ -1,8 +1,8 @@
 """Check whether this version can compact a table."""
 
-from lake.errors import Problem, UnsupportedFeature
-from lake.format.schema import TableSchema
-from lake.write.files.encoding_rules import encoding_problems
+from braid.lake.errors import Problem, UnsupportedFeature
+from braid.lake.format.schema import TableSchema
+from braid.lake.write.files.encoding_rules import encoding_problems
 
 
 def check_compactable(schema: TableSchema) -> None:

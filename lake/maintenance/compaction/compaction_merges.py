@@ -18,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.arrays import combined_array
-from lake.format.system_columns import LEVEL
-from lake.lsm.round_merge import LookupMerge, RoundMerge
-from lake.merge.fold import FoldCounters, Machine
-from lake.merge.order.key_codes import Uints
-from lake.merge.order.key_order import key_codes
-from lake.merge.spec import MergeSpec
+from braid.lake.format.arrays import combined_array
+from braid.lake.format.system_columns import LEVEL
+from braid.lake.lsm.round_merge import LookupMerge, RoundMerge
+from braid.lake.merge.fold import FoldCounters, Machine
+from braid.lake.merge.order.key_codes import Uints
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.merge.spec import MergeSpec
 
 ChangelogSink: TypeAlias = Callable[[pa.Table, Uints | None, pa.Table], None]
 """Called with all records of some keys, with `_LEVEL`; their codes, None if unknown; and the merged rows."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeAlias
 
-from lake.format.bucket import BucketId
-from lake.format.schema import TableSchema
-from lake.lsm.compaction_pick import CompactionUnit, PickState, first_pick_state
-from lake.lsm.compaction_plan import full_compaction_unit
-from lake.lsm.level_0_merge import pick_merge_or_compaction
-from lake.lsm.levels import Levels
-from lake.merge.spec import merge_spec
-from lake.options import TableOptions
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.schema import TableSchema
+from braid.lake.lsm.compaction_pick import CompactionUnit, PickState, first_pick_state
+from braid.lake.lsm.compaction_plan import full_compaction_unit
+from braid.lake.lsm.level_0_merge import pick_merge_or_compaction
+from braid.lake.lsm.levels import Levels
+from braid.lake.merge.spec import merge_spec
+from braid.lake.options import TableOptions
 
 Pick: TypeAlias = Callable[[BucketId, Levels, frozenset[str]], CompactionUnit | None]
 """From a bucket, its runs, and the names of its files with deletion vectors to what to compact."""

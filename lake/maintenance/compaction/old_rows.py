@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import pyarrow as pa
 from pyroaring import AbstractBitMap, BitMap
 
-from lake.format.schema import TableSchema
-from lake.options import ChangelogProducer, MergeEngine
-from lake.read.lookup.bucket_lookup import BucketLookup
+from braid.lake.format.schema import TableSchema
+from braid.lake.options import ChangelogProducer, MergeEngine
+from braid.lake.read.lookup.bucket_lookup import BucketLookup
 
 
 class OldRows:

@@ -21,24 +21,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lake.commit.committer import TableCommitter
-from lake.errors import CommitConflict, CorruptData, LakeError
-from lake.files.best_effort_delete import delete_best_effort
-from lake.files.storage.file_io import FileIO
-from lake.format.bucket import BucketId
-from lake.format.commit_message import CommitMessage
-from lake.format.indexes.index_manifest import IndexManifestEntry
-from lake.format.manifest import FileIdentity, ManifestEntry
-from lake.format.partition_path import partition_directory
-from lake.format.schema import TableSchema
-from lake.format.snapshot import CommitKind
-from lake.lsm.compaction_plan import plan_compaction
-from lake.lsm.levels import levels_of
-from lake.maintenance.compaction.bucket_compaction import BucketCompactor, PlannedBucket
-from lake.maintenance.compaction.compaction_picks import Pick
-from lake.maintenance.compaction.compaction_result import CompactionResult, DroppedCompaction
-from lake.snapshots.deletion_vectors import VectorStore
-from lake.snapshots.live_table import LiveTable
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.errors import CommitConflict, CorruptData, LakeError
+from braid.lake.files.best_effort_delete import delete_best_effort
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.commit_message import CommitMessage
+from braid.lake.format.indexes.index_manifest import IndexManifestEntry
+from braid.lake.format.manifest import FileIdentity, ManifestEntry
+from braid.lake.format.partition_path import partition_directory
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import CommitKind
+from braid.lake.lsm.compaction_plan import plan_compaction
+from braid.lake.lsm.levels import levels_of
+from braid.lake.maintenance.compaction.bucket_compaction import BucketCompactor, PlannedBucket
+from braid.lake.maintenance.compaction.compaction_picks import Pick
+from braid.lake.maintenance.compaction.compaction_result import CompactionResult, DroppedCompaction
+from braid.lake.snapshots.deletion_vectors import VectorStore
+from braid.lake.snapshots.live_table import LiveTable
 
 logger = logging.getLogger(__name__)
 

@@ -14,12 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lake.errors import CorruptData, StorageUnavailable
-from lake.maintenance.expiry.expiry_holds import changelog_holds
-from lake.maintenance.expiry.file_removal import FileRemoval
-from lake.maintenance.expiry.newest_state import NewestState, newest_state
-from lake.maintenance.expiry.retained_snapshots import RetainedSnapshots
-from lake.maintenance.unreferenced_files import (
+from braid.lake.errors import CorruptData, StorageUnavailable
+from braid.lake.maintenance.expiry.expiry_holds import changelog_holds
+from braid.lake.maintenance.expiry.file_removal import FileRemoval
+from braid.lake.maintenance.expiry.newest_state import NewestState, newest_state
+from braid.lake.maintenance.expiry.retained_snapshots import RetainedSnapshots
+from braid.lake.maintenance.unreferenced_files import (
     MetadataNames,
     MetadataParts,
     added_files,
@@ -28,8 +28,8 @@ from lake.maintenance.unreferenced_files import (
     removed_files,
     without,
 )
-from lake.snapshots.manifest_store import ManifestGone
-from lake.snapshots.table_store import TableStore
+from braid.lake.snapshots.manifest_store import ManifestGone
+from braid.lake.snapshots.table_store import TableStore
 
 # Index files and statistics expired with the snapshot.
 _LISTS = MetadataParts(rest=False)

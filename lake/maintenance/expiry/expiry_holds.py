@@ -1,13 +1,13 @@
 """Holds that keep snapshots from expiring: of consumers, leases, and the table's streams."""
 
-from lake.commit.streams.group_order import orders_of
-from lake.commit.streams.position_hold import HOLD_ID
-from lake.commit.streams.stream_position import STREAMS_PROPERTY, positions_of
-from lake.format.snapshot import Snapshot
-from lake.maintenance.expiry.expiry_plan import Hold
-from lake.options import TableOptions
-from lake.snapshots.consumer_store import UNREADABLE_MS, ConsumerFile, ConsumerStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.commit.streams.group_order import orders_of
+from braid.lake.commit.streams.position_hold import HOLD_ID
+from braid.lake.commit.streams.stream_position import STREAMS_PROPERTY, positions_of
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.maintenance.expiry.expiry_plan import Hold
+from braid.lake.options import TableOptions
+from braid.lake.snapshots.consumer_store import UNREADABLE_MS, ConsumerFile, ConsumerStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 
 
 def consumer_holds(store: ConsumerStore, options: TableOptions, *, now_ms: int) -> tuple[Hold, ...]:

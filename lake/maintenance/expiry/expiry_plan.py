@@ -20,7 +20,7 @@ Source: table-format 19; rules of release 2.0.0.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lake.errors import InvalidRequest, Problem
+from braid.lake.errors import InvalidRequest, Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from lake.errors import StorageUnavailable
-from lake.files.data_file_path import live_file_path, with_extra_files
-from lake.format.manifest import ManifestEntry
-from lake.maintenance.unreferenced_files import MetadataNames
-from lake.snapshots.table_store import TableStore
+from braid.lake.errors import StorageUnavailable
+from braid.lake.files.data_file_path import live_file_path, with_extra_files
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.maintenance.unreferenced_files import MetadataNames
+from braid.lake.snapshots.table_store import TableStore
 
 
 @dataclass(kw_only=True)

@@ -7,16 +7,16 @@ lost.
 
 from dataclasses import dataclass
 
-from lake.errors import CorruptData
-from lake.format.snapshot import Snapshot
-from lake.maintenance.unreferenced_files import (
+from braid.lake.errors import CorruptData
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.maintenance.unreferenced_files import (
     DataFileKey,
     MetadataNames,
     data_file_key,
     metadata_names,
 )
-from lake.snapshots.manifest_store import ManifestGone
-from lake.snapshots.table_store import TableStore
+from braid.lake.snapshots.manifest_store import ManifestGone
+from braid.lake.snapshots.table_store import TableStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,21 +11,21 @@ read.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from lake.errors import CorruptData
-from lake.files.paths import SNAPSHOT_PREFIX, TAG_PREFIX, TablePaths, numbered
-from lake.files.storage.file_io import FileStatus
-from lake.format.corruption import corrupt_at
-from lake.format.snapshot import Snapshot, parse_snapshot
-from lake.maintenance.unreferenced_files import (
+from braid.lake.errors import CorruptData
+from braid.lake.files.paths import SNAPSHOT_PREFIX, TAG_PREFIX, TablePaths, numbered
+from braid.lake.files.storage.file_io import FileStatus
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.snapshot import Snapshot, parse_snapshot
+from braid.lake.maintenance.unreferenced_files import (
     DataFileKey,
     MetadataNames,
     MetadataParts,
     data_file_key,
     metadata_names,
 )
-from lake.snapshots.manifest_store import ManifestGone
-from lake.snapshots.table_store import TableStore
-from lake.snapshots.tag_store import list_branches
+from braid.lake.snapshots.manifest_store import ManifestGone
+from braid.lake.snapshots.table_store import TableStore
+from braid.lake.snapshots.tag_store import list_branches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

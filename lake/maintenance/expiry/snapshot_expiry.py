@@ -24,15 +24,15 @@ Source: table-format 4.1, 19.
 from contextlib import suppress
 from dataclasses import dataclass
 
-from lake.errors import CorruptData, StorageUnavailable
-from lake.format.corruption import corrupt_at
-from lake.format.manifest import ManifestEntry
-from lake.format.snapshot import Snapshot, parse_snapshot
-from lake.maintenance.expiry.expiry_holds import consumer_holds
-from lake.maintenance.expiry.file_removal import FileRemoval
-from lake.maintenance.expiry.newest_state import NewestState, newest_state
-from lake.maintenance.expiry.retained_snapshots import RetainedSnapshot, RetainedSnapshots
-from lake.maintenance.unreferenced_files import (
+from braid.lake.errors import CorruptData, StorageUnavailable
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.snapshot import Snapshot, parse_snapshot
+from braid.lake.maintenance.expiry.expiry_holds import consumer_holds
+from braid.lake.maintenance.expiry.file_removal import FileRemoval
+from braid.lake.maintenance.expiry.newest_state import NewestState, newest_state
+from braid.lake.maintenance.expiry.retained_snapshots import RetainedSnapshot, RetainedSnapshots
+from braid.lake.maintenance.unreferenced_files import (
     DataFileKey,
     MetadataNames,
     MetadataParts,
@@ -42,9 +42,9 @@ from lake.maintenance.unreferenced_files import (
     removed_files,
     without,
 )
-from lake.options import ChangelogProducer
-from lake.snapshots.manifest_store import ManifestGone
-from lake.snapshots.table_store import TableStore
+from braid.lake.options import ChangelogProducer
+from braid.lake.snapshots.manifest_store import ManifestGone
+from braid.lake.snapshots.table_store import TableStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,31 +5,31 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from lake.commit.streams.position_hold import HOLD_ID, PositionHold
-from lake.declaration.retention_rules import snapshot_retention_problems
-from lake.errors import InvalidRequest, StorageUnavailable
-from lake.format.schema import TableSchema
-from lake.maintenance.expiry.changelog_expiry import ChangelogExpiry
-from lake.maintenance.expiry.expiry_holds import (
+from braid.lake.commit.streams.position_hold import HOLD_ID, PositionHold
+from braid.lake.declaration.retention_rules import snapshot_retention_problems
+from braid.lake.errors import InvalidRequest, StorageUnavailable
+from braid.lake.format.schema import TableSchema
+from braid.lake.maintenance.expiry.changelog_expiry import ChangelogExpiry
+from braid.lake.maintenance.expiry.expiry_holds import (
     changelog_holds,
     consumer_holds,
     newest_with_positions,
     stream_hold,
 )
-from lake.maintenance.expiry.expiry_plan import (
+from braid.lake.maintenance.expiry.expiry_plan import (
     ExpiryPlan,
     Retention,
     check_retention,
     plan_changelog_expiry,
     plan_expiry,
 )
-from lake.maintenance.expiry.expiry_result import ExpiryResult
-from lake.maintenance.expiry.file_removal import FileRemoval
-from lake.maintenance.expiry.snapshot_expiry import SnapshotExpiry
-from lake.options import TableOptions
-from lake.snapshots.removed_history import RemovedHistory
-from lake.snapshots.rollback_marker import RollbackMarker
-from lake.snapshots.table_store import TableStore
+from braid.lake.maintenance.expiry.expiry_result import ExpiryResult
+from braid.lake.maintenance.expiry.file_removal import FileRemoval
+from braid.lake.maintenance.expiry.snapshot_expiry import SnapshotExpiry
+from braid.lake.options import TableOptions
+from braid.lake.snapshots.removed_history import RemovedHistory
+from braid.lake.snapshots.rollback_marker import RollbackMarker
+from braid.lake.snapshots.table_store import TableStore
 
 # A run of expiry whose mark is older has died.
 _LONGEST_RUN_MS = 86_400_000

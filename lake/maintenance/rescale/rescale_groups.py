@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lake.format.bucket import Int32Array
+from braid.lake.format.bucket import Int32Array
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 from pyroaring import AbstractBitMap
 
-from lake.errors import Problem, UnsupportedFeature
-from lake.format.bucket import BucketId
-from lake.format.data_types import DataField
-from lake.format.manifest import FileIdentity, ManifestEntry
-from lake.lsm.sorted_run import SortedRun, plan_sections
-from lake.snapshots.deletion_vectors import BucketVectors
+from braid.lake.errors import Problem, UnsupportedFeature
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.data_types import DataField
+from braid.lake.format.manifest import FileIdentity, ManifestEntry
+from braid.lake.lsm.sorted_run import SortedRun, plan_sections
+from braid.lake.snapshots.deletion_vectors import BucketVectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,25 +18,25 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import CorruptData
-from lake.files.clock import Clock
-from lake.files.column_mapping import OlderSchemas
-from lake.files.data_files import ROW_GROUP_BYTES, columns_without_values
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.bucket import Int32Array, assign_buckets, buckets_of, key_hashes
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.manifest import ManifestEntry
-from lake.format.schema import TableSchema
-from lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
-from lake.maintenance.rescale.rescale_groups import BucketGroup, BucketSizes
-from lake.maintenance.rescale.rescale_plan import RescaleUnit
-from lake.merge.order.key_codes import Uints
-from lake.merge.order.key_order import key_codes
-from lake.merge.spec import MergeSpec, merge_spec
-from lake.read.run_reader import RunReader
-from lake.write.files.level_file import DataFileSink
-from lake.write.files.rolling_files import RollingFiles
+from braid.lake.errors import CorruptData
+from braid.lake.files.clock import Clock
+from braid.lake.files.column_mapping import OlderSchemas
+from braid.lake.files.data_files import ROW_GROUP_BYTES, columns_without_values
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.bucket import Int32Array, assign_buckets, buckets_of, key_hashes
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.schema import TableSchema
+from braid.lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
+from braid.lake.maintenance.rescale.rescale_groups import BucketGroup, BucketSizes
+from braid.lake.maintenance.rescale.rescale_plan import RescaleUnit
+from braid.lake.merge.order.key_codes import Uints
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.merge.spec import MergeSpec, merge_spec
+from braid.lake.read.run_reader import RunReader
+from braid.lake.write.files.level_file import DataFileSink
+from braid.lake.write.files.rolling_files import RollingFiles
 
 _SINKS_MAX: Final = 16
 """New buckets open at once. Each gets `_HELD_BYTES` divided by their number for its row groups, which

@@ -26,22 +26,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from lake.commit.committer import TableCommitter
-from lake.errors import CommitConflict, CommitUnknown, CorruptData, LakeError
-from lake.files.best_effort_delete import delete_best_effort
-from lake.files.clock import Clock
-from lake.files.storage.file_io import FileIO
-from lake.format.bucket import BucketId
-from lake.format.commit_message import CommitMessage, VectorsChange
-from lake.format.manifest import FileIdentity, ManifestEntry
-from lake.format.schema import TableSchema
-from lake.format.snapshot import CommitKind, Snapshot
-from lake.maintenance.rescale.rescale_plan import RescaleUnit, plan_rescale
-from lake.maintenance.rescale.rescale_result import RescaleResult
-from lake.maintenance.rescale.rescale_writer import RescaledUnit, RescaleWriter
-from lake.snapshots.deletion_vectors import VectorStore
-from lake.snapshots.live_table import LiveTable
-from lake.snapshots.schema_store import SchemaStore
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.errors import CommitConflict, CommitUnknown, CorruptData, LakeError
+from braid.lake.files.best_effort_delete import delete_best_effort
+from braid.lake.files.clock import Clock
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.commit_message import CommitMessage, VectorsChange
+from braid.lake.format.manifest import FileIdentity, ManifestEntry
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import CommitKind, Snapshot
+from braid.lake.maintenance.rescale.rescale_plan import RescaleUnit, plan_rescale
+from braid.lake.maintenance.rescale.rescale_result import RescaleResult
+from braid.lake.maintenance.rescale.rescale_writer import RescaledUnit, RescaleWriter
+from braid.lake.snapshots.deletion_vectors import VectorStore
+from braid.lake.snapshots.live_table import LiveTable
+from braid.lake.snapshots.schema_store import SchemaStore
 
 logger = logging.getLogger(__name__)
 

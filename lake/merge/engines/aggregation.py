@@ -10,12 +10,12 @@ negated sums. Sequence number and key are those of the last record in merge orde
 Source: merge-semantics 2.4.
 """
 
-from lake.format.system_columns import RowKind
-from lake.merge.engines.merge_function import MergedRow
-from lake.merge.engines.partial_update import copied_cells
-from lake.merge.records import Records
-from lake.merge.row_function import row_function
-from lake.merge.spec import MergeSpec
+from braid.lake.format.system_columns import RowKind
+from braid.lake.merge.engines.merge_function import MergedRow
+from braid.lake.merge.engines.partial_update import copied_cells
+from braid.lake.merge.records import Records
+from braid.lake.merge.row_function import row_function
+from braid.lake.merge.spec import MergeSpec
 
 
 class Aggregation:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from lake.format.arrays import combined_array
-from lake.merge.function_columns import FunctionColumn, function_column
-from lake.merge.history import History, KeySteps, steps_of
-from lake.merge.selection import Pick
-from lake.merge.spec import MergeSpec
+from braid.lake.format.arrays import combined_array
+from braid.lake.merge.function_columns import FunctionColumn, function_column
+from braid.lake.merge.history import History, KeySteps, steps_of
+from braid.lake.merge.selection import Pick
+from braid.lake.merge.spec import MergeSpec
 
 
 def aggregation_columns(

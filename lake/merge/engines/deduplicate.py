@@ -3,9 +3,9 @@
 Source: merge-semantics 2.1.
 """
 
-from lake.format.system_columns import RowKind
-from lake.merge.engines.merge_function import MergedRow
-from lake.merge.records import Records
+from braid.lake.format.system_columns import RowKind
+from braid.lake.merge.engines.merge_function import MergedRow
+from braid.lake.merge.records import Records
 
 
 class Deduplicate:

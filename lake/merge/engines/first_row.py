@@ -3,10 +3,10 @@
 Source: merge-semantics 2.2.
 """
 
-from lake.errors import Problem, SchemaMismatch
-from lake.format.system_columns import RowKind
-from lake.merge.engines.merge_function import MergedRow
-from lake.merge.records import Records
+from braid.lake.errors import Problem, SchemaMismatch
+from braid.lake.format.system_columns import RowKind
+from braid.lake.merge.engines.merge_function import MergedRow
+from braid.lake.merge.records import Records
 
 
 class FirstRow:

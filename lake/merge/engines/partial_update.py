@@ -19,13 +19,13 @@ The result is -D when the last record removed the row or no add was seen, else +
 Source: merge-semantics 2.3, 3.4, 3.5.
 """
 
-from lake.errors import Problem, SchemaMismatch
-from lake.format.system_columns import RowKind
-from lake.merge.declared_options import SequenceGroup
-from lake.merge.engines.merge_function import MergedRow
-from lake.merge.records import Records
-from lake.merge.row_function import row_function
-from lake.merge.spec import MergeSpec
+from braid.lake.errors import Problem, SchemaMismatch
+from braid.lake.format.system_columns import RowKind
+from braid.lake.merge.declared_options import SequenceGroup
+from braid.lake.merge.engines.merge_function import MergedRow
+from braid.lake.merge.records import Records
+from braid.lake.merge.row_function import row_function
+from braid.lake.merge.spec import MergeSpec
 
 
 class PartialUpdate:

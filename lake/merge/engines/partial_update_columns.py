@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from lake.format.arrays import combined_array, validity
-from lake.merge.column_function import ColumnFunction
-from lake.merge.declared_options import SequenceGroup
-from lake.merge.function_columns import FunctionColumn, function_column, needs_late
-from lake.merge.group_reduction import GroupOrder, late_positions, takes_part, winning_rows
-from lake.merge.history import History, KeySteps, steps_of
-from lake.merge.reductions import last_positions, last_rows_where
-from lake.merge.segments import Bools, Ints
-from lake.merge.selection import NO_ROW, Pick
-from lake.merge.spec import MergeSpec
+from braid.lake.format.arrays import combined_array, validity
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.declared_options import SequenceGroup
+from braid.lake.merge.function_columns import FunctionColumn, function_column, needs_late
+from braid.lake.merge.group_reduction import GroupOrder, late_positions, takes_part, winning_rows
+from braid.lake.merge.history import History, KeySteps, steps_of
+from braid.lake.merge.reductions import last_positions, last_rows_where
+from braid.lake.merge.segments import Bools, Ints
+from braid.lake.merge.selection import NO_ROW, Pick
+from braid.lake.merge.spec import MergeSpec
 
 
 def partial_update_columns(

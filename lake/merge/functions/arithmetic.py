@@ -9,17 +9,21 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake.errors import Problem, SchemaMismatch
-from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration, FunctionOption
-from lake.merge.column_function import ColumnFunction
-from lake.merge.compatibility import Compatibility
-from lake.merge.functions.exact_numbers import arithmetic_of
-from lake.merge.functions.function_errors import value_error
-from lake.merge.functions.option_values import choice_problems, has_option, option_key
-from lake.merge.functions.overflow import ON_OVERFLOW, OVERFLOW_CHOICES, overflow_of
-from lake.merge.functions.reductions.product_reduction import product_reduction
-from lake.merge.functions.reductions.sum_reduction import sum_reduction
+from braid.lake.errors import Problem, SchemaMismatch
+from braid.lake.format.data_types import DataField, DataType, TypeRoot
+from braid.lake.merge.aggregate_function import (
+    AggregateFunction,
+    FunctionDeclaration,
+    FunctionOption,
+)
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.compatibility import Compatibility
+from braid.lake.merge.functions.exact_numbers import arithmetic_of
+from braid.lake.merge.functions.function_errors import value_error
+from braid.lake.merge.functions.option_values import choice_problems, has_option, option_key
+from braid.lake.merge.functions.overflow import ON_OVERFLOW, OVERFLOW_CHOICES, overflow_of
+from braid.lake.merge.functions.reductions.product_reduction import product_reduction
+from braid.lake.merge.functions.reductions.sum_reduction import sum_reduction
 
 _FLOATING = frozenset({TypeRoot.FLOAT, TypeRoot.DOUBLE})
 _NUMERIC = frozenset(

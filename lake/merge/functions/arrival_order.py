@@ -5,8 +5,8 @@ Source: merge-semantics 4, `aggReversed` as `agg(in, acc)`.
 
 import numpy as np
 
-from lake.merge.segments import Bools, Ints
-from lake.merge.steps import Step, Steps
+from braid.lake.merge.segments import Bools, Ints
+from braid.lake.merge.steps import Step, Steps
 
 
 def value_counts(steps: Steps, positions: Ints) -> Ints:

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrays import validity
-from lake.merge.functions.arrival_order import late_first, value_counts
-from lake.merge.segments import Bools, Ints, run_starts
-from lake.merge.steps import Steps
+from braid.lake.format.arrays import validity
+from braid.lake.merge.functions.arrival_order import late_first, value_counts
+from braid.lake.merge.segments import Bools, Ints, run_starts
+from braid.lake.merge.steps import Steps
 
 Int32s = npt.NDArray[np.int32]
 

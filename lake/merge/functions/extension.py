@@ -14,9 +14,9 @@ from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
-from lake.errors import Problem, UnsupportedFeature
-from lake.merge.aggregate_function import FunctionDeclaration, FunctionOption
-from lake.merge.compatibility import Compatibility
+from braid.lake.errors import Problem, UnsupportedFeature
+from braid.lake.merge.aggregate_function import FunctionDeclaration, FunctionOption
+from braid.lake.merge.compatibility import Compatibility
 
 GROUP = "braid.aggregates"
 _CALLED: Final = ("accepts", "make", "reduction", "problems")

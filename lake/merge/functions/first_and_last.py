@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from lake.format.data_types import DataType
-from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.function_errors import refused_retract
-from lake.merge.functions.reductions.position_reductions import (
+from braid.lake.format.data_types import DataType
+from braid.lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.function_errors import refused_retract
+from braid.lake.merge.functions.reductions.position_reductions import (
     first_non_null_value_reduction,
     first_value_reduction,
     last_non_null_value_reduction,

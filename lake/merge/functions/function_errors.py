@@ -3,7 +3,7 @@
 Source: merge-semantics 4.
 """
 
-from lake.errors import Problem, SchemaMismatch
+from braid.lake.errors import Problem, SchemaMismatch
 
 
 def value_error(

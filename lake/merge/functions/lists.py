@@ -9,22 +9,22 @@ from functools import partial
 
 import pyarrow as pa
 
-from lake.errors import Problem
-from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.merge.aggregate_function import (
+from braid.lake.errors import Problem
+from braid.lake.format.data_types import DataField, DataType, TypeRoot
+from braid.lake.merge.aggregate_function import (
     AggregateFunction,
     FunctionDeclaration,
     FunctionOption,
     Reduction,
 )
-from lake.merge.column_function import ColumnFunction
-from lake.merge.compatibility import Compatibility
-from lake.merge.functions.elements import is_codable
-from lake.merge.functions.option_values import flag, flag_problems
-from lake.merge.functions.reductions.list_reduction import all_elements, distinct_elements
-from lake.merge.functions.reductions.single_value import NULLS_ONLY
-from lake.merge.functions.value_equality import identity
-from lake.merge.steps import Step
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.compatibility import Compatibility
+from braid.lake.merge.functions.elements import is_codable
+from braid.lake.merge.functions.option_values import flag, flag_problems
+from braid.lake.merge.functions.reductions.list_reduction import all_elements, distinct_elements
+from braid.lake.merge.functions.reductions.single_value import NULLS_ONLY
+from braid.lake.merge.functions.value_equality import identity
+from braid.lake.merge.steps import Step
 
 COLLECT = "collect"
 DISTINCT = "distinct"

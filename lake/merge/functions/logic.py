@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lake.format.data_types import DataType, TypeRoot
-from lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.function_errors import refused_retract
-from lake.merge.functions.reductions.order_reductions import largest_reduction, smallest_reduction
+from braid.lake.format.data_types import DataType, TypeRoot
+from braid.lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.function_errors import refused_retract
+from braid.lake.merge.functions.reductions.order_reductions import (
+    largest_reduction,
+    smallest_reduction,
+)
 
 
 @dataclass(frozen=True, slots=True)

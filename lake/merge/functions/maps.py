@@ -9,23 +9,23 @@ from collections.abc import Hashable, Iterator
 
 import pyarrow as pa
 
-from lake.errors import Problem, SchemaMismatch
-from lake.format.data_types import TEXT_ROOTS, DataField, DataType, TypeRoot
-from lake.merge.aggregate_function import (
+from braid.lake.errors import Problem, SchemaMismatch
+from braid.lake.format.data_types import TEXT_ROOTS, DataField, DataType, TypeRoot
+from braid.lake.merge.aggregate_function import (
     AggregateFunction,
     FunctionDeclaration,
     FunctionOption,
     Reduction,
 )
-from lake.merge.column_function import ColumnFunction
-from lake.merge.compatibility import Compatibility
-from lake.merge.functions.elements import is_codable
-from lake.merge.functions.function_errors import refused_retract, value_error
-from lake.merge.functions.option_values import has_option, option_key
-from lake.merge.functions.reductions.map_reduction import merged_maps
-from lake.merge.functions.reductions.single_value import SINGLE_VALUES
-from lake.merge.functions.value_equality import identity
-from lake.merge.steps import Step
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.compatibility import Compatibility
+from braid.lake.merge.functions.elements import is_codable
+from braid.lake.merge.functions.function_errors import refused_retract, value_error
+from braid.lake.merge.functions.option_values import has_option, option_key
+from braid.lake.merge.functions.reductions.map_reduction import merged_maps
+from braid.lake.merge.functions.reductions.single_value import SINGLE_VALUES
+from braid.lake.merge.functions.value_equality import identity
+from braid.lake.merge.steps import Step
 
 MERGE_MAP = "merge_map"
 MERGE_MAP_WITH_KEYTIME = "merge_map_with_keytime"

@@ -11,19 +11,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.errors import Problem
-from lake.format.arrays import validity
-from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.merge.aggregate_function import (
+from braid.lake.errors import Problem
+from braid.lake.format.arrays import validity
+from braid.lake.format.data_types import DataField, DataType, TypeRoot
+from braid.lake.merge.aggregate_function import (
     AggregateFunction,
     FunctionDeclaration,
     FunctionOption,
     Reduction,
     UnfitValue,
 )
-from lake.merge.column_function import ColumnFunction
-from lake.merge.compatibility import Compatibility
-from lake.merge.functions.nested_tables import (
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.compatibility import Compatibility
+from braid.lake.merge.functions.nested_tables import (
     COUNT_LIMIT,
     ERROR,
     MERGE,
@@ -36,7 +36,7 @@ from lake.merge.functions.nested_tables import (
     NestedPartialUpdate,
     NestedUpdate,
 )
-from lake.merge.functions.option_values import (
+from braid.lake.merge.functions.option_values import (
     INT_MAX,
     choice,
     choice_problems,
@@ -46,8 +46,8 @@ from lake.merge.functions.option_values import (
     names,
     option_key,
 )
-from lake.merge.functions.reductions.list_reduction import present_elements
-from lake.merge.functions.reductions.single_value import NULLS_ONLY
+from braid.lake.merge.functions.reductions.list_reduction import present_elements
+from braid.lake.merge.functions.reductions.single_value import NULLS_ONLY
 
 
 def _accepts(data_type: DataType) -> bool:

@@ -10,10 +10,10 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import pyarrow as pa
 
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.function_errors import refused_retract, value_error
-from lake.merge.functions.option_values import INT_MAX, choice, integer, names, option_key
-from lake.merge.functions.value_equality import identity, ordering
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.function_errors import refused_retract, value_error
+from braid.lake.merge.functions.option_values import INT_MAX, choice, integer, names, option_key
+from braid.lake.merge.functions.value_equality import identity, ordering
 
 NESTED_UPDATE = "nested_update"
 NESTED_PARTIAL_UPDATE = "nested_partial_update"

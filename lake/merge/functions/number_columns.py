@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.merge.aggregate_function import Reduced, Reduction
-from lake.merge.segments import Bools, Ints
-from lake.merge.steps import Step, Steps
+from braid.lake.merge.aggregate_function import Reduced, Reduction
+from braid.lake.merge.segments import Bools, Ints
+from braid.lake.merge.steps import Step, Steps
 
 Numbers = npt.NDArray[Any]
 Reduce = Callable[[Steps, pa.Array], Reduced]

@@ -6,11 +6,11 @@ of other engines an invalid value counts as the default.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from lake.errors import Problem
-from lake.format.data_types import DataField
-from lake.merge.column_function import ColumnFunction
-from lake.merge.declared_options import split_names
-from lake.option_parsers import parse_integer
+from braid.lake.errors import Problem
+from braid.lake.format.data_types import DataField
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.declared_options import split_names
+from braid.lake.option_parsers import parse_integer
 
 INT_MAX = 2**31 - 1
 _INT_MIN = -(2**31)

@@ -16,7 +16,7 @@ Source: ours; the reference wraps integers up to release 1.4, and fails from 2.0
 from enum import StrEnum
 from typing import Final
 
-from lake.merge.column_function import ColumnFunction
+from braid.lake.merge.column_function import ColumnFunction
 
 ON_OVERFLOW: Final = "braid.on-overflow"
 

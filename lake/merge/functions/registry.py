@@ -2,8 +2,8 @@
 
 from itertools import chain
 
-from lake.merge.aggregate_function import FunctionDeclaration
-from lake.merge.functions import (
+from braid.lake.merge.aggregate_function import FunctionDeclaration
+from braid.lake.merge.functions import (
     arithmetic,
     extremes,
     first_and_last,
@@ -13,8 +13,8 @@ from lake.merge.functions import (
     nested_rows,
     text,
 )
-from lake.merge.functions.extension import is_user_function_name, user_function
-from lake.merge.functions.sets import bitmaps, sketches
+from braid.lake.merge.functions.extension import is_user_function_name, user_function
+from braid.lake.merge.functions.sets import bitmaps, sketches
 
 _FAMILIES = (
     arithmetic,

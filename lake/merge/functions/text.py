@@ -10,21 +10,21 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from lake.errors import Problem
-from lake.format.data_types import LENGTH_MAX, DataField, DataType, TypeRoot
-from lake.merge.aggregate_function import (
+from braid.lake.errors import Problem
+from braid.lake.format.data_types import LENGTH_MAX, DataField, DataType, TypeRoot
+from braid.lake.merge.aggregate_function import (
     AggregateFunction,
     FunctionDeclaration,
     FunctionOption,
     Reduced,
     Reduction,
 )
-from lake.merge.column_function import ColumnFunction
-from lake.merge.compatibility import Compatibility
-from lake.merge.functions.function_errors import refused_retract
-from lake.merge.functions.option_values import flag, flag_problems
-from lake.merge.functions.reductions.text_reduction import joined_texts, single_texts
-from lake.merge.steps import Step, Steps
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.compatibility import Compatibility
+from braid.lake.merge.functions.function_errors import refused_retract
+from braid.lake.merge.functions.option_values import flag, flag_problems
+from braid.lake.merge.functions.reductions.text_reduction import joined_texts, single_texts
+from braid.lake.merge.steps import Step, Steps
 
 LISTAGG = "listagg"
 DELIMITER = "list-agg-delimiter"

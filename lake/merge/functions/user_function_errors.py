@@ -15,15 +15,15 @@ from itertools import repeat
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import LakeError, SchemaMismatch
-from lake.format.data_types import DataField
-from lake.format.value_limits import limit_breaches
-from lake.merge.aggregate_function import AggregateFunction, Reduced, Reduction
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.extension import is_user_function_name
-from lake.merge.functions.function_errors import value_error
-from lake.merge.selection import NO_ROW, Pick
-from lake.merge.steps import Steps
+from braid.lake.errors import LakeError, SchemaMismatch
+from braid.lake.format.data_types import DataField
+from braid.lake.format.value_limits import limit_breaches
+from braid.lake.merge.aggregate_function import AggregateFunction, Reduced, Reduction
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.extension import is_user_function_name
+from braid.lake.merge.functions.function_errors import value_error
+from braid.lake.merge.selection import NO_ROW, Pick
+from braid.lake.merge.steps import Steps
 
 _TEXT_MAX = 200
 

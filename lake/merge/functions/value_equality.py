@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable
 
 import pyarrow as pa
 
-from lake.merge.order.order_values import order_value, order_values
-from lake.merge.plain_values import plain_array
+from braid.lake.merge.order.order_values import order_value, order_values
+from braid.lake.merge.plain_values import plain_array
 
 Identity = Callable[[object], Hashable]
 """From a value to a key: equal iff the values are equal; None iff the value is null."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lake.merge.segments import run_starts
+from braid.lake.merge.segments import run_starts
 
 Uints = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.integer[Any]]

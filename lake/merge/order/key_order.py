@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.merge.order.key_codes import Uints, narrow, word_codes
-from lake.merge.order.normalized_keys import normalized_keys
+from braid.lake.merge.order.key_codes import Uints, narrow, word_codes
+from braid.lake.merge.order.normalized_keys import normalized_keys
 
 
 def key_codes(

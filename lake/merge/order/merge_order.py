@@ -6,12 +6,12 @@ Source: merge-semantics 1.5, 3.1.
 import numpy as np
 import pyarrow as pa
 
-from lake.format.arrays import combined_array
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, is_retract
-from lake.merge.order.key_codes import Uints
-from lake.merge.order.key_order import key_codes
-from lake.merge.segments import Bools, Ints, Segments, run_starts
-from lake.merge.spec import MergeSpec
+from braid.lake.format.arrays import combined_array
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, is_retract
+from braid.lake.merge.order.key_codes import Uints
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.merge.segments import Bools, Ints, Segments, run_starts
+from braid.lake.merge.spec import MergeSpec
 
 # Average length of sorted runs below which rows count as unsorted.
 _RUN_ROWS_MIN = 32

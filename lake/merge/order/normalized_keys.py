@@ -19,10 +19,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrays import combined_array, unpack_bits, validity
-from lake.format.arrow_types import elements
-from lake.merge.order.key_codes import Numbers, Uints, Word, narrow, word_codes
-from lake.merge.order.order_values import order_values
+from braid.lake.format.arrays import combined_array, unpack_bits, validity
+from braid.lake.format.arrow_types import elements
+from braid.lake.merge.order.key_codes import Numbers, Uints, Word, narrow, word_codes
+from braid.lake.merge.order.order_values import order_values
 
 _SIGN = np.uint64(1 << 63)
 # Texts of more words (32 bytes) are ranked through a dictionary: every row has as many words as the

@@ -12,26 +12,26 @@ from typing import Final
 
 import pyarrow as pa
 
-from lake.files.column_mapping import OlderSchemas, shape_digest
-from lake.files.data_file_path import live_file_path
-from lake.files.data_files import DataFileReader
-from lake.files.paths import TablePaths
-from lake.files.row_filters import RowGroupFilter
-from lake.files.row_groups import ROW_GROUP_ROWS
-from lake.files.storage.file_io import FileIO
-from lake.format.bucket import BucketId
-from lake.format.data_file import DataFileMeta
-from lake.format.schema import TableSchema
-from lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
-from lake.read.lookup.copy_space import CopySpace
-from lake.read.lookup.file_column import gather
-from lake.read.lookup.file_lookup import FileLookup
-from lake.read.lookup.key_filters import KeyFilters
-from lake.read.lookup.key_matches import KeyMatches
-from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.lookup.row_group_lookup import RowGroupLookup
-from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
-from lake.snapshots.file_indexes import FileIndexStore
+from braid.lake.files.column_mapping import OlderSchemas, shape_digest
+from braid.lake.files.data_file_path import live_file_path
+from braid.lake.files.data_files import DataFileReader
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.row_filters import RowGroupFilter
+from braid.lake.files.row_groups import ROW_GROUP_ROWS
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
+from braid.lake.read.lookup.copy_space import CopySpace
+from braid.lake.read.lookup.file_column import gather
+from braid.lake.read.lookup.file_lookup import FileLookup
+from braid.lake.read.lookup.key_filters import KeyFilters
+from braid.lake.read.lookup.key_matches import KeyMatches
+from braid.lake.read.lookup.lookup_cache import LookupCache
+from braid.lake.read.lookup.row_group_lookup import RowGroupLookup
+from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
+from braid.lake.snapshots.file_indexes import FileIndexStore
 
 SMALL_FILE_BYTES: Final = 1024 * 1024
 """Files up to this size, of one row group, are copied by the lookup that needs them first."""

@@ -35,27 +35,27 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import AbstractBitMap
 
-from lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.arrays import combined_array
-from lake.format.data_file import DataFileMeta
-from lake.format.schema import TableSchema
-from lake.format.system_columns import (
+from braid.lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.arrays import combined_array
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import (
     LEVEL_FIELD,
     SEQUENCE_NUMBER,
     VALUE_KIND,
     is_retract,
 )
-from lake.lsm.levels import levels_of
-from lake.read.lookup.bucket_files import BucketFiles
-from lake.read.lookup.file_lookup import FEW_KEYS
-from lake.read.lookup.joint_index import JOINT_ROWS_MAX, JointIndex
-from lake.read.lookup.key_matches import KeyMatches, are_marked, merge_hits
-from lake.read.lookup.key_ranges import KeyRanges
-from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.lookup.wanted_keys import Rows, WantedKeys, are_of_keys, wanted_keys
-from lake.snapshots.file_indexes import FileIndexStore
+from braid.lake.lsm.levels import levels_of
+from braid.lake.read.lookup.bucket_files import BucketFiles
+from braid.lake.read.lookup.file_lookup import FEW_KEYS
+from braid.lake.read.lookup.joint_index import JOINT_ROWS_MAX, JointIndex
+from braid.lake.read.lookup.key_matches import KeyMatches, are_marked, merge_hits
+from braid.lake.read.lookup.key_ranges import KeyRanges
+from braid.lake.read.lookup.lookup_cache import LookupCache
+from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys, are_of_keys, wanted_keys
+from braid.lake.snapshots.file_indexes import FileIndexStore
 
 Vectors = Mapping[str, AbstractBitMap]
 """Positions of deleted rows by file name."""

@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.arrays import combined_array
-from lake.format.schema import TableSchema
-from lake.format.system_columns import LEVEL, VALUE_KIND, is_retract
-from lake.lsm.round_merge import LookupMerge
-from lake.lsm.sorted_run import plan_sections
-from lake.merge.fold import FoldCounters, Machine
-from lake.merge.spec import MergeSpec, columns_needed
-from lake.read.lookup.bucket_lookup import BucketLookup, Vectors
-from lake.read.lookup.key_matches import KeyMatches
-from lake.read.lookup.wanted_keys import Rows, WantedKeys
-from lake.read.reader import scan_merge
+from braid.lake.format.arrays import combined_array
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import LEVEL, VALUE_KIND, is_retract
+from braid.lake.lsm.round_merge import LookupMerge
+from braid.lake.lsm.sorted_run import plan_sections
+from braid.lake.merge.fold import FoldCounters, Machine
+from braid.lake.merge.spec import MergeSpec, columns_needed
+from braid.lake.read.lookup.bucket_lookup import BucketLookup, Vectors
+from braid.lake.read.lookup.key_matches import KeyMatches
+from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys
+from braid.lake.read.reader import scan_merge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,9 +17,9 @@ from typing import Final, Protocol
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import StorageUnavailable
-from lake.files.storage.scratch import ScratchDirectory
-from lake.read.lookup.hash_index import HashIndex
+from braid.lake.errors import StorageUnavailable
+from braid.lake.files.storage.scratch import ScratchDirectory
+from braid.lake.read.lookup.hash_index import HashIndex
 
 MEMORY_FILE_BYTES_MAX: Final = 2 * 1024 * 1024
 """Most decoded bytes of one data file that are kept in memory."""

@@ -20,11 +20,11 @@ from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
 
-from lake.files.storage.scratch import ScratchDirectory, free_bytes
-from lake.read.lookup.background import BackgroundJobs, Submit, reader_slots
-from lake.read.lookup.copy_space import MEMORY_FILE_BYTES_MAX, CopySpace
-from lake.read.lookup.file_lookup import FileLookup
-from lake.read.lookup.lookup_settings import LookupSettings
+from braid.lake.files.storage.scratch import ScratchDirectory, free_bytes
+from braid.lake.read.lookup.background import BackgroundJobs, Submit, reader_slots
+from braid.lake.read.lookup.copy_space import MEMORY_FILE_BYTES_MAX, CopySpace
+from braid.lake.read.lookup.file_lookup import FileLookup
+from braid.lake.read.lookup.lookup_settings import LookupSettings
 
 IDLE_SECONDS: Final = 3_600.0
 """A copy that was not used for this time is removed."""

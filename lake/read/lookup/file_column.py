@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.arrays import combined_array
-from lake.read.lookup.wanted_keys import Rows, row_array
+from braid.lake.format.arrays import combined_array
+from braid.lake.read.lookup.wanted_keys import Rows, row_array
 
 Placement = tuple[Rows, Rows]
 """Rows of a file, and their places in the result."""

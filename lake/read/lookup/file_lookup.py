@@ -16,19 +16,19 @@ from typing import Final, Protocol
 import numpy as np
 import pyarrow as pa
 
-from lake.format.system_columns import (
+from braid.lake.format.system_columns import (
     SEQUENCE_NUMBER,
     SEQUENCE_NUMBER_FIELD,
     VALUE_KIND,
     VALUE_KIND_FIELD,
 )
-from lake.merge.order.key_codes import Uints
-from lake.read.lookup.background import is_ending
-from lake.read.lookup.copy_space import CopySpace, NoRoom
-from lake.read.lookup.file_column import FileColumn
-from lake.read.lookup.hash_index import build_index
-from lake.read.lookup.key_hash import key_hashes
-from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
+from braid.lake.merge.order.key_codes import Uints
+from braid.lake.read.lookup.background import is_ending
+from braid.lake.read.lookup.copy_space import CopySpace, NoRoom
+from braid.lake.read.lookup.file_column import FileColumn
+from braid.lake.read.lookup.hash_index import build_index
+from braid.lake.read.lookup.key_hash import key_hashes
+from braid.lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
 
 PASS_BYTES: Final = 32 * 1024 * 1024
 """Approximate bytes of columns decoded at a time; a single column may be larger."""

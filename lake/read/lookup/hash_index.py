@@ -30,7 +30,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lake.merge.order.key_codes import Uints
+from braid.lake.merge.order.key_codes import Uints
 
 Rows = npt.NDArray[np.int64]
 Match = Callable[[Rows, Rows], npt.NDArray[np.bool_]]

@@ -16,11 +16,11 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lake.read.lookup.file_lookup import FEW_KEYS, FileLookup
-from lake.read.lookup.hash_index import build_index
-from lake.read.lookup.key_hash import key_hashes
-from lake.read.lookup.key_matches import FileHits
-from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys
+from braid.lake.read.lookup.file_lookup import FEW_KEYS, FileLookup
+from braid.lake.read.lookup.hash_index import build_index
+from braid.lake.read.lookup.key_hash import key_hashes
+from braid.lake.read.lookup.key_matches import FileHits
+from braid.lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys
 
 JOINT_ROWS_MAX: Final = 1 << 16
 """Most rows of the files together: the index keeps their keys in memory a second time, and is built in

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from lake.files.column_mapping import OlderSchemas
-from lake.format.data_file import DataFileMeta
-from lake.format.indexes.bloom_filter import BloomFilter
-from lake.format.indexes.value_hash import HASHED_ROOTS
-from lake.format.schema import TableSchema
-from lake.read.index_pruning import indexed_names
-from lake.read.lookup.wanted_keys import Rows, WantedKeys
-from lake.snapshots.file_indexes import FileIndexStore, index_name
+from braid.lake.files.column_mapping import OlderSchemas
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.indexes.bloom_filter import BloomFilter
+from braid.lake.format.indexes.value_hash import HASHED_ROOTS
+from braid.lake.format.schema import TableSchema
+from braid.lake.read.index_pruning import indexed_names
+from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys
+from braid.lake.snapshots.file_indexes import FileIndexStore, index_name
 
 
 class KeyFilters:

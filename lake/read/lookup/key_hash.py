@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.arrays import combined_array
-from lake.merge.order.key_codes import Uints
+from braid.lake.format.arrays import combined_array
+from braid.lake.merge.order.key_codes import Uints
 
 _ODD: Final = 0x9E3779B97F4A7C15
 _FIRST: Final = 0xBF58476D1CE4E5B9

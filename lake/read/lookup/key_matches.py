@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import AbstractBitMap, BitMap
 
-from lake.format.data_file import DataFileMeta
-from lake.read.lookup.file_column import Placement
-from lake.read.lookup.wanted_keys import Rows
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.read.lookup.file_column import Placement
+from braid.lake.read.lookup.wanted_keys import Rows
 
 FileHits = tuple[Rows, int, Rows]
 """Numbers of keys, ascending; the number of a file; their rows in it."""

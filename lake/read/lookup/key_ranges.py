@@ -7,14 +7,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.arrays import combined_array
-from lake.format.binary_row import decode_rows
-from lake.format.data_file import DataFileMeta
-from lake.format.data_types import DataField
-from lake.format.float_order import total_order
-from lake.merge.order.key_order import key_codes
-from lake.read.lookup.key_hash import is_number, raw_numbers
-from lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
+from braid.lake.format.arrays import combined_array
+from braid.lake.format.binary_row import decode_rows
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.data_types import DataField
+from braid.lake.format.float_order import total_order
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.read.lookup.key_hash import is_number, raw_numbers
+from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys, row_array
 
 
 class KeyRanges:

@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Final
 
-from lake.errors import LakeError
-from lake.read.lookup.copy_space import CopySpace, NoRoom
-from lake.read.lookup.copy_store import (
+from braid.lake.errors import LakeError
+from braid.lake.read.lookup.copy_space import CopySpace, NoRoom
+from braid.lake.read.lookup.copy_store import (
     EVICTABLE_SECONDS,
     IDLE_CHECKS_PER_TIMEOUT,
     IDLE_SECONDS,
     CopyEntry,
     CopyStore,
 )
-from lake.read.lookup.file_lookup import FileLookup
+from braid.lake.read.lookup.file_lookup import FileLookup
 
 MakeLookup = Callable[[CopySpace], FileLookup]
 """Makes the copy of a file in a space."""

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.files.parquet.bounds import ColumnBounds
-from lake.files.row_filters import RowGroupFilter
-from lake.merge.order.key_order import key_codes
-from lake.read.lookup.hash_index import build_index
-from lake.read.lookup.key_hash import key_hashes
-from lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
+from braid.lake.files.parquet.bounds import ColumnBounds
+from braid.lake.files.row_filters import RowGroupFilter
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.read.lookup.hash_index import build_index
+from braid.lake.read.lookup.key_hash import key_hashes
+from braid.lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
 
 _BOUNDED_KEYS_MAX: Final = 4_096
 """More keys are assumed to be in all row groups, because comparing each key with the bounds of each row

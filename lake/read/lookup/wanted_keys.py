@@ -10,12 +10,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrays import combined_array
-from lake.format.data_types import DataType
-from lake.format.indexes.value_hash import Hashes, value_hashes
-from lake.format.schema import TableSchema
-from lake.merge.order.key_codes import Uints
-from lake.read.lookup.key_hash import canonical, is_number, key_hashes, number_words, raw_numbers
+from braid.lake.format.arrays import combined_array
+from braid.lake.format.data_types import DataType
+from braid.lake.format.indexes.value_hash import Hashes, value_hashes
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.order.key_codes import Uints
+from braid.lake.read.lookup.key_hash import (
+    canonical,
+    is_number,
+    key_hashes,
+    number_words,
+    raw_numbers,
+)
 
 Rows = npt.NDArray[np.int64]
 

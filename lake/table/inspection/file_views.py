@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lake.format.bucket import BucketId
-from lake.format.indexes.index_manifest import IndexManifestEntry
-from lake.format.manifest import ManifestEntry
-from lake.format.partition_path import partition_label
-from lake.format.schema import TableSchema
-from lake.lsm.levels import levels_of
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.indexes.index_manifest import IndexManifestEntry
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.partition_path import partition_label
+from braid.lake.format.schema import TableSchema
+from braid.lake.lsm.levels import levels_of
 
 _WALL_MS: Final = pa.timestamp("ms")
 

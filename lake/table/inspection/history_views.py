@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.partition_path import partition_label
-from lake.format.schema import TableSchema
-from lake.format.snapshot import Snapshot
-from lake.table.inspection.file_views import table_of
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.partition_path import partition_label
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.table.inspection.file_views import table_of
 
 _UTC_MS: Final = pa.timestamp("ms", "UTC")
 

@@ -6,23 +6,28 @@ from typing import ClassVar, Final
 
 import pyarrow as pa
 
-from lake.errors import InvalidRequest, Problem, adds_table_to_errors
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.manifest import ManifestEntry
-from lake.format.schema import TableSchema
-from lake.format.snapshot import CommitKind, Snapshot
-from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.live_table import LiveTable
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-from lake.snapshots.schema_store import SchemaStore
-from lake.snapshots.snapshot_store import SnapshotStore
-from lake.snapshots.tag_store import TagStore
-from lake.table.arguments import check_count
-from lake.table.inspection.file_views import bucket_rows, file_rows, level_rows, partition_rows
-from lake.table.inspection.history_views import compaction_rows, snapshot_rows
-from lake.table.inspection.metadata_views import consumer_rows, schema_rows, tag_rows
-from lake.table.read_at import ReadAt, SnapshotRef
+from braid.lake.errors import InvalidRequest, Problem, adds_table_to_errors
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import CommitKind, Snapshot
+from braid.lake.snapshots.consumer_store import ConsumerStore
+from braid.lake.snapshots.live_table import LiveTable
+from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from braid.lake.snapshots.schema_store import SchemaStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.snapshots.tag_store import TagStore
+from braid.lake.table.arguments import check_count
+from braid.lake.table.inspection.file_views import (
+    bucket_rows,
+    file_rows,
+    level_rows,
+    partition_rows,
+)
+from braid.lake.table.inspection.history_views import compaction_rows, snapshot_rows
+from braid.lake.table.inspection.metadata_views import consumer_rows, schema_rows, tag_rows
+from braid.lake.table.read_at import ReadAt, SnapshotRef
 
 VIEWS: Final = (
     "snapshots",
@@ -46,7 +51,7 @@ class Inspection:
     """Views of a table's metadata as Arrow tables; made by `Table.inspect`.
 
     Each call reads the current state. The columns of the views are documented where they are declared
-    (`lake.table.inspection`), and in the guide about inspection.
+    (`braid.lake.table.inspection`), and in the guide about inspection.
 
     Attributes:
         file_io: Storage.

@@ -6,10 +6,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from lake.format.schema import TableSchema
-from lake.format.tag import Tag
-from lake.snapshots.consumer_store import ConsumerFile
-from lake.table.inspection.file_views import table_of
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.tag import Tag
+from braid.lake.snapshots.consumer_store import ConsumerFile
+from braid.lake.table.inspection.file_views import table_of
 
 _UTC_MS: Final = pa.timestamp("ms", "UTC")
 _WALL_MS: Final = pa.timestamp("ms")

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrays import combined_array
-from lake.format.data_types import DataType, TypeRoot
-from lake.read.condition_value import exact_array
+from braid.lake.format.arrays import combined_array
+from braid.lake.format.data_types import DataType, TypeRoot
+from braid.lake.read.condition_value import exact_array
 
 _is = pa.types
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from lake.format.binary_row import decode_rows
-from lake.format.schema import TableSchema
-from lake.merge.order.key_order import key_codes
-from lake.read.lookup.wanted_keys import Rows
+from braid.lake.format.binary_row import decode_rows
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.read.lookup.wanted_keys import Rows
 
 
 class KeyPartitions:

@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from lake.format.bucket import BucketId, bucket_hashes, buckets_of
-from lake.format.schema import TableSchema
-from lake.options import BucketFunction
-from lake.read.lookup.wanted_keys import Rows
-from lake.table.lookup.key_partitions import KeyPartitions
-from lake.table.lookup.lookup_keys import KeyArrays
+from braid.lake.format.bucket import BucketId, bucket_hashes, buckets_of
+from braid.lake.format.schema import TableSchema
+from braid.lake.options import BucketFunction
+from braid.lake.read.lookup.wanted_keys import Rows
+from braid.lake.table.lookup.key_partitions import KeyPartitions
+from braid.lake.table.lookup.lookup_keys import KeyArrays
 
 
 class KeyRouting:

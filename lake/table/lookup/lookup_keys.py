@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from lake.errors import CorruptData, InvalidRequest, LakeError, Problem, UnsupportedFeature
-from lake.format.schema import TableSchema
-from lake.options import DYNAMIC_BUCKET
-from lake.table.arguments import refuse_argument
-from lake.table.lookup.key_columns import exact_key_column, exact_key_values
+from braid.lake.errors import CorruptData, InvalidRequest, LakeError, Problem, UnsupportedFeature
+from braid.lake.format.schema import TableSchema
+from braid.lake.options import DYNAMIC_BUCKET
+from braid.lake.table.arguments import refuse_argument
+from braid.lake.table.lookup.key_columns import exact_key_column, exact_key_values
 
 KeyArrays = dict[str, pa.Array]
 """The columns of the primary key, in the table's types, each in one piece; a null matches no row."""

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from lake.errors import UnsupportedFeature
+from braid.lake.errors import UnsupportedFeature
 
 Row: TypeAlias = dict[str, object]
 """Values by column."""

@@ -5,12 +5,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from lake.format.schema import TableSchema
-from lake.format.snapshot import Snapshot
-from lake.options import TableOptions
-from lake.read.lookup.copy_store import CopyStore
-from lake.read.lookup.lookup_cache import LookupCache
-from lake.table.lookup.snapshot_lookup import SnapshotLookup
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.options import TableOptions
+from braid.lake.read.lookup.copy_store import CopyStore
+from braid.lake.read.lookup.lookup_cache import LookupCache
+from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
 
 SNAPSHOTS_MAX: Final = 4
 """Lookups that are kept; all share the copies of files, also those that are no longer kept."""

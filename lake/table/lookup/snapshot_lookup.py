@@ -9,25 +9,25 @@ from contextlib import AbstractContextManager
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import CorruptData, table_error_context
-from lake.format.bucket import BucketId
-from lake.format.manifest import ManifestEntry
-from lake.format.schema import TableSchema
-from lake.format.snapshot import Snapshot
-from lake.merge.spec import merge_spec
-from lake.read.lookup.background import copy_threads
-from lake.read.lookup.bucket_lookup import BucketLookup
-from lake.read.lookup.bucket_rows import BucketRows, KeyedRows
-from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.lookup.wanted_keys import WantedKeys, row_array
-from lake.read.scan_plan import is_visible
-from lake.snapshots.deletion_vectors import vector_entries
-from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.table.arguments import chosen_columns
-from lake.table.lookup.key_routing import KeyRouting
-from lake.table.lookup.lookup_keys import KeyArrays, LookupKeys
-from lake.table.lookup.python_rows import Row, python_rows
-from lake.table.read.snapshot_source import SnapshotSource
+from braid.lake.errors import CorruptData, table_error_context
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.merge.spec import merge_spec
+from braid.lake.read.lookup.background import copy_threads
+from braid.lake.read.lookup.bucket_lookup import BucketLookup
+from braid.lake.read.lookup.bucket_rows import BucketRows, KeyedRows
+from braid.lake.read.lookup.lookup_cache import LookupCache
+from braid.lake.read.lookup.wanted_keys import WantedKeys, row_array
+from braid.lake.read.scan_plan import is_visible
+from braid.lake.snapshots.deletion_vectors import vector_entries
+from braid.lake.snapshots.lease_keeper import LeaseKeeper
+from braid.lake.table.arguments import chosen_columns
+from braid.lake.table.lookup.key_routing import KeyRouting
+from braid.lake.table.lookup.lookup_keys import KeyArrays, LookupKeys
+from braid.lake.table.lookup.python_rows import Row, python_rows
+from braid.lake.table.read.snapshot_source import SnapshotSource
 
 
 class SnapshotLookup:

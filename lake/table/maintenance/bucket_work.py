@@ -10,13 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from lake.errors import LakeError, TableNotFound
-from lake.files.storage.file_io import FileIO
-from lake.format.bucket import BucketId
-from lake.lsm.compaction_pick import PickState
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
-from lake.maintenance.compaction.compaction_result import CompactionResult
-from lake.table.table import Table
+from braid.lake.errors import LakeError, TableNotFound
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.bucket import BucketId
+from braid.lake.lsm.compaction_pick import PickState
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake.maintenance.compaction.compaction_result import CompactionResult
+from braid.lake.table.table import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,9 @@ from concurrent.futures import Future, ProcessPoolExecutor, wait
 from multiprocessing.connection import Connection
 from types import TracebackType
 
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
-from lake.table.maintenance.bucket_work import BucketOutcome, BucketWork, compact_buckets
-from lake.table.table import Table
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake.table.maintenance.bucket_work import BucketOutcome, BucketWork, compact_buckets
+from braid.lake.table.table import Table
 
 __all__ = ["BucketOutcome", "BucketWork", "CompactionPool"]
 

@@ -6,13 +6,13 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
-from lake.format.bucket import BucketId
-from lake.format.partition_path import bucket_directory
-from lake.lsm.compaction_pick import PickState
-from lake.table.maintenance.bucket_work import BucketOutcome, BucketPool, BucketWork
-from lake.table.maintenance.failure_backoff import EXPIRY, POLL
-from lake.table.maintenance.maintained_table import MaintainedTable
-from lake.table.table import Table
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.partition_path import bucket_directory
+from braid.lake.lsm.compaction_pick import PickState
+from braid.lake.table.maintenance.bucket_work import BucketOutcome, BucketPool, BucketWork
+from braid.lake.table.maintenance.failure_backoff import EXPIRY, POLL
+from braid.lake.table.maintenance.maintained_table import MaintainedTable
+from braid.lake.table.table import Table
 
 logger = logging.getLogger(__name__)
 

@@ -4,10 +4,10 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Final
 
-from lake.files.clock import Clock
-from lake.table.maintenance.failure_backoff import EXPIRY
-from lake.table.maintenance.maintained_table import MaintainedTable
-from lake.table.table import Table
+from braid.lake.files.clock import Clock
+from braid.lake.table.maintenance.failure_backoff import EXPIRY
+from braid.lake.table.maintenance.maintained_table import MaintainedTable
+from braid.lake.table.table import Table
 
 EXPIRY_INTERVAL_MS: Final = 10_000
 """Shortest time between two expiries of a table; each lists its snapshots."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from lake.files.clock import Clock
+from braid.lake.files.clock import Clock
 
 POLL: Final = "poll"
 """Subject of a check for due work that failed."""

@@ -4,12 +4,12 @@ import logging
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 
-from lake.errors import LakeError
-from lake.files.clock import Clock
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
-from lake.table.maintenance.failure_backoff import FailureBackoff
-from lake.table.maintenance.maintenance_stats import MaintenanceStats
-from lake.table.table import Table
+from braid.lake.errors import LakeError
+from braid.lake.files.clock import Clock
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake.table.maintenance.failure_backoff import FailureBackoff
+from braid.lake.table.maintenance.maintenance_stats import MaintenanceStats
+from braid.lake.table.table import Table
 
 logger = logging.getLogger(__name__)
 

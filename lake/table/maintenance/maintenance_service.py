@@ -22,21 +22,21 @@ import threading
 from collections.abc import Callable, Collection
 from types import TracebackType
 
-from lake.errors import LakeError, TableNotFound
-from lake.files.clock import Clock, SystemClock
-from lake.table.catalog import Catalog
-from lake.table.maintenance.bucket_work import BucketPool
-from lake.table.maintenance.compaction_pool import CompactionPool
-from lake.table.maintenance.compaction_scheduler import (
+from braid.lake.errors import LakeError, TableNotFound
+from braid.lake.files.clock import Clock, SystemClock
+from braid.lake.table.catalog import Catalog
+from braid.lake.table.maintenance.bucket_work import BucketPool
+from braid.lake.table.maintenance.compaction_pool import CompactionPool
+from braid.lake.table.maintenance.compaction_scheduler import (
     CompactionScheduler,
     DueBucket,
     find_due_buckets,
 )
-from lake.table.maintenance.expiry_scheduler import ExpiryScheduler
-from lake.table.maintenance.failure_backoff import POLL, FailureBackoff
-from lake.table.maintenance.maintained_table import MaintainedTable
-from lake.table.maintenance.maintenance_stats import MaintenanceStats
-from lake.table.table import Table
+from braid.lake.table.maintenance.expiry_scheduler import ExpiryScheduler
+from braid.lake.table.maintenance.failure_backoff import POLL, FailureBackoff
+from braid.lake.table.maintenance.maintained_table import MaintainedTable
+from braid.lake.table.maintenance.maintenance_stats import MaintenanceStats
+from braid.lake.table.table import Table
 
 logger = logging.getLogger(__name__)
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from lake.maintenance.compaction.compaction_result import CompactionResult
-from lake.table.maintenance.failure_backoff import ActiveFailure, FailureBackoff
+from braid.lake.maintenance.compaction.compaction_result import CompactionResult
+from braid.lake.table.maintenance.failure_backoff import ActiveFailure, FailureBackoff
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,11 +6,11 @@ from typing import Final
 
 import pyarrow as pa
 
-from lake.commit.commit_result import CommitResult
-from lake.commit.discard import commit_or_discard
-from lake.errors import CommitConflict, InvalidRequest, LakeError
-from lake.format.commit_message import CommitMessage
-from lake.write.table_writer import TableWriter, WriteResult
+from braid.lake.commit.commit_result import CommitResult
+from braid.lake.commit.discard import commit_or_discard
+from braid.lake.errors import CommitConflict, InvalidRequest, LakeError
+from braid.lake.format.commit_message import CommitMessage
+from braid.lake.write.table_writer import TableWriter, WriteResult
 
 ATTEMPTS_MAX: Final = 100
 """Each attempt but the first follows a change of the schema. There is no wait between them, because an

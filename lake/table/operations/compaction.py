@@ -2,23 +2,23 @@
 
 from collections.abc import Collection
 
-from lake.format.bucket import BucketId
-from lake.format.schema import TableSchema
-from lake.format.snapshot import Snapshot
-from lake.lsm.compaction_pick import PickState
-from lake.maintenance.compaction.bucket_compaction import BucketCompactor
-from lake.maintenance.compaction.compactable import check_compactable
-from lake.maintenance.compaction.compaction_picks import (
+from braid.lake.format.bucket import BucketId
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.lsm.compaction_pick import PickState
+from braid.lake.maintenance.compaction.bucket_compaction import BucketCompactor
+from braid.lake.maintenance.compaction.compactable import check_compactable
+from braid.lake.maintenance.compaction.compaction_picks import (
     CompactionMemory,
     Pick,
     due_pick,
     full_pick,
 )
-from lake.maintenance.compaction.compaction_result import CompactionResult
-from lake.maintenance.compaction.table_compaction import TableCompaction
-from lake.merge.fold import Machine
-from lake.snapshots.live_table import LiveTable
-from lake.table.opened_table import OpenedTable
+from braid.lake.maintenance.compaction.compaction_result import CompactionResult
+from braid.lake.maintenance.compaction.table_compaction import TableCompaction
+from braid.lake.merge.fold import Machine
+from braid.lake.snapshots.live_table import LiveTable
+from braid.lake.table.opened_table import OpenedTable
 
 
 def compact(

@@ -1,10 +1,10 @@
 """Consumers and leases of an opened table: what keeps snapshots from expiring."""
 
-from lake.errors import InvalidRequest, Problem
-from lake.format.consumer import Consumer
-from lake.snapshots.lease import Lease, LeaseLost
-from lake.snapshots.table_store import TableStore
-from lake.table.arguments import check_number, check_snapshot_id, check_text
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.format.consumer import Consumer
+from braid.lake.snapshots.lease import Lease, LeaseLost
+from braid.lake.snapshots.table_store import TableStore
+from braid.lake.table.arguments import check_number, check_snapshot_id, check_text
 
 
 def take_lease(

@@ -3,12 +3,12 @@
 from contextlib import suppress
 from typing import Final
 
-from lake.errors import CommitConflict, CommitUnknown, StorageUnavailable
-from lake.maintenance.expiry.expiry_result import ExpiryResult
-from lake.maintenance.expiry.table_expiry import TableExpiry, snapshot_retention
-from lake.table.arguments import check_flags, check_whole
-from lake.table.branches import refuse_branch
-from lake.table.opened_table import OpenedTable
+from braid.lake.errors import CommitConflict, CommitUnknown, StorageUnavailable
+from braid.lake.maintenance.expiry.expiry_result import ExpiryResult
+from braid.lake.maintenance.expiry.table_expiry import TableExpiry, snapshot_retention
+from braid.lake.table.arguments import check_flags, check_whole
+from braid.lake.table.branches import refuse_branch
+from braid.lake.table.opened_table import OpenedTable
 
 _COMMIT_USER: Final = "braid-expiry"
 """Commit user of the empty commit that carries the positions of streams forward."""

@@ -5,22 +5,22 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from lake.files.data_files import ReadCounters
-from lake.format.schema import TableSchema
-from lake.merge.fold import Machine
-from lake.read.changes import ChangesMode
-from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.predicate import Condition
-from lake.table.arguments import check_names, check_scan, checked_mode, chosen_columns
-from lake.table.lookup.python_rows import Row
-from lake.table.lookup.snapshot_lookup import SnapshotLookup
-from lake.table.opened_table import OpenedTable
-from lake.table.read.changes import Changes
-from lake.table.read.changes_range import find_range
-from lake.table.read.scan import Scan
-from lake.table.read.snapshot_source import SnapshotSource
-from lake.table.read_at import ReadAt, SnapshotRef
-from lake.table.readable_state import ReadableState, find_state
+from braid.lake.files.data_files import ReadCounters
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.fold import Machine
+from braid.lake.read.changes import ChangesMode
+from braid.lake.read.lookup.lookup_cache import LookupCache
+from braid.lake.read.predicate import Condition
+from braid.lake.table.arguments import check_names, check_scan, checked_mode, chosen_columns
+from braid.lake.table.lookup.python_rows import Row
+from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
+from braid.lake.table.opened_table import OpenedTable
+from braid.lake.table.read.changes import Changes
+from braid.lake.table.read.changes_range import find_range
+from braid.lake.table.read.scan import Scan
+from braid.lake.table.read.snapshot_source import SnapshotSource
+from braid.lake.table.read_at import ReadAt, SnapshotRef
+from braid.lake.table.readable_state import ReadableState, find_state
 
 
 def scan(

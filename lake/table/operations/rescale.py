@@ -7,17 +7,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from lake.declaration.validation import validate_schema
-from lake.errors import CommitConflict, LakeError, Problem, UnsupportedFeature
-from lake.format.schema import TableSchema
-from lake.maintenance.rescale.rescale_result import RescaleResult
-from lake.maintenance.rescale.rescale_writer import RescaleWriter
-from lake.maintenance.rescale.table_rescale import TableRescale
-from lake.options import BUCKETS_MAX, POSTPONE_BUCKET
-from lake.snapshots.table_store import TableStore
-from lake.table.arguments import check_wait, refuse_argument
-from lake.table.opened_table import OpenedTable
-from lake.write.writable import check_writable
+from braid.lake.declaration.validation import validate_schema
+from braid.lake.errors import CommitConflict, LakeError, Problem, UnsupportedFeature
+from braid.lake.format.schema import TableSchema
+from braid.lake.maintenance.rescale.rescale_result import RescaleResult
+from braid.lake.maintenance.rescale.rescale_writer import RescaleWriter
+from braid.lake.maintenance.rescale.table_rescale import TableRescale
+from braid.lake.options import BUCKETS_MAX, POSTPONE_BUCKET
+from braid.lake.snapshots.table_store import TableStore
+from braid.lake.table.arguments import check_wait, refuse_argument
+from braid.lake.table.opened_table import OpenedTable
+from braid.lake.write.writable import check_writable
 
 WAIT_MS: Final = 60_000
 """Longest wait of a writer for the end of a rescale, in milliseconds; its commits are refused meanwhile."""

@@ -1,11 +1,11 @@
 """Rollback of an opened table to a snapshot or a tag."""
 
-from lake.errors import InvalidRequest, Problem
-from lake.format.snapshot import Snapshot
-from lake.maintenance.rollback import RollbackResult, TableRollback
-from lake.snapshots.table_store import TableStore
-from lake.table.arguments import check_snapshot_id, check_text
-from lake.table.opened_table import OpenedTable
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.maintenance.rollback import RollbackResult, TableRollback
+from braid.lake.snapshots.table_store import TableStore
+from braid.lake.table.arguments import check_snapshot_id, check_text
+from braid.lake.table.opened_table import OpenedTable
 
 
 def rollback(

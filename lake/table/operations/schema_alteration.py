@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Final
 
-from lake.errors import CommitConflict, InvalidRequest, UnsupportedFeature
-from lake.evolution.change_schema import change_schema
-from lake.evolution.problem_attribution import attribute_problems
-from lake.evolution.schema_changes import SchemaChange
-from lake.format.schema import TableSchema, check_supported
-from lake.table.arguments import refuse_argument
-from lake.table.branches import refuse_branch
-from lake.table.opened_table import OpenedTable
-from lake.write.writable import check_writable
+from braid.lake.errors import CommitConflict, InvalidRequest, UnsupportedFeature
+from braid.lake.evolution.change_schema import change_schema
+from braid.lake.evolution.problem_attribution import attribute_problems
+from braid.lake.evolution.schema_changes import SchemaChange
+from braid.lake.format.schema import TableSchema, check_supported
+from braid.lake.table.arguments import refuse_argument
+from braid.lake.table.branches import refuse_branch
+from braid.lake.table.opened_table import OpenedTable
+from braid.lake.write.writable import check_writable
 
 _ATTEMPTS_MAX: Final = 100
 """Each lost attempt means that another process changed the schema, so this many are never lost in a row

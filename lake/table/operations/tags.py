@@ -1,13 +1,13 @@
 """Tags of an opened table."""
 
-from lake.errors import InvalidRequest, Problem
-from lake.format.tag import Tag
-from lake.maintenance.table_tags import TableTags
-from lake.snapshots.lease import Lease
-from lake.snapshots.table_store import TableStore
-from lake.snapshots.tag_store import checked_name
-from lake.table.arguments import check_snapshot_id, check_whole
-from lake.table.branches import refuse_branch
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.format.tag import Tag
+from braid.lake.maintenance.table_tags import TableTags
+from braid.lake.snapshots.lease import Lease
+from braid.lake.snapshots.table_store import TableStore
+from braid.lake.snapshots.tag_store import checked_name
+from braid.lake.table.arguments import check_snapshot_id, check_whole
+from braid.lake.table.branches import refuse_branch
 
 
 def table_tags(store: TableStore) -> TableTags:

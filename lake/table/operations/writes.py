@@ -5,18 +5,18 @@ from functools import partial
 
 import pyarrow as pa
 
-from lake.commit.commit_result import CommitResult
-from lake.files.best_effort_delete import delete_best_effort
-from lake.files.data_file_path import live_file_path, with_extra_files
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.commit_message import CommitMessage
-from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER
-from lake.merge.fold import Machine
-from lake.table.arguments import check_machine, check_rows, check_text, check_writer
-from lake.table.opened_table import OpenedTable
-from lake.table.operations.batch_write import BatchWrite
-from lake.table.operations.rescale import WAIT_MS, follow_schema
-from lake.write.table_writer import BUFFER_BYTES, TableWriter
+from braid.lake.commit.commit_result import CommitResult
+from braid.lake.files.best_effort_delete import delete_best_effort
+from braid.lake.files.data_file_path import live_file_path, with_extra_files
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.commit_message import CommitMessage
+from braid.lake.format.snapshot import BATCH_COMMIT_IDENTIFIER
+from braid.lake.merge.fold import Machine
+from braid.lake.table.arguments import check_machine, check_rows, check_text, check_writer
+from braid.lake.table.opened_table import OpenedTable
+from braid.lake.table.operations.batch_write import BatchWrite
+from braid.lake.table.operations.rescale import WAIT_MS, follow_schema
+from braid.lake.write.table_writer import BUFFER_BYTES, TableWriter
 
 
 def new_writer(

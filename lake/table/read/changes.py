@@ -7,22 +7,22 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from lake.errors import CorruptData, table_error_context
-from lake.files.column_mapping import OlderSchemas
-from lake.files.data_files import ReadCounters
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.manifest import ManifestEntry
-from lake.format.schema import TableSchema
-from lake.format.snapshot import Snapshot
-from lake.options import ChangelogProducer
-from lake.read.changes import ChangesMode, changed_files, changes_schema, read_changes
-from lake.snapshots.lease import Lease
-from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
-from lake.snapshots.snapshots_and_changelogs import SnapshotsAndChangelogs
-from lake.table.read.changes_range import ChangesExpired
+from braid.lake.errors import CorruptData, table_error_context
+from braid.lake.files.column_mapping import OlderSchemas
+from braid.lake.files.data_files import ReadCounters
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.options import ChangelogProducer
+from braid.lake.read.changes import ChangesMode, changed_files, changes_schema, read_changes
+from braid.lake.snapshots.lease import Lease
+from braid.lake.snapshots.lease_keeper import LeaseKeeper
+from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.snapshots.snapshots_and_changelogs import SnapshotsAndChangelogs
+from braid.lake.table.read.changes_range import ChangesExpired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from lake.errors import InvalidRequest, Problem
-from lake.format.snapshot import Snapshot
-from lake.snapshots.snapshot_times import newest_until
-from lake.snapshots.snapshots_and_changelogs import SnapshotsAndChangelogs
-from lake.table.opened_table import OpenedTable
-from lake.table.read_at import ReadAt, SnapshotRef
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.snapshot_times import newest_until
+from braid.lake.snapshots.snapshots_and_changelogs import SnapshotsAndChangelogs
+from braid.lake.table.opened_table import OpenedTable
+from braid.lake.table.read_at import ReadAt, SnapshotRef
 
 _SHOWN_MAX: Final = 40
 

@@ -7,14 +7,14 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from lake.errors import adds_table_to_errors, table_error_context
-from lake.format.snapshot import Snapshot
-from lake.lsm.sorted_run import Section
-from lake.read.scan_plan import ScanPlan, Split, is_single_run, plan_scan
-from lake.read.split_cut import cut_splits
-from lake.table.arguments import check_count
-from lake.table.read.snapshot_rows import SnapshotRows
-from lake.table.read.split_reader import SplitReader, take_term
+from braid.lake.errors import adds_table_to_errors, table_error_context
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.lsm.sorted_run import Section
+from braid.lake.read.scan_plan import ScanPlan, Split, is_single_run, plan_scan
+from braid.lake.read.split_cut import cut_splits
+from braid.lake.table.arguments import check_count
+from braid.lake.table.read.snapshot_rows import SnapshotRows
+from braid.lake.table.read.split_reader import SplitReader, take_term
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary

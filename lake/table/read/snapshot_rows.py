@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from lake.files.data_files import ReadCounters
-from lake.format.schema import TableSchema
-from lake.merge.fold import FoldCounters, Machine
-from lake.read.predicate import Condition
-from lake.read.reader import read_split
-from lake.read.scan_plan import Split
-from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.table.read.snapshot_source import SnapshotSource
+from braid.lake.files.data_files import ReadCounters
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.fold import FoldCounters, Machine
+from braid.lake.read.predicate import Condition
+from braid.lake.read.reader import read_split
+from braid.lake.read.scan_plan import Split
+from braid.lake.snapshots.lease_keeper import LeaseKeeper
+from braid.lake.table.read.snapshot_source import SnapshotSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lake.files.column_mapping import OlderSchemas
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.indexes.index_manifest import IndexManifestEntry
-from lake.format.manifest import ManifestEntry
-from lake.format.schema import TableSchema
-from lake.format.snapshot import Snapshot
-from lake.snapshots.deletion_vectors import VectorStore
-from lake.snapshots.file_indexes import FileIndexStore
+from braid.lake.files.column_mapping import OlderSchemas
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.indexes.index_manifest import IndexManifestEntry
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.deletion_vectors import VectorStore
+from braid.lake.snapshots.file_indexes import FileIndexStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

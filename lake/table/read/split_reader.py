@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lake.errors import StorageUnavailable, table_error_context
-from lake.format.snapshot import Snapshot
-from lake.read.scan_plan import Split
-from lake.snapshots.lease import REFRESHES_PER_LEASE, LeaseLost
-from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.table.read.snapshot_rows import SnapshotRows
+from braid.lake.errors import StorageUnavailable, table_error_context
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.read.scan_plan import Split
+from braid.lake.snapshots.lease import REFRESHES_PER_LEASE, LeaseLost
+from braid.lake.snapshots.lease_keeper import LeaseKeeper
+from braid.lake.table.read.snapshot_rows import SnapshotRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

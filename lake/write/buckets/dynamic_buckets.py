@@ -11,15 +11,15 @@ Source: table-format 15.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from lake.errors import CorruptData
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.format.bucket import Int32Array
-from lake.format.corruption import corrupt_at
-from lake.format.indexes.hash_index import decode_hash_index, encode_hash_index
-from lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
-from lake.format.schema import TableSchema
-from lake.write.buckets.partition_buckets import PartitionBuckets
+from braid.lake.errors import CorruptData
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.bucket import Int32Array
+from braid.lake.format.corruption import corrupt_at
+from braid.lake.format.indexes.hash_index import decode_hash_index, encode_hash_index
+from braid.lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
+from braid.lake.format.schema import TableSchema
+from braid.lake.write.buckets.partition_buckets import PartitionBuckets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from lake.errors import CorruptData, LimitExceeded
-from lake.format.bucket import Int32Array
+from braid.lake.errors import CorruptData, LimitExceeded
+from braid.lake.format.bucket import Int32Array
 
 Int16Array = npt.NDArray[np.int16]
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.binary_row import EMPTY_ROW, encode_rows
-from lake.format.bucket import Int32Array, assign_buckets, bucket_hashes
-from lake.format.schema import TableSchema
-from lake.merge.order.key_order import key_codes
-from lake.write.buckets.dynamic_buckets import DynamicBuckets
+from braid.lake.format.binary_row import EMPTY_ROW, encode_rows
+from braid.lake.format.bucket import Int32Array, assign_buckets, bucket_hashes
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.write.buckets.dynamic_buckets import DynamicBuckets
 
 Ints = npt.NDArray[np.int64]
 

@@ -3,7 +3,7 @@
 They have the columns of data files and lie beside them, but are not part of the table's state: a key may
 occur more than once, and the kinds are what happened to it. The producer `input` writes the rows as they
 came; the producers `full-compaction` and `lookup` compare old and new rows and write the changes that
-`lake.lsm.changelog` finds.
+`braid.lake.lsm.changelog` finds.
 
 Source: table-format 17; merge-semantics 6.1.
 """
@@ -13,12 +13,12 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from lake.format.data_file import FileSource
-from lake.merge.order.key_codes import Uints
-from lake.merge.order.merge_order import find_segments
-from lake.merge.spec import MergeSpec
-from lake.write.files.level_file import DataFileSink
-from lake.write.files.rolling_files import RollingFiles
+from braid.lake.format.data_file import FileSource
+from braid.lake.merge.order.key_codes import Uints
+from braid.lake.merge.order.merge_order import find_segments
+from braid.lake.merge.spec import MergeSpec
+from braid.lake.write.files.level_file import DataFileSink
+from braid.lake.write.files.rolling_files import RollingFiles
 
 
 def changelog_files(

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from lake.errors import Problem
-from lake.files.file_encoding import FileFormat
-from lake.format.data_types import TIMESTAMP_ROOTS, DataType, TypeRoot
-from lake.format.schema import TableSchema
-from lake.write.files import file_encodings
+from braid.lake.errors import Problem
+from braid.lake.files.file_encoding import FileFormat
+from braid.lake.format.data_types import TIMESTAMP_ROOTS, DataType, TypeRoot
+from braid.lake.format.schema import TableSchema
+from braid.lake.write.files import file_encodings
 
 _TIMESTAMP_DIGITS_MAX: Final = 6
 _TIME_DIGITS_MAX: Final = 3

@@ -13,9 +13,9 @@ Source: table-format 12.5.
 
 from collections.abc import Iterator
 
-from lake.errors import Problem
-from lake.files.file_encoding import CODECS, FileEncoding, FileFormat
-from lake.options import ChangelogProducer, TableOptions
+from braid.lake.errors import Problem
+from braid.lake.files.file_encoding import CODECS, FileEncoding, FileFormat
+from braid.lake.options import ChangelogProducer, TableOptions
 
 _FORMATS = ", ".join(FileFormat)
 

@@ -3,12 +3,12 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrow_types import elements, to_arrow_type
-from lake.format.indexes.bloom_filter import BloomFilterBuilder, encode_bloom_filter
-from lake.format.indexes.file_index import BLOOM_FILTER, encode_file_index
-from lake.format.indexes.indexed_columns import IndexedColumn, indexed_columns
-from lake.format.indexes.value_hash import value_hashes
-from lake.format.schema import TableSchema
+from braid.lake.format.arrow_types import elements, to_arrow_type
+from braid.lake.format.indexes.bloom_filter import BloomFilterBuilder, encode_bloom_filter
+from braid.lake.format.indexes.file_index import BLOOM_FILTER, encode_file_index
+from braid.lake.format.indexes.indexed_columns import IndexedColumn, indexed_columns
+from braid.lake.format.indexes.value_hash import value_hashes
+from braid.lake.format.schema import TableSchema
 
 
 class FileIndexWriter:

@@ -14,18 +14,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.files.parquet.bounds import ColumnBounds
-from lake.format.arrow_types import to_arrow_type
-from lake.format.binary_row import encode_rows
-from lake.format.data_types import TEXT_ROOTS, DataField, TypeRoot
-from lake.format.schema import TableSchema
-from lake.format.statistics import (
+from braid.lake.files.parquet.bounds import ColumnBounds
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.binary_row import encode_rows
+from braid.lake.format.data_types import TEXT_ROOTS, DataField, TypeRoot
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.statistics import (
     SimpleStats,
     collect_statistics,
     find_bounds,
     has_bounds,
 )
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 
 _FOOTER_BYTES_MAX: Final = 4_096
 """Arrow's writer leaves out bounds that are longer."""

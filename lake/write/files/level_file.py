@@ -6,20 +6,20 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from lake.files.best_effort_delete import delete_best_effort
-from lake.files.clock import Clock
-from lake.files.data_file_path import data_file_path
-from lake.files.data_files import DataFileWriter, FileFormat, row_group_rows
-from lake.files.orc.chars import cut_padding, holds_chars
-from lake.files.paths import TablePaths
-from lake.files.staged_write import StagedWrite
-from lake.files.storage.file_io import FileIO
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.indexes.file_index import FILE_INDEX_SUFFIX
-from lake.format.schema import TableSchema
-from lake.write.files.file_encodings import file_encoding
-from lake.write.files.file_index_writer import FileIndexWriter
-from lake.write.files.file_statistics import FileStatistics
+from braid.lake.files.best_effort_delete import delete_best_effort
+from braid.lake.files.clock import Clock
+from braid.lake.files.data_file_path import data_file_path
+from braid.lake.files.data_files import DataFileWriter, FileFormat, row_group_rows
+from braid.lake.files.orc.chars import cut_padding, holds_chars
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.staged_write import StagedWrite
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.indexes.file_index import FILE_INDEX_SUFFIX
+from braid.lake.format.schema import TableSchema
+from braid.lake.write.files.file_encodings import file_encoding
+from braid.lake.write.files.file_index_writer import FileIndexWriter
+from braid.lake.write.files.file_statistics import FileStatistics
 
 VALUE_STATISTICS_LENGTH = 16
 """Characters to which bounds of value columns are cut: `metadata.stats-mode = truncate(16)`."""

@@ -11,10 +11,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from lake.files.data_files import ROW_GROUP_BYTES, row_group_rows
-from lake.files.staged_write import StagedWrite
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.write.files.level_file import DataFileSink, LevelFile, null_columns_of
+from braid.lake.files.data_files import ROW_GROUP_BYTES, row_group_rows
+from braid.lake.files.staged_write import StagedWrite
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.write.files.level_file import DataFileSink, LevelFile, null_columns_of
 
 _PART_MIN: Final = 4
 """A remainder counts only if it is at least 1 / `_PART_MIN` of the whole: less room than that part of a row

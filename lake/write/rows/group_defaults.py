@@ -12,10 +12,10 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.casts.cast import read_text
-from lake.format.schema import TableSchema
-from lake.merge.declared_options import SequenceGroup, declared_groups
-from lake.write.rows.group_participation import takes_part
+from braid.lake.format.casts.cast import read_text
+from braid.lake.format.schema import TableSchema
+from braid.lake.merge.declared_options import SequenceGroup, declared_groups
+from braid.lake.write.rows.group_participation import takes_part
 
 
 def group_default_columns(schema: TableSchema) -> Mapping[str, SequenceGroup]:

@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.arrays import combined_array, validity
-from lake.merge.declared_options import SequenceGroup
+from braid.lake.format.arrays import combined_array, validity
+from braid.lake.merge.declared_options import SequenceGroup
 
 
 def takes_part(rows: pa.Table, group: SequenceGroup) -> npt.NDArray[np.bool_]:

@@ -24,10 +24,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.schema import TableSchema
-from lake.format.system_columns import RowKind, is_retract
-from lake.merge.declared_options import SequenceGroup, declared_groups, removing_columns
-from lake.write.rows.group_participation import takes_part
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import RowKind, is_retract
+from braid.lake.merge.declared_options import SequenceGroup, declared_groups, removing_columns
+from braid.lake.write.rows.group_participation import takes_part
 
 CLEAR_MARK: Final = "clear"
 """Value of the columns of `braid.null-deletes.mark-fields` in a group that was cleared."""

@@ -10,19 +10,19 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.errors import Problem, SchemaMismatch
-from lake.files.file_encoding import FileFormat
-from lake.files.orc.chars import orc_char_problems
-from lake.files.orc.times import orc_time_problems
-from lake.format.casts.cast import read_text
-from lake.format.data_types import DataField
-from lake.format.float_order import with_one_nan
-from lake.format.schema import TableSchema
-from lake.format.value_limits import limit_problems
-from lake.write.files.file_encodings import formats_of
-from lake.write.rows.group_defaults import group_default_columns, with_group_defaults
-from lake.write.rows.key_length import long_key_problems
-from lake.write.rows.lossless_cast import lossless_cast
+from braid.lake.errors import Problem, SchemaMismatch
+from braid.lake.files.file_encoding import FileFormat
+from braid.lake.files.orc.chars import orc_char_problems
+from braid.lake.files.orc.times import orc_time_problems
+from braid.lake.format.casts.cast import read_text
+from braid.lake.format.data_types import DataField
+from braid.lake.format.float_order import with_one_nan
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.value_limits import limit_problems
+from braid.lake.write.files.file_encodings import formats_of
+from braid.lake.write.rows.group_defaults import group_default_columns, with_group_defaults
+from braid.lake.write.rows.key_length import long_key_problems
+from braid.lake.write.rows.lossless_cast import lossless_cast
 
 
 def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:

@@ -7,12 +7,12 @@ the critical interleavings more often than eight in a long one.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from lake.errors import CommitConflict, LakeError
-from lake.files.clock import ManualClock
-from lake.files.storage.memory import MemoryFileIO
-from lake.snapshots.removed_history import RemovedHistory
-from lake.snapshots.rollback_marker import RollbackMarker
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.errors import CommitConflict, LakeError
+from braid.lake.files.clock import ManualClock
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.snapshots.removed_history import RemovedHistory
+from braid.lake.snapshots.rollback_marker import RollbackMarker
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import given_table
 from tests.support.simulation.housekeepers import Compactor, expire, other_engine, roll_back, tag
 from tests.support.simulation.ledger import Ledger

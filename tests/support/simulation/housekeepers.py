@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from lake import (
+from braid.lake import (
     CommitConflict,
     CommitKind,
     CommitUnknown,
@@ -13,12 +13,12 @@ from lake import (
     InvalidRequest,
     StorageUnavailable,
 )
-from lake.commit import discard
-from lake.format.data_file import DataFileMeta
-from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.commit import discard
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.snapshots.consumer_store import ConsumerStore
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import compacted, data_file
 from tests.support.faulty_file_io import Died
 from tests.support.foreign_engine import commit_foreign

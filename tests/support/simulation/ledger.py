@@ -14,16 +14,16 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lake.commit.streams.stream_authority import carries_stream_state, find_authority
-from lake.commit.streams.stream_position import StreamPosition, batch_of, positions_of
-from lake.errors import CorruptData
-from lake.files.paths import SNAPSHOT_PREFIX, TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.snapshot import Snapshot, parse_snapshot
-from lake.snapshots.lineage import follows, is_built_on
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.commit.streams.stream_authority import carries_stream_state, find_authority
+from braid.lake.commit.streams.stream_position import StreamPosition, batch_of, positions_of
+from braid.lake.errors import CorruptData
+from braid.lake.files.paths import SNAPSHOT_PREFIX, TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.snapshot import Snapshot, parse_snapshot
+from braid.lake.snapshots.lineage import follows, is_built_on
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 
 Record = tuple[str, int]
 """A stream and an offset of it, or the name of a plain commit and 0."""

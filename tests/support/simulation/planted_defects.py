@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 from unittest.mock import patch
 
-from lake.commit import discard, intent, table_state
-from lake.commit.attempt_files import AttemptFiles
-from lake.commit.commit_result import CommitResult, Outcome
-from lake.commit.commit_run import CommitRun
-from lake.commit.conflict import Live, check_files
-from lake.commit.identity_log import IdentityLog
-from lake.commit.publisher import PublishOutcome, SnapshotPublisher
-from lake.commit.streams import exactly_once
-from lake.commit.streams.exactly_once import BatchDecision
-from lake.commit.streams.stream_authority import StreamAuthority
-from lake.errors import CommitUnknown
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.snapshot import Snapshot
-from lake.maintenance.expiry.retained_snapshots import RetainedSnapshots
+from braid.lake.commit import discard, intent, table_state
+from braid.lake.commit.attempt_files import AttemptFiles
+from braid.lake.commit.commit_result import CommitResult, Outcome
+from braid.lake.commit.commit_run import CommitRun
+from braid.lake.commit.conflict import Live, check_files
+from braid.lake.commit.identity_log import IdentityLog
+from braid.lake.commit.publisher import PublishOutcome, SnapshotPublisher
+from braid.lake.commit.streams import exactly_once
+from braid.lake.commit.streams.exactly_once import BatchDecision
+from braid.lake.commit.streams.stream_authority import StreamAuthority
+from braid.lake.errors import CommitUnknown
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.maintenance.expiry.retained_snapshots import RetainedSnapshots
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from lake.errors import StorageUnavailable
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
+from braid.lake.errors import StorageUnavailable
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
 from tests.support.faulty_file_io import Died, FaultyFileIO
 from tests.support.simulation.schedule import Schedule
 

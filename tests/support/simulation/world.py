@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from lake import (
+from braid.lake import (
     CommitConflict,
     CommitUnknown,
     FileIO,
@@ -22,12 +22,12 @@ from lake import (
     StreamFenced,
     Table,
 )
-from lake.commit import discard
-from lake.commit.commit_result import CommitResult
-from lake.commit.committer import TableCommitter
-from lake.commit.retry_policy import RetryPolicy
-from lake.files.best_effort_delete import delete_best_effort
-from lake.format.commit_message import CommitMessage
+from braid.lake.commit import discard
+from braid.lake.commit.commit_result import CommitResult
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.commit.retry_policy import RetryPolicy
+from braid.lake.files.best_effort_delete import delete_best_effort
+from braid.lake.format.commit_message import CommitMessage
 from tests.support.committing import appended, data_file
 from tests.support.faulty_file_io import Died
 from tests.support.simulation.ledger import Ledger, Record

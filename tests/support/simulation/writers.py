@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import partial
 
-from lake import (
+from braid.lake import (
     FileIO,
     InvalidRequest,
     LakeError,
@@ -14,9 +14,9 @@ from lake import (
     StreamFenced,
     StreamPosition,
 )
-from lake.commit.committer import TableCommitter
-from lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import TOPIC, TOPIC_ID
 from tests.support.faulty_file_io import Died
 from tests.support.simulation.world import World, Written

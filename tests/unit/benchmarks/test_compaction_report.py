@@ -19,8 +19,8 @@ from benchmarks.compaction.latency import CommitLatency
 from benchmarks.merging.cases import CASES
 from benchmarks.merging.measure import Speed
 from benchmarks.merging.memory import Peak
-from lake import Catalog, LocalFileIO
-from lake.files.clock import ManualClock
+from braid.lake import Catalog, LocalFileIO
+from braid.lake.files.clock import ManualClock
 
 CASE = CASES[0]
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.scan.lines import Line, lines
 from benchmarks.scan.tables import COMPACTED, DAYS, write_tables
 from benchmarks.scan.worker import Ours, PlainArrow, answer
-from lake import Catalog
+from braid.lake import Catalog
 
 ROWS_OF_DAY = 500
 LINES = lines(ROWS_OF_DAY)

@@ -6,12 +6,12 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from braid.alter_clauses import FORMS
-from lake import Catalog, SystemClock, Table, file_io_for
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
+from braid.cli.alter_clauses import FORMS
+from braid.lake import Catalog, SystemClock, Table, file_io_for
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
 from tests.support.program import run_braid
-from tests.unit.braid.test_compaction import given_table, write
+from tests.unit.braid.cli.test_compaction import given_table, write
 from tests.unit.registry.shop import definition, orders
 
 TABLE = "shop.orders"

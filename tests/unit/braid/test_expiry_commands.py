@@ -6,9 +6,9 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from lake import Catalog
+from braid.lake import Catalog
 from tests.support.program import run_braid
-from tests.unit.braid.test_compaction import given_table, write
+from tests.unit.braid.cli.test_compaction import given_table, write
 
 TABLE = "shop.orders"
 

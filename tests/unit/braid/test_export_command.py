@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
-from braid.cli import app
-from braid.export import command
-from lake import Catalog, Table, UpdateColumnType, parse_type
+from braid.cli.export import command
+from braid.cli.main import app
+from braid.lake import Catalog, Table, UpdateColumnType, parse_type
 
 TABLE = "shop.parcels"
 ROW = {

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from lake import Catalog, SystemClock, file_io_for
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from registry.stream_entries import Verb
+from braid.lake import Catalog, SystemClock, file_io_for
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.stream_entries import Verb
 from tests.support.program import run_braid
-from tests.unit.braid.test_compaction import given_table, write
+from tests.unit.braid.cli.test_compaction import given_table, write
 from tests.unit.registry.shop import definition, orders
 
 TABLE = "shop.orders"
@@ -134,7 +134,7 @@ def test_a_wrong_argument_is_refused_in_one_line(
 
 
 def test_help_loads_no_engine() -> None:
-    code = "import sys, braid.cli; sys.exit('lake' in sys.modules)"
+    code = "import sys, braid.cli.main; sys.exit('braid.lake' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -5,7 +5,7 @@ import subprocess
 
 from rich.console import Console
 
-from demo.flights import print_exports
+from braid.demo.flights import print_exports
 
 
 def test_printed_exports_can_be_pasted_into_another_shell() -> None:

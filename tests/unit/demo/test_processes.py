@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.processes import ProcessFailed, Supervisor
+from braid.demo.processes import ProcessFailed, Supervisor
 from tests.support.waiting import PATIENCE_S, wait_until
 
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
@@ -26,7 +26,7 @@ STUBBORN = [
 PARENT = """\
 import os, signal, sys, time
 from pathlib import Path
-from demo.processes import Supervisor
+from braid.demo.processes import Supervisor
 # A shell that runs the tests in the background has them ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 folder, how = Path(sys.argv[1]), sys.argv[2]

@@ -10,12 +10,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, UnsupportedFeature
-from lake.merge.functions.extension import GROUP, reset_installed_functions
-from registry.errors import DefinitionRefused
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from schemas import TableSpec
+from braid.lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, UnsupportedFeature
+from braid.lake.merge.functions.extension import GROUP, reset_installed_functions
+from braid.registry.errors import DefinitionRefused
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.schemas import TableSpec
 from tests.support.doc_examples import ROOT, doc_examples, run_python
 
 GUIDE = ROOT / "docs" / "guides" / "custom-aggregate-functions.md"

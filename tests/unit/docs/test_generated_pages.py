@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from braid.lake.declaration.engine_declarations import ENGINES
+from braid.lake.merge.functions.registry import FUNCTIONS
+from braid.lake.options import OPTIONS
 from docs.generate import ROOT
 from docs.generator.function_examples import EXAMPLES
 from docs.generator.pages import generated_pages
 from docs.generator.trap_causes import CAUSES, by_cause
 from docs.generator.traps import traps
-from lake.declaration.engine_declarations import ENGINES
-from lake.merge.functions.registry import FUNCTIONS
-from lake.options import OPTIONS
 from tests.unit.lake.merge.given_anomaly import ANOMALIES
 
 REFERENCE = ROOT / "docs" / "reference"

@@ -5,9 +5,9 @@ import re
 import shlex
 from pathlib import Path
 
-from lake import Catalog, ManualClock, MemoryFileIO
-from service.app import create_app
-from service.settings import ServiceSettings
+from braid.lake import Catalog, ManualClock, MemoryFileIO
+from braid.service.app import create_app
+from braid.service.settings import ServiceSettings
 from tests.support.doc_examples import ROOT
 from tests.support.program import run_braid
 from tests.unit.service.http_client import HttpClient

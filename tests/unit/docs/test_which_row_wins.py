@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, MemoryFileIO, SchemaMismatch, Table
+from braid.lake import Catalog, MemoryFileIO, SchemaMismatch, Table
 from tests.support.doc_examples import ROOT
 
 GUIDE = (ROOT / "docs" / "guides" / "which-row-wins.md").read_text(encoding="utf-8")

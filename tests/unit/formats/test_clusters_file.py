@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from formats.clusters_file import SIZE_MAX, load_clusters, parse_clusters
-from lake import InvalidRequest
+from braid.formats.clusters_file import SIZE_MAX, load_clusters, parse_clusters
+from braid.lake import InvalidRequest
 from tests.support.doc_examples import ROOT
 
 GUIDE = ROOT / "docs" / "guides" / "kafka-clusters.md"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from formats.dead_letter import DeadLetterReason
-from formats.json_explanations import explain_message, explain_value
-from formats.mapped_column import MappedColumn
-from lake import parse_type
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.json_explanations import explain_message, explain_value
+from braid.formats.mapped_column import MappedColumn
+from braid.lake import parse_type
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 MALFORMED = DeadLetterReason.MALFORMED

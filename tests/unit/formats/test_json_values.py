@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from formats.json_values import json_row, json_value
-from lake import DataField, parse_type
+from braid.formats.json_values import json_row, json_value
+from braid.lake import DataField, parse_type
 
 NAIVE = datetime(2013, 1, 31, 5, 15, 0, 123_456, tzinfo=UTC).replace(tzinfo=None)
 

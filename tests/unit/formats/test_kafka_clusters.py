@@ -2,8 +2,8 @@
 
 import pytest
 
-from formats.kafka_clusters import KafkaClusters, NamedCluster
-from lake import InvalidRequest
+from braid.formats.kafka_clusters import KafkaClusters, NamedCluster
+from braid.lake import InvalidRequest
 
 CLUSTERS = KafkaClusters(
     by_name={"shop": NamedCluster(name="shop", bootstrap_servers="a:1,b:2")},

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from formats.key_values import parse_value
-from lake import DataField, parse_type
+from braid.formats.key_values import parse_value
+from braid.lake import DataField, parse_type
 
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:00:00-05:00"])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from formats.secret_references import resolve_secrets
-from lake import InvalidRequest
+from braid.formats.secret_references import resolve_secrets
+from braid.lake import InvalidRequest
 
 
 def test_references_are_replaced_by_what_they_name() -> None:

@@ -1,9 +1,9 @@
-"""What `lake.aggregates` promises to packages with aggregate functions."""
+"""What `braid.lake.aggregates` promises to packages with aggregate functions."""
 
 from dataclasses import fields
 
-import lake
-from lake import aggregates
+from braid import lake
+from braid.lake import aggregates
 
 
 def test_the_list_of_names_is_sorted_and_complete() -> None:

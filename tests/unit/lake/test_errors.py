@@ -5,8 +5,8 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, InvalidRequest, LakeError, MemoryFileIO, SchemaMismatch, Table
-from lake.errors import CorruptData, Problem, StreamFenced, table_error_context
+from braid.lake import Catalog, InvalidRequest, LakeError, MemoryFileIO, SchemaMismatch, Table
+from braid.lake.errors import CorruptData, Problem, StreamFenced, table_error_context
 from tests.support.committing import TOPIC, TOPIC_ID, stream_batch
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lake.file_index_options import BloomColumn, parse_file_index_options
-from lake.options import TableOptions
+from braid.lake.file_index_options import BloomColumn, parse_file_index_options
+from braid.lake.options import TableOptions
 
 BLOOM = "file-index.bloom-filter"
 

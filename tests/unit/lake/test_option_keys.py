@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from lake import options as lake_options
-from lake.declaration.engine_declarations import ENGINES
-from lake.option_keys import OPTION_KEYS, OWN_KEYS, similar_option_key
-from lake.options import OPTIONS
+from braid.lake import options as lake_options
+from braid.lake.declaration.engine_declarations import ENGINES
+from braid.lake.option_keys import OPTION_KEYS, OWN_KEYS, similar_option_key
+from braid.lake.options import OPTIONS
 
 
 def test_every_option_that_this_engine_declares_is_known() -> None:

@@ -2,9 +2,9 @@ import dataclasses
 
 import pytest
 
-from lake.errors import InvalidRequest
-from lake.option_declaration import Following
-from lake.options import (
+from braid.lake.errors import InvalidRequest
+from braid.lake.option_declaration import Following
+from braid.lake.options import (
     OPTIONS,
     BucketFunction,
     ChangelogProducer,

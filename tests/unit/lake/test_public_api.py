@@ -1,6 +1,6 @@
 """The public names of `lake`: these, and no others."""
 
-import lake
+from braid import lake
 
 
 def test_no_name_is_listed_twice() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake import Catalog, MemoryFileIO, Table
-from pipelines.json.parse import (
+from braid.lake import Catalog, MemoryFileIO, Table
+from braid.pipelines.json.parse import (
     DETAIL,
     OFFSET,
     PARTITION,
@@ -18,10 +18,10 @@ from pipelines.json.parse import (
     TIMESTAMP,
     value_column,
 )
-from pipelines.stream.stream_plan import StreamPlan, plan_stream
-from registry.layout.physical_table import physical_table
-from registry.rules.stream_completion import complete_stream
-from schemas import StreamDefinition, TableSpec
+from braid.pipelines.stream.stream_plan import StreamPlan, plan_stream
+from braid.registry.layout.physical_table import physical_table
+from braid.registry.rules.stream_completion import complete_stream
+from braid.schemas import StreamDefinition, TableSpec
 
 WAREHOUSE = "/warehouse"
 IDENTIFIER = "db.t"

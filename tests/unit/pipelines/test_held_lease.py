@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from lake import ManualClock, MemoryFileIO, StorageUnavailable
-from pipelines.held_lease import HeldLease
-from registry.store.leases import LeaseStore
+from braid.lake import ManualClock, MemoryFileIO, StorageUnavailable
+from braid.pipelines.held_lease import HeldLease
+from braid.registry.store.leases import LeaseStore
 
 TTL_MS = 9_000
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     Catalog,
     ManualClock,
     MemoryFileIO,
@@ -14,8 +14,8 @@ from lake import (
     Table,
     file_io_for,
 )
-from pipelines.hosted_tables import HostedTables
-from registry.store.leases import MAINTENANCE, LeaseStore
+from braid.pipelines.hosted_tables import HostedTables
+from braid.registry.store.leases import MAINTENANCE, LeaseStore
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.waiting import wait_until
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from lake import ManualClock, MemoryFileIO
-from pipelines.runner import Runner
-from pipelines.settings import RunnerSettings
-from registry.store.documents import RegistryStore
-from registry.store.leases import LeaseStore
-from registry.store.progress import ProgressStore
-from schemas import RunnerProgress, StreamState
+from braid.lake import ManualClock, MemoryFileIO
+from braid.pipelines.runner import Runner
+from braid.pipelines.settings import RunnerSettings
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.leases import LeaseStore
+from braid.registry.store.progress import ProgressStore
+from braid.schemas import RunnerProgress, StreamState
 from tests.support.waiting import wait_until
 from tests.unit.pipelines.stream.test_stream_supervisor import DOCUMENT, StubStarter
 

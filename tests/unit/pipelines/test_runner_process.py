@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.runner_process import _work_dir
+from braid.pipelines.runner_process import _work_dir
 
 
 @pytest.fixture

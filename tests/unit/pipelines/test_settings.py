@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.settings import DeadLetterBudget, RestartPolicy, RunnerSettings
+from braid.pipelines.settings import DeadLetterBudget, RestartPolicy, RunnerSettings
 
 
 @pytest.mark.parametrize(

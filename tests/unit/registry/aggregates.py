@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from schemas import TableSpec
+from braid.schemas import TableSpec
 
 
 def column(name: str, sql: str, function: str | None = None, **options: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lake import ManualClock, MemoryFileIO
+from braid.lake import ManualClock, MemoryFileIO
 
 
 @pytest.fixture

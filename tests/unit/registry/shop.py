@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from schemas import StreamDefinition, TableSpec
+from braid.schemas import StreamDefinition, TableSpec
 
 ORDERS: dict[str, Any] = {
     "columns": [

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from registry.rules.stream_completion import complete_stream
-from registry.rules.stream_rules import check_stream
-from registry.rules.table_rules import check_table
-from schemas import StreamDefinition, TableSpec
+from braid.registry.rules.stream_completion import complete_stream
+from braid.registry.rules.stream_rules import check_stream
+from braid.registry.rules.table_rules import check_table
+from braid.schemas import StreamDefinition, TableSpec
 
 Columns = list[dict[str, Any]]
 

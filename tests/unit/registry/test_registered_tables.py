@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Machine, ManualClock, MemoryFileIO, Table, TableWriter
-from registry.layout.physical_table import physical_table
-from schemas import TableSpec
+from braid.lake import Catalog, Machine, ManualClock, MemoryFileIO, Table, TableWriter
+from braid.registry.layout.physical_table import physical_table
+from braid.schemas import TableSpec
 from tests.unit.registry.shop import orders
 
 

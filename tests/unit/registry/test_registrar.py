@@ -5,15 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from formats.kafka_clusters import KafkaClusters
-from lake import (
+from braid.formats.kafka_clusters import KafkaClusters
+from braid.lake import (
     Catalog,
     ManualClock,
     MemoryFileIO,
     TableNotFound,
 )
-from registry.alteration.table_changes import plan_changes
-from registry.errors import (
+from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.errors import (
     DefinitionDiffers,
     DefinitionRefused,
     PreconditionFailed,
@@ -21,12 +21,12 @@ from registry.errors import (
     StreamNotFound,
     StreamNotStopped,
 )
-from registry.layout.physical_table import physical_table
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from registry.store.revision import Precondition, revision_of
-from registry.stream_entries import Verb
-from schemas import DesiredState, SchemaChanges, StreamDefinition, StreamState, TableDocument
+from braid.registry.layout.physical_table import physical_table
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.revision import Precondition, revision_of
+from braid.registry.stream_entries import Verb
+from braid.schemas import DesiredState, SchemaChanges, StreamDefinition, StreamState, TableDocument
 from tests.unit.registry.shop import definition, orders
 
 ORDERS = "shop.orders"

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from lake import AddColumn, Catalog, FileIO, LakeError, ManualClock, MemoryFileIO, parse_type
-from registry.alteration.alteration import AlterationPlan
-from registry.alteration.table_changes import plan_changes
-from registry.errors import DefinitionRefused, PreconditionFailed, RegistryError
-from registry.layout.physical_table import physical_table
-from registry.layout.stream_columns import stream_columns
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from registry.store.named_request import NamedRequest
-from registry.store.revision import Precondition
-from registry.table_state import TableState, read_table_state
-from schemas import SchemaChanges
+from braid.lake import AddColumn, Catalog, FileIO, LakeError, ManualClock, MemoryFileIO, parse_type
+from braid.registry.alteration.alteration import AlterationPlan
+from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.errors import DefinitionRefused, PreconditionFailed, RegistryError
+from braid.registry.layout.physical_table import physical_table
+from braid.registry.layout.stream_columns import stream_columns
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.named_request import NamedRequest
+from braid.registry.store.revision import Precondition
+from braid.registry.table_state import TableState, read_table_state
+from braid.schemas import SchemaChanges
 from tests.support.faulty_file_io import Died, FaultyFileIO, Moment
 from tests.support.table_files import copied
 from tests.unit.registry.shop import definition, orders

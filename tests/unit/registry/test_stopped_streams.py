@@ -2,13 +2,13 @@
 
 import pytest
 
-from lake import Catalog, ManualClock, MemoryFileIO
-from registry.errors import StreamNotStopped
-from registry.registrar import Registrar
-from registry.stopped_streams import check_streams_stopped
-from registry.store.documents import RegistryStore
-from registry.store.leases import LeaseStore
-from registry.stream_entries import Verb
+from braid.lake import Catalog, ManualClock, MemoryFileIO
+from braid.registry.errors import StreamNotStopped
+from braid.registry.registrar import Registrar
+from braid.registry.stopped_streams import check_streams_stopped
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.leases import LeaseStore
+from braid.registry.stream_entries import Verb
 from tests.unit.registry.shop import definition, orders
 
 TABLE = "shop.orders"

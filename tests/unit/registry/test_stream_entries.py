@@ -2,10 +2,10 @@
 
 import pytest
 
-from registry.errors import StreamNotRunning
-from registry.rules.stream_completion import complete_stream
-from registry.stream_entries import Verb, entry_after_verb
-from schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableSpec
+from braid.registry.errors import StreamNotRunning
+from braid.registry.rules.stream_completion import complete_stream
+from braid.registry.stream_entries import Verb, entry_after_verb
+from braid.schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableSpec
 
 TABLE = TableSpec.model_validate(
     {

@@ -2,13 +2,13 @@
 
 import pytest
 
-from lake import Catalog, ManualClock, MemoryFileIO, TableNotFound
-from registry.errors import DefinitionRefused, RegistryConflict, StreamNotStopped
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from registry.store.leases import LeaseStore
-from registry.stream_entries import Verb
-from registry.table_dropper import TableDropper
+from braid.lake import Catalog, ManualClock, MemoryFileIO, TableNotFound
+from braid.registry.errors import DefinitionRefused, RegistryConflict, StreamNotStopped
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.leases import LeaseStore
+from braid.registry.stream_entries import Verb
+from braid.registry.table_dropper import TableDropper
 from tests.unit.registry.shop import definition, orders
 
 ORDERS = "shop.orders"

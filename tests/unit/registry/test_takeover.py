@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lake import (
+from braid.lake import (
     Catalog,
     GroupClaim,
     ManualClock,
@@ -14,13 +14,13 @@ from lake import (
     StreamPosition,
     Table,
 )
-from registry.errors import DefinitionDiffers, DefinitionRefused, StreamNotStopped
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from registry.store.leases import LeaseStore
-from registry.store.stored_documents import START_ANEW
-from registry.stream_entries import Verb
-from schemas import TableSpec
+from braid.registry.errors import DefinitionDiffers, DefinitionRefused, StreamNotStopped
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.leases import LeaseStore
+from braid.registry.store.stored_documents import START_ANEW
+from braid.registry.stream_entries import Verb
+from braid.schemas import TableSpec
 from tests.unit.registry.shop import ORDERS as DECLARED, definition, orders
 
 ORDERS = "shop.orders"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from schemas import OPTION_OF_FIELD, AggregateSpec
+from braid.schemas import OPTION_OF_FIELD, AggregateSpec
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Locations in a request, and problems of its fields."""
 
-from schemas.field_problems import field_path, json_pointer, problem_at, quoted_list
+from braid.schemas.field_problems import field_path, json_pointer, problem_at, quoted_list
 
 
 def test_a_pointer_escapes_what_separates() -> None:

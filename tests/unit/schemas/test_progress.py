@@ -1,6 +1,6 @@
 """Progress documents as bytes and back."""
 
-from schemas import Account, RunnerProgress, StreamProgress, StreamState
+from braid.schemas import Account, RunnerProgress, StreamProgress, StreamState
 
 
 def test_offsets_by_partition_survive_json() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from schemas import StartingOffsets, StreamColumn, StreamDefinition, StreamFormat, StreamSpec
+from braid.schemas import StartingOffsets, StreamColumn, StreamDefinition, StreamFormat, StreamSpec
 
 
 def test_a_topic_is_all_that_a_definition_needs() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from schemas import MergeEngine, TableSpec, Unordered
+from braid.schemas import MergeEngine, TableSpec, Unordered
 
 MINIMAL = {"columns": [{"name": "id", "type": "BIGINT"}], "primary_key": ["id"]}
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lake import Catalog, ManualClock, MemoryFileIO
-from service.app import create_app
-from service.settings import ServiceSettings
+from braid.lake import Catalog, ManualClock, MemoryFileIO
+from braid.service.app import create_app
+from braid.service.settings import ServiceSettings
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 

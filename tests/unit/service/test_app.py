@@ -6,9 +6,9 @@ import threading
 import httpx
 import pytest
 
-from lake import ManualClock, MemoryFileIO
-from service.app import create_app
-from service.settings import ServiceSettings
+from braid.lake import ManualClock, MemoryFileIO
+from braid.service.app import create_app
+from braid.service.settings import ServiceSettings
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.unit.service.http_client import HttpClient
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, model_validator
 
-from service import routes
-from service.checked_body import FINDINGS_MAX, CheckedBody, body_model
-from service.problems.error_handlers import FINDINGS_REPORTED
-from service.problems.problem_response import ERRORS_MAX
+from braid.service import routes
+from braid.service.checked_body import FINDINGS_MAX, CheckedBody, body_model
+from braid.service.problems.error_handlers import FINDINGS_REPORTED
+from braid.service.problems.problem_response import ERRORS_MAX
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 

@@ -6,11 +6,11 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from lake import Catalog, ManualClock, MemoryFileIO
-from schemas import Problem
-from service.app import create_app
-from service.problems.problem_table import STATUS_AND_TITLE
-from service.settings import ServiceSettings
+from braid.lake import Catalog, ManualClock, MemoryFileIO
+from braid.schemas import Problem
+from braid.service.app import create_app
+from braid.service.problems.problem_table import STATUS_AND_TITLE
+from braid.service.settings import ServiceSettings
 from tests.support.hostile_requests import HostileRequest, hostile_requests
 from tests.unit.registry.shop import ORDERS
 

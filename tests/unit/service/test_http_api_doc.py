@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lake.merge.functions.registry import FUNCTIONS
-from schemas import OPTION_OF_FIELD
-from service.problems.problem_table import STATUS_AND_TITLE
+from braid.lake.merge.functions.registry import FUNCTIONS
+from braid.schemas import OPTION_OF_FIELD
+from braid.service.problems.problem_table import STATUS_AND_TITLE
 from tests.unit.service.http_client import HttpClient
 
 DOC = (Path(__file__).parents[3] / "docs" / "reference" / "http-api.md").read_text()

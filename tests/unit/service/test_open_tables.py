@@ -2,8 +2,8 @@
 
 import pytest
 
-from lake import Catalog, ManualClock, MemoryFileIO, TableNotFound
-from service.open_tables import OpenTables
+from braid.lake import Catalog, ManualClock, MemoryFileIO, TableNotFound
+from braid.service.open_tables import OpenTables
 
 IDLE_MS = 1_000
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.times import iso_utc
+from braid.service.times import iso_utc
 
 
 @pytest.mark.parametrize(

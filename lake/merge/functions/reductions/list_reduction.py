@@ -7,16 +7,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrays import validity
-from lake.merge.aggregate_function import Reduced
-from lake.merge.functions.elements import (
+from braid.lake.format.arrays import validity
+from braid.lake.merge.aggregate_function import Reduced
+from braid.lake.merge.functions.elements import (
     Elements,
     element_codes,
     first_and_last,
     gather_elements,
 )
-from lake.merge.segments import Ints
-from lake.merge.steps import Steps
+from braid.lake.merge.segments import Ints
+from braid.lake.merge.steps import Steps
 
 
 def all_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Reduced:

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.merge.aggregate_function import Reduced
-from lake.merge.functions.elements import element_codes, first_and_last, gather_elements
-from lake.merge.steps import Steps
+from braid.lake.merge.aggregate_function import Reduced
+from braid.lake.merge.functions.elements import element_codes, first_and_last, gather_elements
+from braid.lake.merge.steps import Steps
 
 
 def merged_maps(steps: Steps, column: pa.Array) -> Reduced:

@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lake.format.arrays import validity
-from lake.merge.aggregate_function import Reduced, Reduction
-from lake.merge.functions.exact_numbers import DECIMAL64_DIGITS
-from lake.merge.functions.number_columns import halves_of, numbers_of
-from lake.merge.order.key_codes import Numbers, concatenated
-from lake.merge.order.normalized_keys import normalized_keys
-from lake.merge.reductions import last_rows_of_greatest, last_rows_of_maximum
-from lake.merge.selection import Pick
-from lake.merge.steps import Step, Steps
+from braid.lake.format.arrays import validity
+from braid.lake.merge.aggregate_function import Reduced, Reduction
+from braid.lake.merge.functions.exact_numbers import DECIMAL64_DIGITS
+from braid.lake.merge.functions.number_columns import halves_of, numbers_of
+from braid.lake.merge.order.key_codes import Numbers, concatenated
+from braid.lake.merge.order.normalized_keys import normalized_keys
+from braid.lake.merge.reductions import last_rows_of_greatest, last_rows_of_maximum
+from braid.lake.merge.selection import Pick
+from braid.lake.merge.steps import Step, Steps
 
 _HANDLED = frozenset({Step.ADD, Step.LATE, Step.SEED})
 

@@ -6,12 +6,12 @@ Source: merge-semantics 4.
 import numpy as np
 import pyarrow as pa
 
-from lake.format.arrays import validity
-from lake.merge.aggregate_function import Reduced, Reduction
-from lake.merge.reductions import first_positions, last_positions, last_rows_where
-from lake.merge.segments import Bools, Ints, Segments
-from lake.merge.selection import NO_ROW, Pick
-from lake.merge.steps import Step, Steps
+from braid.lake.format.arrays import validity
+from braid.lake.merge.aggregate_function import Reduced, Reduction
+from braid.lake.merge.reductions import first_positions, last_positions, last_rows_where
+from braid.lake.merge.segments import Bools, Ints, Segments
+from braid.lake.merge.selection import NO_ROW, Pick
+from braid.lake.merge.steps import Step, Steps
 
 _NO_POSITION = -1
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from lake.format.arrays import validity
-from lake.merge.aggregate_function import Reduced, Reduction
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.number_columns import (
+from braid.lake.format.arrays import validity
+from braid.lake.merge.aggregate_function import Reduced, Reduction
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.number_columns import (
     Numbers,
     decimal_column,
     halves_of,
@@ -24,11 +24,11 @@ from lake.merge.functions.number_columns import (
     numbers_of,
     sign_of,
 )
-from lake.merge.functions.overflow import Overflow, overflow_of
-from lake.merge.functions.reductions.segment_folds import following, has_any, in_order
-from lake.merge.reductions import first_positions
-from lake.merge.segments import Bools, Ints, Segments
-from lake.merge.steps import Step, Steps
+from braid.lake.merge.functions.overflow import Overflow, overflow_of
+from braid.lake.merge.functions.reductions.segment_folds import following, has_any, in_order
+from braid.lake.merge.reductions import first_positions
+from braid.lake.merge.segments import Bools, Ints, Segments
+from braid.lake.merge.steps import Step, Steps
 
 _INT64_MIN = -(2**63)
 # 10**18 is the largest power of ten in 64 bits.

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from lake.merge.functions.number_columns import Numbers
-from lake.merge.segments import Bools, Ints, Segments
+from braid.lake.merge.functions.number_columns import Numbers
+from braid.lake.merge.segments import Bools, Ints, Segments
 
 # Fewer segments than this are finished one by one, each by one numpy call over its remaining values.
 _SEGMENTS_AT_ONCE_MIN = 32

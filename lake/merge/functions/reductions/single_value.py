@@ -8,12 +8,12 @@ Source: merge-semantics 4 ("null-skip").
 import numpy as np
 import pyarrow as pa
 
-from lake.merge.aggregate_function import Reduced, Reduction
-from lake.merge.functions.arrival_order import value_counts
-from lake.merge.functions.elements import present_positions
-from lake.merge.segments import Ints
-from lake.merge.selection import NO_ROW, Pick
-from lake.merge.steps import Step, Steps
+from braid.lake.merge.aggregate_function import Reduced, Reduction
+from braid.lake.merge.functions.arrival_order import value_counts
+from braid.lake.merge.functions.elements import present_positions
+from braid.lake.merge.segments import Ints
+from braid.lake.merge.selection import NO_ROW, Pick
+from braid.lake.merge.steps import Step, Steps
 
 
 def pick_single(steps: Steps, positions: Ints, counts: Ints) -> Reduced:

@@ -13,11 +13,11 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from lake.format.arrays import validity
-from lake.merge.aggregate_function import Reduced, Reduction
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.exact_numbers import DECIMAL64_DIGITS
-from lake.merge.functions.number_columns import (
+from braid.lake.format.arrays import validity
+from braid.lake.merge.aggregate_function import Reduced, Reduction
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.exact_numbers import DECIMAL64_DIGITS
+from braid.lake.merge.functions.number_columns import (
     Numbers,
     decimal_column,
     halves_of,
@@ -26,16 +26,16 @@ from lake.merge.functions.number_columns import (
     numbers_of,
     sign_of,
 )
-from lake.merge.functions.overflow import Overflow, overflow_of
-from lake.merge.functions.reductions.segment_folds import (
+from braid.lake.merge.functions.overflow import Overflow, overflow_of
+from braid.lake.merge.functions.reductions.segment_folds import (
     greatest_length,
     has_any,
     in_order,
     prefix_bounds,
     sums,
 )
-from lake.merge.segments import Bools, Ints, Segments
-from lake.merge.steps import Step, Steps
+from braid.lake.merge.segments import Bools, Ints, Segments
+from braid.lake.merge.steps import Step, Steps
 
 _INT64_MAX = 2**63 - 1
 _LOW_32 = np.uint64(0xFFFF_FFFF)

@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.format.arrays import validity
-from lake.merge.aggregate_function import Reduced
-from lake.merge.functions.arrival_order import late_first, value_counts
-from lake.merge.functions.reductions.single_value import pick_single, some
-from lake.merge.segments import Bools, Ints
-from lake.merge.steps import Step, Steps
+from braid.lake.format.arrays import validity
+from braid.lake.merge.aggregate_function import Reduced
+from braid.lake.merge.functions.arrival_order import late_first, value_counts
+from braid.lake.merge.functions.reductions.single_value import pick_single, some
+from braid.lake.merge.segments import Bools, Ints
+from braid.lake.merge.steps import Step, Steps
 
 # Range of the first bytes, in UTF-8, of the white space beyond ASCII: U+1680, U+2000 to U+205F, U+3000.
 _WIDE_SPACE_BYTES = (0xE1, 0xE3)

@@ -13,7 +13,7 @@ Source: RoaringBitmap format specification; merge-semantics 4 (`rbm32`).
 
 import struct
 
-from lake.merge.functions.sets.bitmap_containers import (
+from braid.lake.merge.functions.sets.bitmap_containers import (
     ARRAY_MAX,
     BITMAP_BYTES,
     COOKIE_WITH_RUNS,

@@ -22,14 +22,14 @@ Source: RoaringBitmap 1.2.1, `art` and `longlong`; merge-semantics 4 (`rbm64`).
 
 import struct
 
-from lake.merge.functions.sets.bitmap_containers import (
+from braid.lake.merge.functions.sets.bitmap_containers import (
     BITMAP_BYTES,
     Container,
     Kind,
     optimised,
     united,
 )
-from lake.merge.functions.sets.radix_tree import (
+from braid.lake.merge.functions.sets.radix_tree import (
     Leaf,
     Node,
     Reader,

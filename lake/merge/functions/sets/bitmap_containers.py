@@ -20,7 +20,7 @@ from enum import IntEnum
 import numpy as np
 from pyroaring import BitMap
 
-from lake.merge.segments import run_starts
+from braid.lake.merge.segments import run_starts
 
 ARRAY_MAX = 4096
 """An array of more numbers is larger than a bitmap."""

@@ -3,11 +3,11 @@
 Source: merge-semantics 4.
 """
 
-from lake.merge.aggregate_function import FunctionDeclaration
-from lake.merge.compatibility import Compatibility
-from lake.merge.functions.sets.bitmap32 import united_32
-from lake.merge.functions.sets.bitmap64 import united_64
-from lake.merge.functions.sets.bytes_union import Unite, bytes_union
+from braid.lake.merge.aggregate_function import FunctionDeclaration
+from braid.lake.merge.compatibility import Compatibility
+from braid.lake.merge.functions.sets.bitmap32 import united_32
+from braid.lake.merge.functions.sets.bitmap64 import united_64
+from braid.lake.merge.functions.sets.bytes_union import Unite, bytes_union
 
 RBM32 = "rbm32"
 RBM64 = "rbm64"

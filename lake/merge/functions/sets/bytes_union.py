@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 
-from lake.errors import Problem, SchemaMismatch
-from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.merge.aggregate_function import (
+from braid.lake.errors import Problem, SchemaMismatch
+from braid.lake.format.data_types import DataField, DataType, TypeRoot
+from braid.lake.merge.aggregate_function import (
     AggregateFunction,
     FunctionDeclaration,
     FunctionOption,
     UnfitValue,
 )
-from lake.merge.column_function import ColumnFunction
-from lake.merge.compatibility import Compatibility
-from lake.merge.functions.function_errors import refused_retract, value_error
-from lake.merge.functions.reductions.single_value import SINGLE_VALUES
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.compatibility import Compatibility
+from braid.lake.merge.functions.function_errors import refused_retract, value_error
+from braid.lake.merge.functions.reductions.single_value import SINGLE_VALUES
 
 Unite = Callable[[bytes, bytes], bytes]
 """From the accumulated value and a new one to their union; ValueError if one is malformed."""

@@ -2,16 +2,16 @@
 
 import pytest
 
-from lake.commit.attempt_files import AttemptFiles
-from lake.commit.changes import changes_of
-from lake.commit.steps import ignore_step
-from lake.errors import StorageUnavailable
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.manifest import ManifestEntry
-from lake.format.snapshot import CommitKind
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestStore
+from braid.lake.commit.attempt_files import AttemptFiles
+from braid.lake.commit.changes import changes_of
+from braid.lake.commit.steps import ignore_step
+from braid.lake.errors import StorageUnavailable
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.snapshot import CommitKind
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.manifest_store import ManifestStore
 from tests.support.committing import appended, data_file, stored_manifests, table_schema
 from tests.support.faulty_file_io import FaultyFileIO
 

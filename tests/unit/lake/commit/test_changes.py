@@ -2,10 +2,10 @@
 
 import pytest
 
-from lake.commit.changes import changes_of
-from lake.errors import InvalidRequest
-from lake.format.manifest import FileKind
-from lake.format.snapshot import CommitKind
+from braid.lake.commit.changes import changes_of
+from braid.lake.errors import InvalidRequest
+from braid.lake.format.manifest import FileKind
+from braid.lake.format.snapshot import CommitKind
 from tests.support.committing import appended, compacted, data_file
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, ReadAt, Table
-from lake.commit.clock_check import ClockCheck
-from lake.files.paths import TablePaths
-from lake.format.snapshot import serialize_snapshot
+from braid.lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, ReadAt, Table
+from braid.lake.commit.clock_check import ClockCheck
+from braid.lake.files.paths import TablePaths
+from braid.lake.format.snapshot import serialize_snapshot
 from tests.support.faulty_file_io import FaultyFileIO
 
 YEAR_MS = 365 * 86_400_000

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from lake.commit.commit_result import Outcome
-from lake.commit.committer import TableCommitter
-from lake.commit.retry_policy import RetryPolicy
-from lake.errors import CommitUnknown, StorageUnavailable
-from lake.files.paths import TablePaths
-from lake.files.storage.file_io import FileIO
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.snapshot import CommitKind
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.commit.commit_result import Outcome
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.commit.retry_policy import RetryPolicy
+from braid.lake.errors import CommitUnknown, StorageUnavailable
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.snapshot import CommitKind
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import (
     TOPIC,
     TOPIC_ID,

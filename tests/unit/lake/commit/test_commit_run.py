@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from lake.commit.commit_result import CommitResult, Outcome
-from lake.commit.committer import TableCommitter
-from lake.commit.retry_policy import RetryPolicy
-from lake.commit.streams.stream_position import StreamPosition
-from lake.errors import (
+from braid.lake.commit.commit_result import CommitResult, Outcome
+from braid.lake.commit.committer import TableCommitter
+from braid.lake.commit.retry_policy import RetryPolicy
+from braid.lake.commit.streams.stream_position import StreamPosition
+from braid.lake.errors import (
     CommitConflict,
     CommitUnknown,
     CorruptData,
@@ -21,16 +21,16 @@ from lake.errors import (
     StorageUnavailable,
     StreamFenced,
 )
-from lake.files.clock import ManualClock
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.binary_row import EMPTY_ROW
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.snapshot import CommitKind
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.schema_store import SchemaStore
-from lake.snapshots.snapshot_store import SnapshotStore
-from lake.table.table import Table
+from braid.lake.files.clock import ManualClock
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.binary_row import EMPTY_ROW
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.snapshot import CommitKind
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.schema_store import SchemaStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.table.table import Table
 from tests.support.committing import (
     TOPIC,
     TOPIC_ID,

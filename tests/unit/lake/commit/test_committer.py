@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from lake.commit.commit_result import Outcome
-from lake.commit.streams.position_hold import HOLD_ID
-from lake.commit.streams.stream_position import (
+from braid.lake.commit.commit_result import Outcome
+from braid.lake.commit.streams.position_hold import HOLD_ID
+from braid.lake.commit.streams.stream_position import (
     BatchAccount,
     StreamFallback,
     StreamPosition,
     batch_of,
     positions_of,
 )
-from lake.errors import (
+from braid.lake.errors import (
     CommitConflict,
     CorruptData,
     InvalidRequest,
@@ -22,23 +22,23 @@ from lake.errors import (
     StreamFenced,
     TableNotFound,
 )
-from lake.files.clock import ManualClock
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.binary_row import encode_row
-from lake.format.commit_message import CommitMessage
-from lake.format.indexes.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.snapshot import (
+from braid.lake.files.clock import ManualClock
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.binary_row import encode_row
+from braid.lake.format.commit_message import CommitMessage
+from braid.lake.format.indexes.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.snapshot import (
     BATCH_COMMIT_IDENTIFIER,
     MAX_SEQUENCE_NUMBER_PROPERTY,
     CommitKind,
     Snapshot,
 )
-from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.schema_store import SchemaStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.snapshots.consumer_store import ConsumerStore
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.schema_store import SchemaStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import (
     ID,
     TOPIC,

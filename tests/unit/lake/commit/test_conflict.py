@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from lake.commit.changes import changes_of
-from lake.commit.conflict import (
+from braid.lake.commit.changes import changes_of
+from braid.lake.commit.conflict import (
     check_delta,
     check_files,
     check_levels,
@@ -15,15 +15,15 @@ from lake.commit.conflict import (
     check_vectors,
     check_writers,
 )
-from lake.errors import CommitConflict, InvalidRequest
-from lake.format.binary_row import encode_row
-from lake.format.commit_message import CommitMessage, VectorsChange
-from lake.format.data_file import DataFileMeta
-from lake.format.data_types import DataField
-from lake.format.indexes.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
-from lake.format.manifest import FileIdentity, ManifestEntry
-from lake.format.snapshot import CommitKind
-from lake.format.type_codec import parse_type
+from braid.lake.errors import CommitConflict, InvalidRequest
+from braid.lake.format.binary_row import encode_row
+from braid.lake.format.commit_message import CommitMessage, VectorsChange
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.data_types import DataField
+from braid.lake.format.indexes.index_manifest import DELETION_VECTORS_INDEX, IndexManifestEntry
+from braid.lake.format.manifest import FileIdentity, ManifestEntry
+from braid.lake.format.snapshot import CommitKind
+from braid.lake.format.type_codec import parse_type
 from tests.support.committing import ID, appended, compacted, data_file, hash_index, table_schema
 
 

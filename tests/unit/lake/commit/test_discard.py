@@ -11,7 +11,7 @@ from typing import Final
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     BatchAccount,
     Catalog,
     CommitConflict,

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from lake.commit.identity_log import CommitIdentity, IdentityLog
-from lake.errors import CommitUnknown
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.snapshot import CommitKind, Snapshot
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.commit.identity_log import CommitIdentity, IdentityLog
+from braid.lake.errors import CommitUnknown
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.snapshot import CommitKind, Snapshot
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import given_table
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.foreign_engine import commit_foreign

@@ -5,13 +5,17 @@ from typing import Any
 
 import pytest
 
-from lake.commit.changes import CommitChanges
-from lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
-from lake.commit.streams.group_order import GroupClaim, GroupOrder
-from lake.commit.streams.stream_authority import StreamAuthority
-from lake.commit.streams.stream_position import StreamFallback, StreamPosition, batch_properties
-from lake.errors import InvalidRequest, OffsetMismatch, StreamFenced
-from lake.format.snapshot import CommitKind
+from braid.lake.commit.changes import CommitChanges
+from braid.lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
+from braid.lake.commit.streams.group_order import GroupClaim, GroupOrder
+from braid.lake.commit.streams.stream_authority import StreamAuthority
+from braid.lake.commit.streams.stream_position import (
+    StreamFallback,
+    StreamPosition,
+    batch_properties,
+)
+from braid.lake.errors import InvalidRequest, OffsetMismatch, StreamFenced
+from braid.lake.format.snapshot import CommitKind
 from tests.support.committing import TOPIC, TOPIC_ID, stream_batch
 
 OTHER = StreamPosition(stream="other", epoch=9, topic="o", topic_id="")

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from lake.commit.attempt_files import WrittenList
-from lake.commit.changes import CommitChanges, changes_of
-from lake.commit.intent import PlainCommit, Revision
-from lake.commit.next_snapshot import SnapshotFiles, next_snapshot, next_time_ms
-from lake.commit.streams.stream_authority import StreamAuthority
-from lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, CommitKind, Snapshot
+from braid.lake.commit.attempt_files import WrittenList
+from braid.lake.commit.changes import CommitChanges, changes_of
+from braid.lake.commit.intent import PlainCommit, Revision
+from braid.lake.commit.next_snapshot import SnapshotFiles, next_snapshot, next_time_ms
+from braid.lake.commit.streams.stream_authority import StreamAuthority
+from braid.lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, CommitKind, Snapshot
 from tests.support.committing import appended, data_file, table_schema
 
 FILES = SnapshotFiles(

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from lake.commit.publisher import PublishOutcome, SnapshotPublisher
-from lake.commit.steps import ignore_step
-from lake.errors import CommitUnknown, StorageUnavailable
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.snapshot import Snapshot, serialize_snapshot
-from lake.snapshots.lineage import lineage_properties
-from lake.snapshots.removed_history import RemovedHistory
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.commit.publisher import PublishOutcome, SnapshotPublisher
+from braid.lake.commit.steps import ignore_step
+from braid.lake.errors import CommitUnknown, StorageUnavailable
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.snapshot import Snapshot, serialize_snapshot
+from braid.lake.snapshots.lineage import lineage_properties
+from braid.lake.snapshots.removed_history import RemovedHistory
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import given_table
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.foreign_engine import commit_foreign

@@ -2,7 +2,7 @@
 
 import random
 
-from lake.commit.retry_policy import RetryPolicy
+from braid.lake.commit.retry_policy import RetryPolicy
 
 
 class HighestRandom(random.Random):

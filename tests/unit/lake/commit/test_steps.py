@@ -2,7 +2,7 @@
 
 import pytest
 
-from lake.commit.steps import announce_step, ignore_step
+from braid.lake.commit.steps import announce_step, ignore_step
 
 
 def test_an_effect_is_announced_twice() -> None:

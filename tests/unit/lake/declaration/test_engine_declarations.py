@@ -2,10 +2,10 @@
 
 import pytest
 
-from lake.declaration.engine_declarations import ENGINES, why_excluded
-from lake.declaration.validation import validate_schema
-from lake.errors import InvalidRequest
-from lake.options import MergeEngine, TableOptions
+from braid.lake.declaration.engine_declarations import ENGINES, why_excluded
+from braid.lake.declaration.validation import validate_schema
+from braid.lake.errors import InvalidRequest
+from braid.lake.options import MergeEngine, TableOptions
 from tests.unit.lake.merge.given_schemas import given_schema
 
 COLUMNS = "k INT, g INT, v INT"

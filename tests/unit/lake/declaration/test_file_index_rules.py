@@ -2,8 +2,8 @@
 
 import pytest
 
-from lake.declaration.validation import validate_schema
-from lake.errors import InvalidRequest
+from braid.lake.declaration.validation import validate_schema
+from braid.lake.errors import InvalidRequest
 from tests.given_tables import given_schema
 
 COLUMNS = {

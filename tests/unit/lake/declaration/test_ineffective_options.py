@@ -1,6 +1,6 @@
 import pytest
 
-from lake.declaration.ineffective_options import ineffective_options
+from braid.lake.declaration.ineffective_options import ineffective_options
 from tests.unit.lake.merge.given_schemas import given_schema
 
 COLUMNS = "k INT NOT NULL, g INT, v INT, w STRING"

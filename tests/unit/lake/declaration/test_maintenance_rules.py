@@ -2,9 +2,9 @@
 
 import pytest
 
-from lake.declaration.validation import validate_schema
-from lake.errors import InvalidRequest
-from lake.options import TableOptions
+from braid.lake.declaration.validation import validate_schema
+from braid.lake.errors import InvalidRequest
+from braid.lake.options import TableOptions
 from tests.unit.lake.merge.given_schemas import given_schema
 
 IGNORED = "changelog-producer.row-deduplicate-ignore-fields"

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, InvalidRequest, MemoryFileIO, RemoveOption, SetOption, Table
-from lake.declaration.validation import validate_schema
-from lake.snapshots.schema_store import SchemaStore
+from braid.lake import Catalog, InvalidRequest, MemoryFileIO, RemoveOption, SetOption, Table
+from braid.lake.declaration.validation import validate_schema
+from braid.lake.snapshots.schema_store import SchemaStore
 from tests.unit.lake.merge.given_schemas import given_schema
 
 SNAPSHOT_MIN = "snapshot.num-retained.min"

@@ -1,7 +1,7 @@
 import pytest
 
-from lake.declaration.validation import validate_schema
-from lake.errors import InvalidRequest
+from braid.lake.declaration.validation import validate_schema
+from braid.lake.errors import InvalidRequest
 from tests.unit.lake.merge.given_schemas import given_schema
 
 COLUMNS = "k INT NOT NULL, s INT, v INT"

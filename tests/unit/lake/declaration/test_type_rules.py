@@ -5,15 +5,15 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
-from lake.declaration.column_problem import ColumnProblem
-from lake.declaration.type_rules import PARQUET_LEVELS_MAX, parquet_levels, type_problems
-from lake.errors import InvalidRequest
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.data_types import DataField
-from lake.format.schema import TableSchema
-from lake.format.type_codec import parse_type
-from lake.table.catalog import Catalog
-from lake.table.table import Table
+from braid.lake.declaration.column_problem import ColumnProblem
+from braid.lake.declaration.type_rules import PARQUET_LEVELS_MAX, parquet_levels, type_problems
+from braid.lake.errors import InvalidRequest
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.data_types import DataField
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.type_codec import parse_type
+from braid.lake.table.catalog import Catalog
+from braid.lake.table.table import Table
 
 VALUES: dict[str, Callable[[object], object]] = {
     "ARRAY<{}>": lambda inner: [inner],

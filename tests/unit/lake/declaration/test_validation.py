@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from lake.declaration.validation import validate_schema
-from lake.errors import InvalidRequest, UnsupportedFeature
-from lake.format.data_types import DataField, DataType, TypeRoot
-from lake.format.schema import TableSchema
-from lake.format.type_codec import parse_type
+from braid.lake.declaration.validation import validate_schema
+from braid.lake.errors import InvalidRequest, UnsupportedFeature
+from braid.lake.format.data_types import DataField, DataType, TypeRoot
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.type_codec import parse_type
 from tests.unit.lake.merge.given_schemas import given_schema
 
 COLUMNS = "k INT NOT NULL, g INT, h INT, v INT, w STRING"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lake import (
+from braid.lake import (
     AddColumn,
     Catalog,
     DropColumn,

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from lake.errors import InvalidRequest
-from lake.evolution.change_schema import change_schema
-from lake.evolution.option_changes import set_option
-from lake.evolution.schema_changes import (
+from braid.lake.errors import InvalidRequest
+from braid.lake.evolution.change_schema import change_schema
+from braid.lake.evolution.option_changes import set_option
+from braid.lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
     DropPrimaryKey,
@@ -25,14 +25,14 @@ from lake.evolution.schema_changes import (
     UpdateColumnType,
     UpdateComment,
 )
-from lake.format.data_types import (
+from braid.lake.format.data_types import (
     DataField,
     DataType,
     assign_field_ids,
     highest_field_id,
 )
-from lake.format.schema import TableSchema
-from lake.format.type_codec import parse_type
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.type_codec import parse_type
 
 COLUMNS = (
     ("k", "INT NOT NULL"),

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from lake.evolution.change_schema import change_schema
-from lake.evolution.column_differences import column_differences
-from lake.evolution.merge_types import merge_fields
-from lake.evolution.schema_changes import AddColumn, UpdateColumnType
-from lake.format.type_codec import parse_type
+from braid.lake.evolution.change_schema import change_schema
+from braid.lake.evolution.column_differences import column_differences
+from braid.lake.evolution.merge_types import merge_fields
+from braid.lake.evolution.schema_changes import AddColumn, UpdateColumnType
+from braid.lake.format.type_codec import parse_type
 from tests.unit.lake.evolution.test_change_schema import given_schema
 from tests.unit.lake.evolution.test_merge_types import given, incoming
 

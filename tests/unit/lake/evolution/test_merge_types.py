@@ -2,10 +2,10 @@
 
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.evolution.merge_types import DEFAULT_RULES, MergeRules, merge_fields
-from lake.format.data_types import DataField, assign_field_ids
-from lake.format.type_codec import parse_type
+from braid.lake.errors import SchemaMismatch
+from braid.lake.evolution.merge_types import DEFAULT_RULES, MergeRules, merge_fields
+from braid.lake.format.data_types import DataField, assign_field_ids
+from braid.lake.format.type_codec import parse_type
 
 EXPLICIT = MergeRules(explicit_casts=True)
 Fields = tuple[DataField, ...]

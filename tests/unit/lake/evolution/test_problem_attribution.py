@@ -2,11 +2,11 @@
 
 import pytest
 
-from lake.errors import InvalidRequest, Problem
-from lake.evolution.change_problem import ChangeProblem
-from lake.evolution.change_schema import change_schema
-from lake.evolution.problem_attribution import attribute_problems
-from lake.evolution.schema_changes import (
+from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.evolution.change_problem import ChangeProblem
+from braid.lake.evolution.change_schema import change_schema
+from braid.lake.evolution.problem_attribution import attribute_problems
+from braid.lake.evolution.schema_changes import (
     DropColumn,
     RemoveOption,
     SchemaChange,

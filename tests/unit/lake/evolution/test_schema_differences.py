@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from lake.evolution.change_schema import change_schema
-from lake.evolution.schema_changes import (
+from braid.lake.evolution.change_schema import change_schema
+from braid.lake.evolution.schema_changes import (
     AddColumn,
     DropColumn,
     Position,
@@ -21,10 +21,10 @@ from lake.evolution.schema_changes import (
     UpdateColumnType,
     UpdateComment,
 )
-from lake.evolution.schema_differences import schema_differences
-from lake.format.data_types import DataField, assign_field_ids, highest_field_id
-from lake.format.schema import TableSchema
-from lake.format.type_codec import parse_type
+from braid.lake.evolution.schema_differences import schema_differences
+from braid.lake.format.data_types import DataField, assign_field_ids, highest_field_id
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.type_codec import parse_type
 
 INT, TEXT = parse_type("INT"), parse_type("STRING")
 FIELDS = assign_field_ids(

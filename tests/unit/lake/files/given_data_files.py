@@ -4,10 +4,10 @@ from collections.abc import Collection
 
 import pyarrow as pa
 
-from lake.files.data_files import DataFileWriter, DataFileWritten, row_group_rows
-from lake.files.parquet.int96_file import Int96Output
-from lake.files.storage.file_io import FileIO
-from lake.format.schema import TableSchema
+from braid.lake.files.data_files import DataFileWriter, DataFileWritten, row_group_rows
+from braid.lake.files.parquet.int96_file import Int96Output
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.schema import TableSchema
 
 
 def write_data_file(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lake import MemoryFileIO, StorageUnavailable
-from lake.files.best_effort_delete import delete_best_effort
+from braid.lake import MemoryFileIO, StorageUnavailable
+from braid.lake.files.best_effort_delete import delete_best_effort
 from tests.support.faulty_file_io import FaultyFileIO
 
 

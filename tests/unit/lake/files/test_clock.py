@@ -1,6 +1,6 @@
 """Clocks return milliseconds since 1970."""
 
-from lake.files.clock import ManualClock, SystemClock
+from braid.lake.files.clock import ManualClock, SystemClock
 
 
 def test_the_system_clock_is_in_this_century() -> None:

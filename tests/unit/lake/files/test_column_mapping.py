@@ -4,10 +4,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from lake.files.column_mapping import conversion, is_same_shape, map_columns, renamed
-from lake.format.arrow_types import to_arrow_type
-from lake.format.data_types import DataField, DataType
-from lake.format.type_codec import parse_type
+from braid.lake.files.column_mapping import conversion, is_same_shape, map_columns, renamed
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.data_types import DataField, DataType
+from braid.lake.format.type_codec import parse_type
 from tests.given_tables import given_schema
 
 

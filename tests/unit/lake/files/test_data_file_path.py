@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from lake.errors import UnsupportedFeature
-from lake.files.data_file_path import data_file_path, live_file_path, table_paths
-from lake.format.binary_row import EMPTY_ROW, encode_row
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.files.data_file_path import data_file_path, live_file_path, table_paths
+from braid.lake.format.binary_row import EMPTY_ROW, encode_row
 from tests.given_tables import ROOT, GivenTable, given_schema
 
 

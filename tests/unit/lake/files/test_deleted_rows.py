@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pyroaring import BitMap
 
-from lake.errors import CorruptData
-from lake.files.data_files import DataFileReader, RowGroupFilter
-from lake.files.deleted_rows import DeletedRowFilter
-from lake.files.storage.memory import MemoryFileIO
+from braid.lake.errors import CorruptData
+from braid.lake.files.data_files import DataFileReader, RowGroupFilter
+from braid.lake.files.deleted_rows import DeletedRowFilter
+from braid.lake.files.storage.memory import MemoryFileIO
 from tests.given_tables import given_schema
 from tests.unit.lake.files.given_data_files import write_data_file
 from tests.unit.lake.files.test_parquet import PATH, describe, key_value

@@ -1,8 +1,8 @@
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.files.file_limits import check_file_limits
+from braid.lake.errors import SchemaMismatch
+from braid.lake.files.file_limits import check_file_limits
 
 
 def unscaled(precision: int, *values: int) -> pa.ChunkedArray:

@@ -12,9 +12,9 @@ import pytest
 from pyarrow import orc
 from pyroaring import BitMap
 
-from lake import CorruptData, LocalFileIO, TableSchema, UnsupportedFeature, parse_type
-from lake.files.data_files import DataFileReader
-from lake.format.data_types import DataField, assign_field_ids, highest_field_id
+from braid.lake import CorruptData, LocalFileIO, TableSchema, UnsupportedFeature, parse_type
+from braid.lake.files.data_files import DataFileReader
+from braid.lake.format.data_types import DataField, assign_field_ids, highest_field_id
 from tests.support.committing import data_file
 
 COLUMNS = (

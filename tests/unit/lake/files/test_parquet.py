@@ -11,21 +11,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lake.errors import CorruptData, StorageUnavailable, UnsupportedFeature
-from lake.files.data_files import (
+from braid.lake.errors import CorruptData, StorageUnavailable, UnsupportedFeature
+from braid.lake.files.data_files import (
     DataFileReader,
     ReadCounters,
     RowGroupFilter,
     key_value_schema,
     null_columns,
 )
-from lake.files.parquet.bounds import ColumnBounds
-from lake.files.parquet.int96 import INT96_STORAGE
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.binary_row import EMPTY_ROW
-from lake.format.data_file import DataFileMeta
-from lake.format.schema import TableSchema
-from lake.format.statistics import EMPTY_STATS, collect_statistics
+from braid.lake.files.parquet.bounds import ColumnBounds
+from braid.lake.files.parquet.int96 import INT96_STORAGE
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.binary_row import EMPTY_ROW
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.statistics import EMPTY_STATS, collect_statistics
 from tests.given_tables import given_rows, given_schema
 from tests.unit.lake.files.given_data_files import declared, write_data_file
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lake.files.paths import TablePaths, numbered
+from braid.lake.files.paths import TablePaths, numbered
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from lake.files.row_filters import RowFilter, filtered_rows
+from braid.lake.files.row_filters import RowFilter, filtered_rows
 
 # Four row groups of a file; the condition is on a column that is not among the result's.
 PARTS = [[0, 0, 0], [0, 1, 0], [1, 1, 1], [0, 0]]

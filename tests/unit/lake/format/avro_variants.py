@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import fastavro
 
-from lake.format.avro.schemas import AvroSchema
+from braid.lake.format.avro.schemas import AvroSchema
 
 Variant = Callable[[Any], Any]
 

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from lake.format.binary_row import EMPTY_ROW, encode_row
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.statistics import EMPTY_STATS, SimpleStats
-from lake.format.type_codec import parse_type
+from braid.lake.format.binary_row import EMPTY_ROW, encode_row
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.statistics import EMPTY_STATS, SimpleStats
+from braid.lake.format.type_codec import parse_type
 
 KEY = encode_row([1], [parse_type("INT")])
 FILE = DataFileMeta(

@@ -3,16 +3,16 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch, UnsupportedFeature
-from lake.format.arrow_types import (
+from braid.lake.errors import SchemaMismatch, UnsupportedFeature
+from braid.lake.format.arrow_types import (
     arrow_schema,
     elements,
     from_arrow_type,
     to_arrow_form,
     to_arrow_type,
 )
-from lake.format.data_types import DataField
-from lake.format.type_codec import parse_type
+from braid.lake.format.data_types import DataField
+from braid.lake.format.type_codec import parse_type
 
 ROW = {"type": "ROW", "fields": [{"id": 1, "name": "x", "type": "INT NOT NULL"}]}
 

@@ -5,10 +5,10 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from lake.errors import CorruptData, SchemaMismatch, UnsupportedFeature
-from lake.format.arrow_types import to_arrow_type
-from lake.format.binary_row import EMPTY_ROW, decode_row, encode_row, encode_rows
-from lake.format.type_codec import parse_type
+from braid.lake.errors import CorruptData, SchemaMismatch, UnsupportedFeature
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.binary_row import EMPTY_ROW, decode_row, encode_row, encode_rows
+from braid.lake.format.type_codec import parse_type
 
 # table-format 8.4: bytes of Java, arity first.
 WORKED_ROWS: Sequence[tuple[str, Sequence[str], Sequence[object], str]] = [

@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.errors import UnsupportedFeature
-from lake.format.arrow_types import to_arrow_type
-from lake.format.binary_row import encode_row
-from lake.format.bucket import assign_buckets, bucket_hashes, buckets_of
-from lake.format.data_types import DataField
-from lake.format.schema import TableSchema
-from lake.format.type_codec import parse_type
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.binary_row import encode_row
+from braid.lake.format.bucket import assign_buckets, bucket_hashes, buckets_of
+from braid.lake.format.data_types import DataField
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.type_codec import parse_type
 
 # table-format 11: hash, then bucket for 2, 3, 4, 7, 16 and 100 buckets.
 WORKED_HASHES: Sequence[tuple[Sequence[str], Sequence[object], int, Sequence[int]]] = [

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from lake.format.arrow_types import to_arrow_type
-from lake.format.casts.cast import column_cast, read_text
-from lake.format.casts.rules import Cast, can_cast, cast_of, has_executor
-from lake.format.data_types import TypeRoot
-from lake.format.type_codec import parse_type
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.casts.cast import column_cast, read_text
+from braid.lake.format.casts.rules import Cast, can_cast, cast_of, has_executor
+from braid.lake.format.data_types import TypeRoot
+from braid.lake.format.type_codec import parse_type
 
 ATOMIC = [
     "CHAR(3)",

@@ -3,11 +3,11 @@ from dataclasses import replace
 
 import pytest
 
-from lake.errors import CorruptData
-from lake.format.binary_row import EMPTY_ROW
-from lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
-from lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
-from lake.format.manifest import decode_manifest
+from braid.lake.errors import CorruptData
+from braid.lake.format.binary_row import EMPTY_ROW
+from braid.lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
+from braid.lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
+from braid.lake.format.manifest import decode_manifest
 from tests.unit.lake.format.given_files import FILE, PLAIN_FILE
 from tests.unit.lake.format.java_files import java_file
 

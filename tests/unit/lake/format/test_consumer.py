@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from lake.errors import CorruptData
-from lake.format.consumer import Consumer, parse_consumer, serialize_consumer
+from braid.lake.errors import CorruptData
+from braid.lake.format.consumer import Consumer, parse_consumer, serialize_consumer
 
 
 def test_a_consumer_of_another_engine() -> None:

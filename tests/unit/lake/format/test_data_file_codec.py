@@ -2,11 +2,11 @@ from dataclasses import fields, replace
 
 import pytest
 
-from lake.errors import CorruptData
-from lake.format.avro.binary import AvroDecoder
-from lake.format.avro.schemas import DATA_FILE_FIELDS
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.data_file_codec import (
+from braid.lake.errors import CorruptData
+from braid.lake.format.avro.binary import AvroDecoder
+from braid.lake.format.avro.schemas import DATA_FILE_FIELDS
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.data_file_codec import (
     FIELD_COUNT_MIN,
     decode_data_file,
     encode_data_file,

@@ -1,11 +1,11 @@
-from lake.format.data_types import (
+from braid.lake.format.data_types import (
     UNASSIGNED,
     DataField,
     TypeRoot,
     assign_field_ids,
     highest_field_id,
 )
-from lake.format.type_codec import parse_type
+from braid.lake.format.type_codec import parse_type
 
 
 def test_new_fields_are_numbered_before_the_fields_inside_them() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.format.float_order import total_order, total_order_column, with_one_nan
+from braid.lake.format.float_order import total_order, total_order_column, with_one_nan
 
 ASCENDING = [-np.inf, -1.5, -0.0, 0.0, 1e-45, 1.5, np.inf, np.nan]
 

@@ -1,7 +1,7 @@
 import pytest
 
-from lake.errors import CorruptData
-from lake.format.json_document import JsonDocument, dump_json
+from braid.lake.errors import CorruptData
+from braid.lake.format.json_document import JsonDocument, dump_json
 
 
 def test_absent_and_null_are_the_same() -> None:

@@ -4,19 +4,19 @@ from dataclasses import replace
 import fastavro
 import pytest
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.binary_row import decode_row, encode_row
-from lake.format.data_types import DataField
-from lake.format.manifest import FileKind, decode_manifest
-from lake.format.manifest_list import (
+from braid.lake.errors import CorruptData, UnsupportedFeature
+from braid.lake.format.binary_row import decode_row, encode_row
+from braid.lake.format.data_types import DataField
+from braid.lake.format.manifest import FileKind, decode_manifest
+from braid.lake.format.manifest_list import (
     ManifestFileMeta,
     decode_manifest_list,
     describe_manifest,
     encode_manifest_list,
 )
-from lake.format.schema import parse_schema
-from lake.format.statistics import EMPTY_STATS
-from lake.format.type_codec import parse_type
+from braid.lake.format.schema import parse_schema
+from braid.lake.format.statistics import EMPTY_STATS
+from braid.lake.format.type_codec import parse_type
 from tests.unit.lake.format.given_files import ENTRY, PLAIN_ENTRY
 from tests.unit.lake.format.java_files import java_file
 

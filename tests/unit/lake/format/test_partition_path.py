@@ -4,18 +4,18 @@ from decimal import Decimal
 
 import pytest
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.binary_row import EMPTY_ROW, encode_row
-from lake.format.data_types import DataField
-from lake.format.manifest import decode_manifest
-from lake.format.partition_path import (
+from braid.lake.errors import CorruptData, UnsupportedFeature
+from braid.lake.format.binary_row import EMPTY_ROW, encode_row
+from braid.lake.format.data_types import DataField
+from braid.lake.format.manifest import decode_manifest
+from braid.lake.format.partition_path import (
     bucket_directory,
     escape,
     partition_directory,
     partition_label,
 )
-from lake.format.schema import TableSchema, parse_schema
-from lake.format.type_codec import parse_type
+from braid.lake.format.schema import TableSchema, parse_schema
+from braid.lake.format.type_codec import parse_type
 from tests.unit.lake.format.java_files import java_file
 
 LEGACY = {"bucket": "1"}

@@ -4,12 +4,12 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.arrow_types import to_arrow_type
-from lake.format.binary_row import encode_row, encode_rows
-from lake.format.data_types import DataField
-from lake.format.row_columns import decode_rows
-from lake.format.type_codec import parse_type
+from braid.lake.errors import CorruptData, UnsupportedFeature
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.binary_row import encode_row, encode_rows
+from braid.lake.format.data_types import DataField
+from braid.lake.format.row_columns import decode_rows
+from braid.lake.format.type_codec import parse_type
 
 COLUMNS: Sequence[tuple[str, Sequence[object]]] = [
     ("BOOLEAN", [True, None, False]),

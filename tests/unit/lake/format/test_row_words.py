@@ -1,9 +1,9 @@
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.format.row_words import header_word_count, row_blocks
-from lake.format.type_codec import parse_type
+from braid.lake.errors import SchemaMismatch
+from braid.lake.format.row_words import header_word_count, row_blocks
+from braid.lake.format.type_codec import parse_type
 
 
 @pytest.mark.parametrize(("arity", "words"), [(0, 1), (56, 1), (57, 2), (120, 2), (121, 3)])

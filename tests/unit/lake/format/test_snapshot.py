@@ -3,8 +3,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.snapshot import CommitKind, Snapshot, parse_snapshot, serialize_snapshot
+from braid.lake.errors import CorruptData, UnsupportedFeature
+from braid.lake.format.snapshot import CommitKind, Snapshot, parse_snapshot, serialize_snapshot
 from tests.unit.lake.format.java_files import java_file
 
 JAVA = java_file("snapshot-4")

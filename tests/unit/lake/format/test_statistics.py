@@ -6,12 +6,12 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.format.arrow_types import to_arrow_type
-from lake.format.binary_row import decode_row
-from lake.format.data_types import DataField
-from lake.format.statistics import EMPTY_STATS, collect_statistics, round_up_text
-from lake.format.type_codec import parse_type
+from braid.lake.errors import SchemaMismatch
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.binary_row import decode_row
+from braid.lake.format.data_types import DataField
+from braid.lake.format.statistics import EMPTY_STATS, collect_statistics, round_up_text
+from braid.lake.format.type_codec import parse_type
 
 NAN = math.nan
 

@@ -1,6 +1,6 @@
 import pytest
 
-from lake.format.system_columns import RowKind, is_reserved
+from braid.lake.format.system_columns import RowKind, is_reserved
 
 
 @pytest.mark.parametrize("kind", RowKind)

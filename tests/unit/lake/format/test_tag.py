@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from lake.errors import CorruptData
-from lake.format.snapshot import parse_snapshot
-from lake.format.tag import Tag, local_time, parse_tag, serialize_tag
+from braid.lake.errors import CorruptData
+from braid.lake.format.snapshot import parse_snapshot
+from braid.lake.format.tag import Tag, local_time, parse_tag, serialize_tag
 from tests.unit.lake.format.java_files import java_file
 
 JAVA = java_file("snapshot-4")

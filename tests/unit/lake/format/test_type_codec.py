@@ -2,12 +2,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from lake.errors import InvalidRequest, UnsupportedFeature
-from lake.format.data_types import (
+from braid.lake.errors import InvalidRequest, UnsupportedFeature
+from braid.lake.format.data_types import (
     UNASSIGNED,
     DataField,
 )
-from lake.format.type_codec import field_to_json, parse_field, parse_type, type_to_json
+from braid.lake.format.type_codec import field_to_json, parse_field, parse_type, type_to_json
 
 ROW: Mapping[str, object] = {
     "type": "ROW NOT NULL",

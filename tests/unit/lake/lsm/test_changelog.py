@@ -2,16 +2,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.format.data_types import DataField
-from lake.format.schema import TableSchema
-from lake.format.system_columns import LEVEL, SEQUENCE_NUMBER, VALUE_KIND, RowKind
-from lake.format.type_codec import parse_type
-from lake.lsm.changelog import compared_columns, diff_rows, first_row_changes, round_changes
-from lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
-from lake.merge.column_function import ColumnFunction
-from lake.merge.order.key_order import key_codes
-from lake.merge.spec import MergeSpec
-from lake.options import MergeEngine
+from braid.lake.format.data_types import DataField
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import LEVEL, SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from braid.lake.format.type_codec import parse_type
+from braid.lake.lsm.changelog import compared_columns, diff_rows, first_row_changes, round_changes
+from braid.lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.merge.spec import MergeSpec
+from braid.lake.options import MergeEngine
 
 MAX_LEVEL = 5
 DEDUPLICATE = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",))

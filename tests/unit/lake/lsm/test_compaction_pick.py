@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from lake.lsm.compaction_pick import (
+from braid.lake.lsm.compaction_pick import (
     CompactionUnit,
     Picked,
     PickState,
@@ -12,8 +12,8 @@ from lake.lsm.compaction_pick import (
     is_off_peak,
     pick_compaction,
 )
-from lake.lsm.levels import Levels, levels_of
-from lake.options import TableOptions
+from braid.lake.lsm.levels import Levels, levels_of
+from braid.lake.options import TableOptions
 from tests.support.committing import data_file
 
 ONLY_RATIO = {"compaction.max-size-amplification-percent": "1000000000"}

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from lake.format.data_file import DataFileMeta
-from lake.lsm.compaction_pick import CompactionUnit
-from lake.lsm.compaction_plan import CompactionPlan, full_compaction_unit, plan_compaction
-from lake.lsm.levels import LevelRun, Levels, levels_of
-from lake.options import TableOptions
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.lsm.compaction_pick import CompactionUnit
+from braid.lake.lsm.compaction_plan import CompactionPlan, full_compaction_unit, plan_compaction
+from braid.lake.lsm.levels import LevelRun, Levels, levels_of
+from braid.lake.options import TableOptions
 from tests.support.committing import ID, data_file
 
 TOP = 2

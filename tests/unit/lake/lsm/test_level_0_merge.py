@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.type_codec import parse_type
-from lake.lsm.compaction_pick import CompactionUnit, Picked, PickState, pick_compaction
-from lake.lsm.level_0_merge import can_merge_adjacent, pick_merge_or_compaction
-from lake.lsm.levels import Levels, levels_of
-from lake.merge.column_function import ColumnFunction
-from lake.merge.declared_options import SequenceGroup
-from lake.merge.spec import MergeSpec
-from lake.options import MergeEngine, TableOptions
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.type_codec import parse_type
+from braid.lake.lsm.compaction_pick import CompactionUnit, Picked, PickState, pick_compaction
+from braid.lake.lsm.level_0_merge import can_merge_adjacent, pick_merge_or_compaction
+from braid.lake.lsm.levels import Levels, levels_of
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.declared_options import SequenceGroup
+from braid.lake.merge.spec import MergeSpec
+from braid.lake.options import MergeEngine, TableOptions
 from tests.support.committing import data_file
 from tests.support.compaction_history import Bucket
 

@@ -4,19 +4,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.errors import CorruptData
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.lsm.merge_runs import (
+from braid.lake.errors import CorruptData
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from braid.lake.lsm.merge_runs import (
     BUFFERED_BYTES,
     BUFFERED_ROWS,
     bytes_per_run,
     merge_runs,
     rows_per_run,
 )
-from lake.lsm.round_merge import PlainMerge
-from lake.merge.fold import FoldCounters, Machine, fold
-from lake.merge.spec import MergeSpec
-from lake.options import MergeEngine
+from braid.lake.lsm.round_merge import PlainMerge
+from braid.lake.merge.fold import FoldCounters, Machine, fold
+from braid.lake.merge.spec import MergeSpec
+from braid.lake.options import MergeEngine
 
 SPEC = MergeSpec(engine=MergeEngine.PARTIAL_UPDATE, key_columns=("k",))
 PLAIN = PlainMerge(spec=SPEC)

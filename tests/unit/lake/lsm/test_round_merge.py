@@ -5,12 +5,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from lake.format.system_columns import LEVEL, SEQUENCE_NUMBER, VALUE_KIND
-from lake.lsm.round_merge import LookupMerge, PlainMerge, lowest_levels
-from lake.merge.column_function import ColumnFunction
-from lake.merge.fold import FoldCounters, Machine
-from lake.merge.spec import MergeSpec
-from lake.options import MergeEngine
+from braid.lake.format.system_columns import LEVEL, SEQUENCE_NUMBER, VALUE_KIND
+from braid.lake.lsm.round_merge import LookupMerge, PlainMerge, lowest_levels
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.fold import FoldCounters, Machine
+from braid.lake.merge.spec import MergeSpec
+from braid.lake.options import MergeEngine
 
 SUM = MergeSpec(
     engine=MergeEngine.AGGREGATION,

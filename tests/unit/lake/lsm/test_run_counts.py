@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lake import Catalog, Table
-from lake.lsm.levels import levels_of
-from lake.lsm.run_counts import count_runs
+from braid.lake import Catalog, Table
+from braid.lake.lsm.levels import levels_of
+from braid.lake.lsm.run_counts import count_runs
 
 
 def given_table(path: Path) -> Table:

@@ -3,12 +3,12 @@ from itertools import pairwise
 
 import pytest
 
-from lake.format.binary_row import encode_row
-from lake.format.data_file import DataFileMeta
-from lake.format.data_types import DataField
-from lake.format.statistics import EMPTY_STATS
-from lake.format.type_codec import parse_type
-from lake.lsm.sorted_run import Section, plan_sections
+from braid.lake.format.binary_row import encode_row
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.data_types import DataField
+from braid.lake.format.statistics import EMPTY_STATS
+from braid.lake.format.type_codec import parse_type
+from braid.lake.lsm.sorted_run import Section, plan_sections
 
 INT = (DataField(id=0, name="k", type=parse_type("INT NOT NULL")),)
 TEXT_INT = (

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from lake import Catalog, FileIO, ManualClock, MemoryFileIO, Table
-from lake.format.data_file import DataFileMeta
-from lake.format.manifest import ManifestEntry
+from braid.lake import Catalog, FileIO, ManualClock, MemoryFileIO, Table
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.manifest import ManifestEntry
 from tests.given_tables import given_kinds
 
 WAREHOUSE = "/wh"

@@ -4,17 +4,17 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from lake import Catalog, ExpiryResult, FileIO, ManualClock, MemoryFileIO, Table
-from lake.files.paths import TablePaths
-from lake.format.data_file import FileSource
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.snapshot import CommitKind, Snapshot
-from lake.options import ChangelogProducer
-from lake.snapshots.changelog_store import ChangelogStore
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
-from lake.snapshots.tag_store import TagStore, list_branches
+from braid.lake import Catalog, ExpiryResult, FileIO, ManualClock, MemoryFileIO, Table
+from braid.lake.files.paths import TablePaths
+from braid.lake.format.data_file import FileSource
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.snapshot import CommitKind, Snapshot
+from braid.lake.options import ChangelogProducer
+from braid.lake.snapshots.changelog_store import ChangelogStore
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.snapshots.tag_store import TagStore, list_branches
 from tests.unit.lake.maintenance.given_compactions import WAREHOUSE, read, write
 
 HOUR_MS = 3_600_000

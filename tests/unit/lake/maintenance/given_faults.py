@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from lake import CommitUnknown, FileIO, ManualClock, MemoryFileIO, StorageUnavailable, Table
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake import CommitUnknown, FileIO, ManualClock, MemoryFileIO, StorageUnavailable, Table
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.fault_sweep import HINTS, End, Outcome, Sweep
 from tests.support.faulty_file_io import Died
 from tests.support.table_files import assert_orphans_found, copied, paths_below, unneeded_files

@@ -4,7 +4,7 @@ import itertools
 import random
 from collections.abc import Callable
 
-from lake import FileIO, ManualClock, MemoryFileIO, Table
+from braid.lake import FileIO, ManualClock, MemoryFileIO, Table
 from tests.given_tables import INDEX_FILES
 from tests.support.fault_sweep import Sweep
 from tests.support.table_files import assert_orphans_found, missing_files, unneeded_files

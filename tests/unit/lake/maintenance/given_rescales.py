@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
-from lake import Catalog, Clock, FileIO, ManualClock, Table
-from lake.format.snapshot import Snapshot
+from braid.lake import Catalog, Clock, FileIO, ManualClock, Table
+from braid.lake.format.snapshot import Snapshot
 
 PATH = "/wh/db.db/t"
 _SEEDS = itertools.count(1_000)

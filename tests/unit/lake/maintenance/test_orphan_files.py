@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from lake import CorruptData, InvalidRequest, MemoryFileIO, ReadAt, Table
-from lake.files.paths import TablePaths
-from lake.snapshots.changelog_store import ChangelogStore
-from lake.snapshots.snapshot_store import SnapshotStore
-from lake.snapshots.tag_store import TagStore
+from braid.lake import CorruptData, InvalidRequest, MemoryFileIO, ReadAt, Table
+from braid.lake.files.paths import TablePaths
+from braid.lake.snapshots.changelog_store import ChangelogStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.snapshots.tag_store import TagStore
 from tests.support.fault_sweep import moments
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.table_files import copied, missing_files, stored_files, unneeded_files

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lake import (
+from braid.lake import (
     ChangesExpired,
     CommitConflict,
     InvalidRequest,
@@ -17,13 +17,13 @@ from lake import (
     Table,
     UnsupportedFeature,
 )
-from lake.commit.streams.stream_position import StreamPosition
-from lake.maintenance.rollback import plan_rollback
-from lake.snapshots.changelog_store import ChangelogStore
-from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.lease import LeaseLost
-from lake.snapshots.snapshot_store import SnapshotStore
-from lake.snapshots.tag_store import TagStore
+from braid.lake.commit.streams.stream_position import StreamPosition
+from braid.lake.maintenance.rollback import plan_rollback
+from braid.lake.snapshots.changelog_store import ChangelogStore
+from braid.lake.snapshots.consumer_store import ConsumerStore
+from braid.lake.snapshots.lease import LeaseLost
+from braid.lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.snapshots.tag_store import TagStore
 from tests.support.committing import stream_batch
 from tests.support.fault_sweep import moments
 from tests.support.faulty_file_io import FaultyFileIO

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from lake import ChangesExpired, MemoryFileIO, StorageUnavailable, Table
-from lake.format.consumer import Consumer
-from lake.maintenance.rollback import plan_rollback
-from lake.snapshots.consumer_store import ConsumerFile
+from braid.lake import ChangesExpired, MemoryFileIO, StorageUnavailable, Table
+from braid.lake.format.consumer import Consumer
+from braid.lake.maintenance.rollback import plan_rollback
+from braid.lake.snapshots.consumer_store import ConsumerFile
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.unit.lake.maintenance.given_compactions import write
 from tests.unit.lake.maintenance.given_histories import expire_all_but, given_history, late

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from lake import CorruptData, InvalidRequest, ManualClock, MemoryFileIO, ReadAt, Table
-from lake.snapshots.tag_store import TagStore
+from braid.lake import CorruptData, InvalidRequest, ManualClock, MemoryFileIO, ReadAt, Table
+from braid.lake.snapshots.tag_store import TagStore
 from tests.support.fault_sweep import moments
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.table_files import copied, missing_files, stored_files

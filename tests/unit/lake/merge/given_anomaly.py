@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lake import Machine
+from braid.lake import Machine
 from tests.conformance.case import parse_case
 from tests.conformance.execute import run_table_case
 from tests.conformance.merge_level import run_merge_case

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 
 
 def given_records(

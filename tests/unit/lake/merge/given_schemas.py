@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from lake.format.data_types import DataField, assign_field_ids, highest_field_id
-from lake.format.schema import TableSchema
-from lake.format.type_codec import parse_type
+from braid.lake.format.data_types import DataField, assign_field_ids, highest_field_id
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.type_codec import parse_type
 
 
 def given_schema(

@@ -7,7 +7,7 @@ Both machines give the reference's result; `tests/interop/test_anomalies.py` com
 
 import pytest
 
-from lake import Machine
+from braid.lake import Machine
 from tests.conformance.case import parse_case
 from tests.conformance.execute import create_table, run_table_case, write_rows
 from tests.unit.lake.merge.given_anomaly import (

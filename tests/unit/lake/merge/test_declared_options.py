@@ -1,6 +1,6 @@
 import pytest
 
-from lake.merge.declared_options import (
+from braid.lake.merge.declared_options import (
     SequenceGroup,
     declared_functions,
     declared_groups,

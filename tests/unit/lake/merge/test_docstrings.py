@@ -1,4 +1,4 @@
-"""Docstrings of `lake.merge`: what public names do, what they raise, and where rules are specified."""
+"""Docstrings of `braid.lake.merge`: what public names do, what they raise, and where rules are specified."""
 
 import ast
 from collections.abc import Iterator
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-import lake.merge
-from lake.format.arrow_types import to_arrow_type
-from lake.format.type_codec import parse_type
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.registry import FUNCTIONS
+import braid.lake.merge
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.type_codec import parse_type
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.registry import FUNCTIONS
 
-PACKAGE = Path(lake.merge.__path__[0])
+PACKAGE = Path(braid.lake.merge.__path__[0])
 MODULES = sorted(PACKAGE.rglob("*.py"))
 WITHOUT_RULES = frozenset(
     {

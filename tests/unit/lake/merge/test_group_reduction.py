@@ -1,8 +1,8 @@
 import numpy as np
 import pyarrow as pa
 
-from lake.merge.group_reduction import group_order, late_positions, takes_part, winning_rows
-from lake.merge.segments import Segments
+from braid.lake.merge.group_reduction import group_order, late_positions, takes_part, winning_rows
+from braid.lake.merge.segments import Segments
 
 # Two keys: rows 0 to 3, and row 4 alone.
 SEGMENTS = Segments(order=np.arange(5), starts=np.array([0, 4]))

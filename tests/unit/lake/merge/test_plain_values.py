@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from lake.format.arrow_types import to_arrow_type
-from lake.format.data_types import DataType
-from lake.merge.plain_values import plain_array, plain_values
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.data_types import DataType
+from braid.lake.merge.plain_values import plain_array, plain_values
 from tests.support.typed_values import TYPES, values_of
 
 SETTINGS = settings(max_examples=100, deadline=None, derandomize=True)

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from lake.merge.reductions import (
+from braid.lake.merge.reductions import (
     first_positions,
     last_positions,
     last_rows_of_maximum,
     last_rows_where,
 )
-from lake.merge.segments import Segments
+from braid.lake.merge.segments import Segments
 
 
 def random_segments(seed: int, *, longest: int) -> Segments:

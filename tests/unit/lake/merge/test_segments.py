@@ -2,12 +2,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.merge.order.key_order import key_codes
-from lake.merge.order.merge_order import find_segments
-from lake.merge.segments import LAYERS_MAX, Segments
-from lake.merge.spec import MergeSpec
-from lake.options import MergeEngine
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.merge.order.merge_order import find_segments
+from braid.lake.merge.segments import LAYERS_MAX, Segments
+from braid.lake.merge.spec import MergeSpec
+from braid.lake.options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records
 
 SPEC = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",))

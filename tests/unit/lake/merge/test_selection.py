@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.merge.selection import Pick
+from braid.lake.merge.selection import Pick
 
 SAMPLES: dict[pa.DataType, list[object]] = {
     pa.int8(): [1, None, 3],

@@ -2,9 +2,15 @@ from dataclasses import replace
 
 import pytest
 
-from lake.errors import UnsupportedFeature
-from lake.merge.spec import ColumnFunction, MergeSpec, SequenceGroup, columns_needed, merge_spec
-from lake.options import MergeEngine
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.merge.spec import (
+    ColumnFunction,
+    MergeSpec,
+    SequenceGroup,
+    columns_needed,
+    merge_spec,
+)
+from braid.lake.options import MergeEngine
 from tests.unit.lake.merge.given_schemas import given_schema
 
 COLUMNS = "k INT NOT NULL, d INT NOT NULL, g INT, h INT, a INT, b INT, s INT"

@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from lake.declaration.function_rules import known_functions
-from lake.declaration.ineffective_options import ineffective_options
-from lake.declaration.validation import validate_schema
-from lake.errors import InvalidRequest, UnsupportedFeature
-from lake.merge.functions import extension
-from lake.merge.functions.extension import GROUP, reset_installed_functions, user_function
-from registry.rules.table_rules import check_table
+from braid.lake.declaration.function_rules import known_functions
+from braid.lake.declaration.ineffective_options import ineffective_options
+from braid.lake.declaration.validation import validate_schema
+from braid.lake.errors import InvalidRequest, UnsupportedFeature
+from braid.lake.merge.functions import extension
+from braid.lake.merge.functions.extension import GROUP, reset_installed_functions, user_function
+from braid.registry.rules.table_rules import check_table
 from tests.unit.lake.merge.given_schemas import given_schema
 from tests.unit.registry.aggregates import column, grouped
 
 FUNCTION = "fields.v.aggregate-function"
 AGGREGATION = {"merge-engine": "aggregation", FUNCTION: "acme.capped"}
 PACKAGE = """
-from lake import Problem
-from lake.aggregates import FunctionDeclaration, FunctionOption
+from braid.lake import Problem
+from braid.lake.aggregates import FunctionDeclaration, FunctionOption
 
 def problems(field, function):
     if function.option("cap", "1") == "unlucky":

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap
 
-from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, SchemaMismatch, Table
-from lake.merge.functions.sets import bitmap32, bitmap64, sketches
-from lake.merge.value_checks import ValueChecks
+from braid.lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, SchemaMismatch, Table
+from braid.lake.merge.functions.sets import bitmap32, bitmap64, sketches
+from braid.lake.merge.value_checks import ValueChecks
 from tests.given_tables import given_schema
 from tests.property.function_columns import BY_NAME
 

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from lake.errors import InvalidRequest
-from lake.read.condition_text import parse_conditions
-from lake.read.predicate import Condition
+from braid.lake.errors import InvalidRequest
+from braid.lake.read.condition_text import parse_conditions
+from braid.lake.read.predicate import Condition
 from tests.given_tables import given_schema
 
 SCHEMA = given_schema(

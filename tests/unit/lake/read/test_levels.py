@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lake.merge.fold import Machine
+from braid.lake.merge.fold import Machine
 from tests.given_tables import GivenTable, given_schema
 
 VECTORS = {"deletion-vectors.enabled": "true"}

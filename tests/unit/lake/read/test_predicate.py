@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.errors import InvalidRequest
-from lake.read.predicate import Condition, bind_conditions, matching_rows
+from braid.lake.errors import InvalidRequest
+from braid.lake.read.predicate import Condition, bind_conditions, matching_rows
 from tests.given_tables import given_conditions, given_schema
 
 SCHEMA = given_schema(

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from lake.format.binary_row import encode_row
-from lake.format.bucket import assign_buckets
-from lake.format.schema import TableSchema
-from lake.format.statistics import EMPTY_STATS, collect_statistics
-from lake.read.predicate import bind_conditions, matching_rows
-from lake.read.pruning import (
+from braid.lake.format.binary_row import encode_row
+from braid.lake.format.bucket import assign_buckets
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.statistics import EMPTY_STATS, collect_statistics
+from braid.lake.read.predicate import bind_conditions, matching_rows
+from braid.lake.read.pruning import (
     Bounds,
     file_bounds,
     hash_in_bucket,

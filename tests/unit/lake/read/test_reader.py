@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from lake.merge.fold import Machine
-from lake.read.reader import read_split
+from braid.lake.merge.fold import Machine
+from braid.lake.read.reader import read_split
 from tests.given_tables import GivenTable, given_schema
 
 GROUPS = {

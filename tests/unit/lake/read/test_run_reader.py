@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from pyroaring import AbstractBitMap, BitMap
 
-from lake.format.system_columns import LEVEL_FIELD
-from lake.lsm.sorted_run import SortedRun
-from lake.read.run_reader import RunReader
+from braid.lake.format.system_columns import LEVEL_FIELD
+from braid.lake.lsm.sorted_run import SortedRun
+from braid.lake.read.run_reader import RunReader
 from tests.given_tables import GivenTable, given_schema
 
 

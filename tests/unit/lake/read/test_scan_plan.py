@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from lake.errors import InvalidRequest, UnsupportedFeature
-from lake.format.binary_row import decode_row
-from lake.format.statistics import EMPTY_STATS
-from lake.read.scan_plan import plan_scan
+from braid.lake.errors import InvalidRequest, UnsupportedFeature
+from braid.lake.format.binary_row import decode_row
+from braid.lake.format.statistics import EMPTY_STATS
+from braid.lake.read.scan_plan import plan_scan
 from tests.given_tables import GivenTable, given_conditions, given_schema
 from tests.support.snapshots import given_snapshot
 

@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
-from lake.read.scan_plan import Split
-from lake.read.split_cut import cut_splits, split_bytes
+from braid.lake.read.scan_plan import Split
+from braid.lake.read.split_cut import cut_splits, split_bytes
 from tests.given_tables import GivenTable, given_schema
 
 COLUMNS = {"k": "INT", "v": "INT", "text": "STRING"}

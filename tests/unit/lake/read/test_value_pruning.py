@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from lake.format.statistics import EMPTY_STATS
+from braid.lake.format.statistics import EMPTY_STATS
 from tests.given_tables import GivenTable, given_schema
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from lake import InvalidRequest, MemoryFileIO
-from lake.errors import CorruptData
-from lake.files.paths import TablePaths
-from lake.format.consumer import Consumer
-from lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerFile, ConsumerStore
+from braid.lake import InvalidRequest, MemoryFileIO
+from braid.lake.errors import CorruptData
+from braid.lake.files.paths import TablePaths
+from braid.lake.format.consumer import Consumer
+from braid.lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerFile, ConsumerStore
 from tests.support.snapshots import given_snapshot
 
 PATHS = TablePaths("/wh/db.db/t")

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pyroaring import BitMap, FrozenBitMap
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.binary_row import EMPTY_ROW
-from lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
-from lake.snapshots.deletion_vectors import (
+from braid.lake.errors import CorruptData, UnsupportedFeature
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.binary_row import EMPTY_ROW
+from braid.lake.format.indexes.index_manifest import HASH_INDEX, IndexManifestEntry
+from braid.lake.snapshots.deletion_vectors import (
     NO_VECTORS,
     BucketVectors,
     VectorStore,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lake import (
+from braid.lake import (
     InvalidRequest,
     Lease,
     LeaseLost,

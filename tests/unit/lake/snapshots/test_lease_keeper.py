@@ -10,13 +10,13 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 
-from lake import LeaseLost, Machine, ManualClock, MemoryFileIO, Scan, Table
-from lake.format.consumer import Consumer
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
-from lake.snapshots.consumer_store import ConsumerFile, ConsumerStore
-from lake.snapshots.lease_keeper import LeaseKeeper
-from lake.table.opened_table import OpenedTable
-from lake.table.operations.compaction import compact
+from braid.lake import LeaseLost, Machine, ManualClock, MemoryFileIO, Scan, Table
+from braid.lake.format.consumer import Consumer
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake.snapshots.consumer_store import ConsumerFile, ConsumerStore
+from braid.lake.snapshots.lease_keeper import LeaseKeeper
+from braid.lake.table.opened_table import OpenedTable
+from braid.lake.table.operations.compaction import compact
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.waiting import wait_until
 from tests.unit.lake.maintenance.given_compactions import read

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.binary_row import EMPTY_ROW
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.snapshot import Snapshot
-from lake.snapshots.lineage import is_built_on, lineage_properties
-from lake.snapshots.manifest_store import ManifestStore
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.binary_row import EMPTY_ROW
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.lineage import is_built_on, lineage_properties
+from braid.lake.snapshots.manifest_store import ManifestStore
 from tests.support.committing import data_file, given_table
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.foreign_engine import commit_foreign

@@ -2,13 +2,13 @@
 
 import pytest
 
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.binary_row import EMPTY_ROW
-from lake.format.snapshot import CommitKind
-from lake.snapshots.live_files import LiveFiles
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.binary_row import EMPTY_ROW
+from braid.lake.format.snapshot import CommitKind
+from braid.lake.snapshots.live_files import LiveFiles
+from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import appended, compacted, data_file, given_table, new_committer
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.foreign_engine import expire

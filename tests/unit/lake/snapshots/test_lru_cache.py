@@ -1,6 +1,6 @@
 """What stays in the cache, and what is evicted first."""
 
-from lake.snapshots.lru_cache import LruCache
+from braid.lake.snapshots.lru_cache import LruCache
 
 
 def test_the_least_recently_used_are_evicted_first() -> None:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from lake.commit.changes import changes_of
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.format.manifest_list import ManifestFileMeta
-from lake.format.snapshot import CommitKind
-from lake.format.statistics import EMPTY_STATS
-from lake.options import TableOptions
-from lake.snapshots.manifest_merge import (
+from braid.lake.commit.changes import changes_of
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.format.manifest_list import ManifestFileMeta
+from braid.lake.format.snapshot import CommitKind
+from braid.lake.format.statistics import EMPTY_STATS
+from braid.lake.options import TableOptions
+from braid.lake.snapshots.manifest_merge import (
     ManifestMergePlan,
     MergedGroup,
     cancel_entries,
@@ -22,7 +22,7 @@ from lake.snapshots.manifest_merge import (
     plan_manifest_merge,
     replace_manifests,
 )
-from lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.manifest_store import ManifestStore
 from tests.support.committing import appended, compacted, data_file
 
 OPTIONS = TableOptions()

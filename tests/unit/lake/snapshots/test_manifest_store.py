@@ -2,14 +2,14 @@
 
 import pytest
 
-from lake.commit.changes import changes_of
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.manifest import ManifestEntry
-from lake.format.snapshot import CommitKind
-from lake.snapshots.lru_cache import LruCache
-from lake.snapshots.manifest_store import ManifestGone, ManifestStore
-from lake.snapshots.metadata_cache import MetadataCache
+from braid.lake.commit.changes import changes_of
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.manifest import ManifestEntry
+from braid.lake.format.snapshot import CommitKind
+from braid.lake.snapshots.lru_cache import LruCache
+from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore
+from braid.lake.snapshots.metadata_cache import MetadataCache
 from tests.support.committing import appended, data_file
 from tests.support.faulty_file_io import FaultyFileIO
 

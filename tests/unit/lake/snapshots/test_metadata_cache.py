@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lake import Catalog, LocalFileIO, MemoryFileIO, Table
-from lake.commit.changes import changes_of
-from lake.files.object_store.settings import StoreSettings
-from lake.files.object_store.store import ObjectStoreFileIO
-from lake.files.paths import TablePaths
-from lake.files.storage.disk import SystemDisk
-from lake.format.snapshot import CommitKind
-from lake.snapshots.lru_cache import LruCache
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.metadata_cache import MetadataCache, entries_bytes, metadata_cache_for
+from braid.lake import Catalog, LocalFileIO, MemoryFileIO, Table
+from braid.lake.commit.changes import changes_of
+from braid.lake.files.object_store.settings import StoreSettings
+from braid.lake.files.object_store.store import ObjectStoreFileIO
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.disk import SystemDisk
+from braid.lake.format.snapshot import CommitKind
+from braid.lake.snapshots.lru_cache import LruCache
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.metadata_cache import MetadataCache, entries_bytes, metadata_cache_for
 from tests.support.committing import appended, data_file
 from tests.support.faulty_file_io import FaultyFileIO
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.snapshot import Snapshot, serialize_snapshot
-from lake.snapshots.lineage import lineage_properties
-from lake.snapshots.removed_history import RemovedHistory
-from lake.snapshots.rollback_marker import RollbackMarker
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.snapshot import Snapshot, serialize_snapshot
+from braid.lake.snapshots.lineage import lineage_properties
+from braid.lake.snapshots.removed_history import RemovedHistory
+from braid.lake.snapshots.rollback_marker import RollbackMarker
 from tests.unit.lake.snapshots.test_snapshot_store import SNAPSHOT
 
 PATHS = TablePaths("/warehouse/db.db/t")

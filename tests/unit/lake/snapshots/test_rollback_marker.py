@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.snapshots.rollback_marker import RollbackMarker
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.snapshots.rollback_marker import RollbackMarker
 from tests.unit.lake.snapshots.test_snapshot_store import SNAPSHOT
 
 PATHS = TablePaths("/warehouse/db.db/t")

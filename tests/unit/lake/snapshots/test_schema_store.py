@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from lake.errors import InvalidRequest
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.snapshots.schema_store import SchemaStore
+from braid.lake.errors import InvalidRequest
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.snapshots.schema_store import SchemaStore
 from tests.support.committing import table_schema
 from tests.support.faulty_file_io import FaultyFileIO
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from lake.errors import CorruptData, InvalidRequest, StorageUnavailable
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.snapshot import serialize_snapshot
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.errors import CorruptData, InvalidRequest, StorageUnavailable
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.snapshot import serialize_snapshot
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.snapshots import given_snapshot
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from lake.errors import StorageUnavailable
-from lake.format.snapshot import Snapshot
-from lake.snapshots.snapshot_times import newest_until
+from braid.lake.errors import StorageUnavailable
+from braid.lake.format.snapshot import Snapshot
+from braid.lake.snapshots.snapshot_times import newest_until
 from tests.support.snapshots import given_snapshot
 
 

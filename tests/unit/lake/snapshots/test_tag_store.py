@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from lake.errors import CorruptData, InvalidRequest
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.tag import Tag
-from lake.snapshots.tag_store import TagStore, branch_paths, list_branches
+from braid.lake.errors import CorruptData, InvalidRequest
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.tag import Tag
+from braid.lake.snapshots.tag_store import TagStore, branch_paths, list_branches
 from tests.unit.lake.snapshots.test_snapshot_store import SNAPSHOT
 
 PATHS = TablePaths("/t")

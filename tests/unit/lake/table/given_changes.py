@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from lake import Changes, Table
+from braid.lake import Changes, Table
 
 KINDS = {"+I": 0, "-U": 1, "+U": 2, "-D": 3}
 SYMBOLS = {code: symbol for symbol, code in KINDS.items()}

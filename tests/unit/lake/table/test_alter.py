@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     AddColumn,
     Catalog,
     CommitConflict,

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Condition, InvalidRequest, ManualClock, MemoryFileIO, parse_type
+from braid.lake import Catalog, Condition, InvalidRequest, ManualClock, MemoryFileIO, parse_type
 
 CONDITION = Condition(column="k", op="=", value=1)
 GIVEN: dict[str, Any] = {

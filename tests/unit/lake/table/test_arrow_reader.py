@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Condition, CorruptData, InvalidRequest, MemoryFileIO, Table
+from braid.lake import Catalog, Condition, CorruptData, InvalidRequest, MemoryFileIO, Table
 
 ROWS = 1_000
 

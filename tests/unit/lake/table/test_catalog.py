@@ -5,7 +5,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     Catalog,
     DataField,
     InvalidRequest,
@@ -16,8 +16,8 @@ from lake import (
     UnsupportedFeature,
     parse_type,
 )
-from lake.files.paths import TablePaths
-from lake.format.schema import serialize_schema
+from braid.lake.files.paths import TablePaths
+from braid.lake.format.schema import serialize_schema
 from tests.given_tables import given_schema
 from tests.support.faulty_file_io import Died, FaultyFileIO
 

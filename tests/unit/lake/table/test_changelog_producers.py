@@ -5,12 +5,12 @@ from hashlib import sha256
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, MemoryFileIO, Table
-from lake.files.data_file_path import live_file_path
-from lake.files.data_files import DataFileReader
-from lake.format.binary_row import decode_row
-from lake.format.data_file import FileSource
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake import Catalog, MemoryFileIO, Table
+from braid.lake.files.data_file_path import live_file_path
+from braid.lake.files.data_files import DataFileReader
+from braid.lake.format.binary_row import decode_row
+from braid.lake.format.data_file import FileSource
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
 from tests.unit.lake.table.given_changes import changes_by_snapshot, write
 
 FULL = {"changelog-producer": "full-compaction"}

@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, CorruptData, InvalidRequest, LocalFileIO, ManualClock, Table
-from lake.errors import LakeError, UnsupportedFeature
+from braid.lake import Catalog, CorruptData, InvalidRequest, LocalFileIO, ManualClock, Table
+from braid.lake.errors import LakeError, UnsupportedFeature
 
 
 @pytest.fixture

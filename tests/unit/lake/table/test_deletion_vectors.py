@@ -7,11 +7,11 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Condition, LocalFileIO, Machine, MemoryFileIO, ReadCounters, Table
-from lake.errors import CorruptData
-from lake.files.storage.file_io import FileIO
-from lake.format.indexes.index_manifest import IndexManifestEntry
-from lake.snapshots.manifest_store import ManifestStore
+from braid.lake import Catalog, Condition, LocalFileIO, Machine, MemoryFileIO, ReadCounters, Table
+from braid.lake.errors import CorruptData
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.format.indexes.index_manifest import IndexManifestEntry
+from braid.lake.snapshots.manifest_store import ManifestStore
 from tests.support.faulty_file_io import FaultyFileIO
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from lake import AddColumn, Catalog, ManualClock, MemoryFileIO, Table, parse_type
-from lake.errors import TableNotFound
-from lake.files.paths import TablePaths
-from lake.snapshots.schema_store import SchemaStore
-from lake.snapshots.table_identity import TableIdentity
+from braid.lake import AddColumn, Catalog, ManualClock, MemoryFileIO, Table, parse_type
+from braid.lake.errors import TableNotFound
+from braid.lake.files.paths import TablePaths
+from braid.lake.snapshots.schema_store import SchemaStore
+from braid.lake.snapshots.table_identity import TableIdentity
 
 NAME = "db.t"
 ROWS = pa.table({"k": pa.array([1], pa.int32()), "v": ["abc"]})

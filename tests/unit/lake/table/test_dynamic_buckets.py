@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     Catalog,
     CommitConflict,
     CorruptData,
@@ -20,7 +20,7 @@ from lake import (
     Table,
     UnsupportedFeature,
 )
-from lake.format.indexes.hash_index import decode_hash_index
+from braid.lake.format.indexes.hash_index import decode_hash_index
 from tests.support.committing import referenced_manifests, stored_manifests
 from tests.support.faulty_file_io import FaultyFileIO
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     AddColumn,
     Catalog,
     Condition,

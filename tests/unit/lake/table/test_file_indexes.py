@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     AddColumn,
     Catalog,
     Condition,
@@ -24,10 +24,10 @@ from lake import (
     UpdateColumnType,
     parse_type,
 )
-from lake.format.data_file import DataFileMeta
-from lake.format.indexes.bloom_filter import decode_bloom_filter
-from lake.format.indexes.file_index import BLOOM_FILTER, decode_file_index, encode_file_index
-from lake.format.indexes.value_hash import value_hashes
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.indexes.bloom_filter import decode_bloom_filter
+from braid.lake.format.indexes.file_index import BLOOM_FILTER, decode_file_index, encode_file_index
+from braid.lake.format.indexes.value_hash import value_hashes
 from tests.support.foreign_engine import commit_foreign
 from tests.support.table_files import assert_orphans_found, missing_files, unneeded_files
 

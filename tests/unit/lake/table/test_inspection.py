@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     Catalog,
     CommitKind,
     InvalidRequest,
@@ -15,7 +15,7 @@ from lake import (
     MemoryFileIO,
     Table,
 )
-from lake.table.inspection.inspection import VIEWS
+from braid.lake.table.inspection.inspection import VIEWS
 
 START = datetime.fromtimestamp(1_700_000_000, tz=UTC)
 

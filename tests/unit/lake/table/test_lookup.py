@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     Catalog,
     Condition,
     FileIO,
@@ -21,10 +21,10 @@ from lake import (
     SetOption,
     Table,
 )
-from lake.errors import CorruptData, InvalidRequest
-from lake.read.lookup.background import Job
-from lake.read.lookup.copy_store import CopyStore
-from lake.read.lookup.key_hash import key_hashes
+from braid.lake.errors import CorruptData, InvalidRequest
+from braid.lake.read.lookup.background import Job
+from braid.lake.read.lookup.copy_store import CopyStore
+from braid.lake.read.lookup.key_hash import key_hashes
 
 
 class CountingFileIO(MemoryFileIO):

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Machine, MemoryFileIO, SchemaMismatch, Table
-from lake.format.system_columns import RowKind
+from braid.lake import Catalog, Machine, MemoryFileIO, SchemaMismatch, Table
+from braid.lake.format.system_columns import RowKind
 
 ADD, RETRACT = RowKind.INSERT, RowKind.UPDATE_BEFORE
 BOTH = pytest.mark.parametrize("machine", Machine, ids=lambda machine: machine.name.lower())

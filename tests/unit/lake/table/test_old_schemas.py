@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     AddColumn,
     Catalog,
     CommitConflict,
@@ -21,10 +21,10 @@ from lake import (
     UpdateColumnType,
     parse_type,
 )
-from lake.maintenance.compaction.bucket_compaction import PlannedBucket
-from lake.maintenance.compaction.compaction_picks import full_pick
-from lake.snapshots.live_table import LiveTable
-from lake.table.operations.compaction import table_compaction
+from braid.lake.maintenance.compaction.bucket_compaction import PlannedBucket
+from braid.lake.maintenance.compaction.compaction_picks import full_pick
+from braid.lake.snapshots.live_table import LiveTable
+from braid.lake.table.operations.compaction import table_compaction
 from tests.support.faulty_file_io import FaultyFileIO
 
 ADD = AddColumn(path=("d",), type=parse_type("STRING"))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lake import InvalidRequest, ReadAt
+from braid.lake import InvalidRequest, ReadAt
 
 MOMENT = datetime(2026, 1, 31, 5, 15, tzinfo=UTC)
 MOMENT_MS = 1_769_836_500_000

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     Catalog,
     CorruptData,
     Machine,
@@ -17,8 +17,8 @@ from lake import (
     WriteResult,
     ineffective_options,
 )
-from lake.format.data_file import DataFileMeta
-from lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, CommitKind
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, CommitKind
 from tests.support.foreign_engine import commit_foreign
 
 DELETE = 3

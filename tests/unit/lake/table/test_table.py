@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     Catalog,
     CommitConflict,
     Condition,
@@ -23,7 +23,7 @@ from lake import (
     Table,
     TableNotFound,
 )
-from lake.format.schema import serialize_schema
+from braid.lake.format.schema import serialize_schema
 from tests.support.faulty_file_io import FaultyFileIO
 
 

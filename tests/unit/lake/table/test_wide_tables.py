@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, ManualClock, MemoryFileIO
+from braid.lake import Catalog, ManualClock, MemoryFileIO
 
 GROUPS = 1_000
 

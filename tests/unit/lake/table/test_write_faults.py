@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from lake import MemoryFileIO, StorageUnavailable, Table
+from braid.lake import MemoryFileIO, StorageUnavailable, Table
 from tests.given_tables import INDEX_FILES
 from tests.support.fault_sweep import Sweep
 from tests.support.faulty_file_io import FaultyFileIO

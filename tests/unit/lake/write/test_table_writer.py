@@ -5,8 +5,8 @@ import uuid
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.files.paths import TablePaths
+from braid.lake.errors import SchemaMismatch
+from braid.lake.files.paths import TablePaths
 from tests.given_tables import ROOT, GivenTable, given_kinds, given_rows, given_schema
 
 COLUMNS = {"k": "INT", "v": "INT"}

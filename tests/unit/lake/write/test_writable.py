@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from lake.errors import UnsupportedFeature
-from lake.maintenance.compaction.compactable import check_compactable
-from lake.write.writable import check_writable
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.maintenance.compaction.compactable import check_compactable
+from braid.lake.write.writable import check_writable
 from tests.given_tables import given_schema
 
 

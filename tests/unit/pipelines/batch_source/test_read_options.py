@@ -2,8 +2,8 @@
 
 import pytest
 
-from lake import InvalidRequest
-from pipelines.batch_source.read_options import ReadOptions, read_options
+from braid.lake import InvalidRequest
+from braid.pipelines.batch_source.read_options import ReadOptions, read_options
 
 PLACE = {"warehouse": "/w", "table": "db.t"}
 

@@ -5,9 +5,14 @@ import pytest
 from hypothesis import given, strategies as st
 from pyspark.sql import types as spark_types
 
-from lake import DataField, DataType, TypeRoot, parse_type, to_arrow_type
-from lake.merge.plain_values import plain_array, plain_values
-from pipelines.batch_source.spark_types import arrow_form, spark_schema, spark_type, to_spark_batch
+from braid.lake import DataField, DataType, TypeRoot, parse_type, to_arrow_type
+from braid.lake.merge.plain_values import plain_array, plain_values
+from braid.pipelines.batch_source.spark_types import (
+    arrow_form,
+    spark_schema,
+    spark_type,
+    to_spark_batch,
+)
 from tests.support.typed_values import TYPES, values_of
 
 _PER_MICROSECOND = {"ms": (1_000, 1), "us": (1, 1), "ns": (1, 1_000)}

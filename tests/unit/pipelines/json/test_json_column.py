@@ -2,8 +2,8 @@
 
 import pytest
 
-from lake import DataField, DataType, TypeRoot, UnsupportedFeature, parse_type
-from pipelines.json.json_column import json_type
+from braid.lake import DataField, DataType, TypeRoot, UnsupportedFeature, parse_type
+from braid.pipelines.json.json_column import json_type
 
 
 def _row(**fields: str) -> DataType:

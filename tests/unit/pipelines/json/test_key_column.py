@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.json.parse import RecordParser
-from pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.json.parse import RecordParser
+from braid.pipelines.stream.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 pytestmark = [pytest.mark.spark]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from lake import UnsupportedFeature
-from lake.format.partition_path import escape
-from pipelines.json.parse import (
+from braid.lake import UnsupportedFeature
+from braid.lake.format.partition_path import escape
+from braid.pipelines.json.parse import (
     INEXACT,
     PARTITION_TOO_LONG,
     UNDECLARED,
@@ -21,9 +21,9 @@ from pipelines.json.parse import (
     partition_bytes_max,
     value_column,
 )
-from pipelines.sink.exact_text import with_exact_texts
-from pipelines.sink.long_keys import refuse_long_keys
-from pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.sink.exact_text import with_exact_texts
+from braid.pipelines.sink.long_keys import refuse_long_keys
+from braid.pipelines.stream.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 pytestmark = [pytest.mark.spark]

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
-from lake import GroupOrder, InvalidRequest, PartitionGrowth, StreamPosition
-from pipelines.kafka.added_partitions import PartitionAssignment, is_step_complete, plan_assignment
-from pipelines.kafka.topic import Topic
-from pipelines.stream.stream_plan import StreamPlan
+from braid.lake import GroupOrder, InvalidRequest, PartitionGrowth, StreamPosition
+from braid.pipelines.kafka.added_partitions import (
+    PartitionAssignment,
+    is_step_complete,
+    plan_assignment,
+)
+from braid.pipelines.kafka.topic import Topic
+from braid.pipelines.stream.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 ARRIVAL = given_spec({"id": "INT", "a": "INT"}, ordering=None)

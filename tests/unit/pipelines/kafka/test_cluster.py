@@ -1,6 +1,6 @@
 """One declaration of a cluster in the terms of both clients, with secrets only where used."""
 
-from pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.cluster import KafkaCluster
 
 SASL = {
     "security.protocol": "SASL_SSL",

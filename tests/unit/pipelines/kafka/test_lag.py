@@ -1,6 +1,6 @@
 """Lag is computed from offsets; its age is bounded from above."""
 
-from pipelines.kafka.lag import Lag, LagMeter
+from braid.pipelines.kafka.lag import Lag, LagMeter
 
 
 def test_nothing_waits_when_the_table_is_at_the_end() -> None:

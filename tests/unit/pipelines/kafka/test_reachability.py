@@ -4,9 +4,9 @@ import socket
 
 import pytest
 
-from lake import StorageUnavailable
-from pipelines.kafka.cluster import KafkaCluster
-from pipelines.kafka.reachability import check_reachable
+from braid.lake import StorageUnavailable
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.reachability import check_reachable
 
 
 def test_a_cluster_is_reached_when_one_of_its_addresses_takes_connections() -> None:

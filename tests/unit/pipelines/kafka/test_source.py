@@ -2,9 +2,9 @@
 
 import pytest
 
-from lake import InvalidRequest, OffsetMismatch, StreamPosition
-from pipelines.kafka.source import check_topic, check_topic_id, initial_offsets, start_offsets
-from pipelines.kafka.topic import Topic
+from braid.lake import InvalidRequest, OffsetMismatch, StreamPosition
+from braid.pipelines.kafka.source import check_topic, check_topic_id, initial_offsets, start_offsets
+from braid.pipelines.kafka.topic import Topic
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 SPEC = given_spec({"id": "INT", "a": "INT", "version": "INT"})

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from formats.kafka_clusters import KafkaClusters, NamedCluster
-from lake import InvalidRequest
-from pipelines.kafka.stream_cluster import resolve_cluster
-from schemas import StreamSpec
+from braid.formats.kafka_clusters import KafkaClusters, NamedCluster
+from braid.lake import InvalidRequest
+from braid.pipelines.kafka.stream_cluster import resolve_cluster
+from braid.schemas import StreamSpec
 
 SHOP = NamedCluster(
     name="shop", bootstrap_servers="a:1,b:2", options={"client.id": "braid"}, read=("shop.*",)

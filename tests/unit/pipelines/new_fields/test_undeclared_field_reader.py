@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from formats.json_message import read_message
-from pipelines.new_fields.undeclared_field_reader import (
+from braid.formats.json_message import read_message
+from braid.pipelines.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
     UnrepresentableFieldError,
 )
-from pipelines.new_fields.value_shape import type_of
-from pipelines.new_fields.wider_type import widened
+from braid.pipelines.new_fields.value_shape import type_of
+from braid.pipelines.new_fields.wider_type import widened
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 COLUMNS = {

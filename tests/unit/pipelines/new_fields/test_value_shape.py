@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from formats.json_message import read_message
-from pipelines.new_fields.value_shape import (
+from braid.formats.json_message import read_message
+from braid.pipelines.new_fields.value_shape import (
     join_all,
     shape_from_json,
     shape_of,

@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from lake import assign_buckets
-from pipelines.sink.bucket_routing import BUCKET, BucketRouter
+from braid.lake import assign_buckets
+from braid.pipelines.sink.bucket_routing import BUCKET, BucketRouter
 from tests.unit.pipelines.given_streams import (
     given_plan,
     given_records,

@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from pipelines.sink.bucket_routing import BucketRouter
-from pipelines.sink.exact_text import with_exact_texts
+from braid.pipelines.sink.bucket_routing import BucketRouter
+from braid.pipelines.sink.exact_text import with_exact_texts
 from tests.unit.pipelines.given_streams import given_plan, given_records, given_spec, given_table
 
 SPEC = given_spec(

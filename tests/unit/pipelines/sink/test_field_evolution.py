@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from formats.json_message import read_message
-from formats.mapped_column import MappedColumn
-from lake import ManualClock, StorageUnavailable, Table
-from pipelines.new_fields.schema_delta import SchemaDelta
-from pipelines.new_fields.undeclared_field_reader import (
+from braid.formats.json_message import read_message
+from braid.formats.mapped_column import MappedColumn
+from braid.lake import ManualClock, StorageUnavailable, Table
+from braid.pipelines.new_fields.schema_delta import SchemaDelta
+from braid.pipelines.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
     UnrepresentableFieldError,
 )
-from pipelines.new_fields.value_shape import shape_of
-from pipelines.sink.field_evolution import ROUNDS_MAX, FieldEvolution
-from pipelines.stream.current_plan import CurrentPlan
-from pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.new_fields.value_shape import shape_of
+from braid.pipelines.sink.field_evolution import ROUNDS_MAX, FieldEvolution
+from braid.pipelines.stream.current_plan import CurrentPlan
+from braid.pipelines.stream.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
 
 SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})

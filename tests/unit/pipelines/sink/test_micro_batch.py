@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lake import CorruptData, StreamBatch, StreamPosition
-from pipelines.sink.micro_batch import has_several_partitions, read_micro_batch, records_max
+from braid.lake import CorruptData, StreamBatch, StreamPosition
+from braid.pipelines.sink.micro_batch import has_several_partitions, read_micro_batch, records_max
 
 CLAIMED = StreamPosition(stream="s", epoch=4, topic="t", topic_id="id", offsets={0: 3})
 

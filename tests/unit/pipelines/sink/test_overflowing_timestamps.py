@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from pipelines.sink.overflowing_timestamps import is_timestamp_overflow, pieces_between
+from braid.pipelines.sink.overflowing_timestamps import is_timestamp_overflow, pieces_between
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import OFFSET_MAX, LimitExceeded, parse_type, stored_offset, to_arrow_type
-from pipelines.json.parse import OFFSET
-from pipelines.sink.table_columns import table_columns, to_table_array
+from braid.lake import OFFSET_MAX, LimitExceeded, parse_type, stored_offset, to_arrow_type
+from braid.pipelines.json.parse import OFFSET
+from braid.pipelines.sink.table_columns import table_columns, to_table_array
 from tests.unit.pipelines.given_streams import AT, given_plan, given_records, given_spec
 
 BEFORE = dt.datetime.fromisoformat("1969-12-31T23:59:59.999999")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.sink.task_plan import RECORDS_PER_TASK, plan_tasks
+from braid.pipelines.sink.task_plan import RECORDS_PER_TASK, plan_tasks
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Reports survive their way through Spark, and add up."""
 
-from lake import BatchAccount
-from pipelines.sink.task_report import TaskReport, parse_report, sum_reports
+from braid.lake import BatchAccount
+from braid.pipelines.sink.task_report import TaskReport, parse_report, sum_reports
 
 ONE = TaskReport(
     messages=(b"\x00one",),

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from lake import InvalidRequest, SchemaMismatch, StorageUnavailable
-from pipelines.sink.trial_writes import TrialSchedule, find_refused_rows, is_refusal
+from braid.lake import InvalidRequest, SchemaMismatch, StorageUnavailable
+from braid.pipelines.sink.trial_writes import TrialSchedule, find_refused_rows, is_refusal
 
 
 def rows(values: list[int]) -> pa.Table:

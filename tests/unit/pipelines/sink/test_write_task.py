@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap
 
-from lake import MemoryFileIO, StorageUnavailable, parse_messages
-from pipelines.kafka.cluster import KafkaCluster
-from pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
-from pipelines.new_fields.value_shape import shape_of
-from pipelines.sink.task_report import TaskReport, parse_report
-from pipelines.sink.write_task import WriteTask
-from schemas import AggregateSpec, TableSpec
+from braid.lake import MemoryFileIO, StorageUnavailable, parse_messages
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.pipelines.new_fields.value_shape import shape_of
+from braid.pipelines.sink.task_report import TaskReport, parse_report
+from braid.pipelines.sink.write_task import WriteTask
+from braid.schemas import AggregateSpec, TableSpec
 from tests.unit.pipelines.given_streams import (
     AT,
     given_plan,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lake import CorruptData
-from pipelines.spark.checkpoint import batch_end, batch_start
+from braid.lake import CorruptData
+from braid.pipelines.spark.checkpoint import batch_end, batch_start
 
 METADATA = '{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}'
 

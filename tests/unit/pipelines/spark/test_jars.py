@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.spark import jars, java, maven
-from pipelines.spark.jars import JarError, resolve
-from pipelines.spark.maven import Coordinate, Repository
+from braid.pipelines.spark import jars, java, maven
+from braid.pipelines.spark.jars import JarError, resolve
+from braid.pipelines.spark.maven import Coordinate, Repository
 
 CONTENT = {"one-1.0.jar": b"first", "two-2.0.jar": b"second"}
 

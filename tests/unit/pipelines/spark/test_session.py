@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from pipelines.spark.session import _write_log4j
+from braid.pipelines.spark.session import _write_log4j
 
 
 def test_a_message_of_the_jvm_is_cut_to_its_first_line(tmp_path: Path) -> None:

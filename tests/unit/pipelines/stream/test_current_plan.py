@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from lake import (
+from braid.lake import (
     InvalidRequest,
     ManualClock,
     RenameColumn,
@@ -13,16 +13,16 @@ from lake import (
     UpdateColumnType,
     parse_type,
 )
-from pipelines.stream.current_plan import (
+from braid.pipelines.stream.current_plan import (
     CurrentPlan,
     FixedDeclaration,
     PlanVersion,
     can_apply_live,
     with_live_fields,
 )
-from pipelines.stream.stream_plan import StreamPlan
-from registry.rules.stream_completion import complete_stream
-from schemas import StreamColumn, StreamDefinition, StreamSpec
+from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.registry.rules.stream_completion import complete_stream
+from braid.schemas import StreamColumn, StreamDefinition, StreamSpec
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
 
 SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})

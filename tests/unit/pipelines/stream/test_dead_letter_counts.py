@@ -1,7 +1,7 @@
 """Dead letters by reason outlive the query and the runner that counted them."""
 
-from pipelines.stream.dead_letter_counts import counts_before, reported_counts
-from schemas import RunnerProgress, StreamProgress, StreamState
+from braid.pipelines.stream.dead_letter_counts import counts_before, reported_counts
+from braid.schemas import RunnerProgress, StreamProgress, StreamState
 
 
 def _report(runner: str, **counts: int) -> RunnerProgress:

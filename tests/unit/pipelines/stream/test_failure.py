@@ -3,7 +3,7 @@
 import pytest
 from pyspark.errors import PythonException, StreamingQueryException
 
-from lake import (
+from braid.lake import (
     CommitConflict,
     CommitUnknown,
     CorruptData,
@@ -16,8 +16,8 @@ from lake import (
     StreamFenced,
     UnsupportedFeature,
 )
-from pipelines.kafka.topic import TopicMissing
-from pipelines.stream.failure import classify_failure
+from braid.pipelines.kafka.topic import TopicMissing
+from braid.pipelines.stream.failure import classify_failure
 
 KAFKA_AWAY = """\
 org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: listNodes
@@ -38,7 +38,7 @@ The above exception was the direct cause of the following exception:
 
 Traceback (most recent call last):
   File "/app/pipelines/sink/write_task.py", line 101, in __call__
-lake.errors.{kind}: something is wrong
+braid.lake.errors.{kind}: something is wrong
 hint: mend it
 
 \tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:645)

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from pipelines.stream.failure_log import FailureLog
+from braid.pipelines.stream.failure_log import FailureLog
 
 
 def test_a_lasting_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from lake import ManualClock, StorageUnavailable, Table
-from pipelines.stream.back_pressure import Pace
-from pipelines.stream.pace_controller import PaceController
+from braid.lake import ManualClock, StorageUnavailable, Table
+from braid.pipelines.stream.back_pressure import Pace
+from braid.pipelines.stream.pace_controller import PaceController
 from tests.support.waiting import PATIENCE_S, wait_until
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lake import (
+from braid.lake import (
     AddColumn,
     Catalog,
     InvalidRequest,
@@ -14,16 +14,16 @@ from lake import (
     RenameColumn,
     parse_type,
 )
-from pipelines.new_fields.schema_delta import SchemaDelta
-from pipelines.new_fields.value_shape import shape_of
-from pipelines.stream.current_plan import RegistryPlans
-from pipelines.stream.stream_evolver import RegistryEvolver
-from pipelines.stream.stream_plan import StreamPlan, plan_stream
-from registry.alteration.table_changes import plan_changes
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from registry.stream_entries import Verb
-from schemas import SchemaChanges
+from braid.pipelines.new_fields.schema_delta import SchemaDelta
+from braid.pipelines.new_fields.value_shape import shape_of
+from braid.pipelines.stream.current_plan import RegistryPlans
+from braid.pipelines.stream.stream_evolver import RegistryEvolver
+from braid.pipelines.stream.stream_plan import StreamPlan, plan_stream
+from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.stream_entries import Verb
+from braid.schemas import SchemaChanges
 from tests.unit.registry.shop import definition, orders
 
 ORDERS = "shop.orders"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from lake import InvalidRequest
-from pipelines.stream.stream_plan import plan_stream
-from registry.rules.stream_completion import complete_stream
-from schemas import StreamDefinition
+from braid.lake import InvalidRequest
+from braid.pipelines.stream.stream_plan import plan_stream
+from braid.registry.rules.stream_completion import complete_stream
+from braid.schemas import StreamDefinition
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
 
 SPEC = given_spec({"id": "BIGINT", "a": "STRING", "b": "INT", "version": "INT"})

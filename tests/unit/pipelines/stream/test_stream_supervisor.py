@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from lake import (
+from braid.lake import (
     BatchAccount,
     InvalidRequest,
     LimitExceeded,
@@ -17,15 +17,15 @@ from lake import (
     StreamFenced,
     StreamPosition,
 )
-from pipelines.kafka.topic import TopicMissing
-from pipelines.settings import RestartPolicy
-from pipelines.sink.sink_progress import SinkProgress
-from pipelines.stream.current_plan import PlanVersion
-from pipelines.stream.stream_query import RegisteredStream
-from pipelines.stream.stream_supervisor import StreamSupervisor
-from registry.rules.stream_completion import complete_stream
-from registry.store.leases import LeaseStore
-from schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableDocument
+from braid.pipelines.kafka.topic import TopicMissing
+from braid.pipelines.settings import RestartPolicy
+from braid.pipelines.sink.sink_progress import SinkProgress
+from braid.pipelines.stream.current_plan import PlanVersion
+from braid.pipelines.stream.stream_query import RegisteredStream
+from braid.pipelines.stream.stream_supervisor import StreamSupervisor
+from braid.registry.rules.stream_completion import complete_stream
+from braid.registry.store.leases import LeaseStore
+from braid.schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableDocument
 from tests.unit.pipelines.given_streams import given_spec
 
 SPEC = given_spec({"id": "INT", "a": "INT", "version": "INT"})

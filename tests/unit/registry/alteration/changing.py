@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from lake import Table
-from registry.alteration.alteration import AlterationPlan
-from registry.alteration.table_changes import plan_changes
-from registry.errors import DefinitionRefused
-from registry.layout.physical_table import physical_table
-from registry.registrar import Registrar
-from registry.store.named_request import NamedRequest
-from schemas import SchemaChanges, TableDocument
+from braid.lake import Table
+from braid.registry.alteration.alteration import AlterationPlan
+from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.errors import DefinitionRefused
+from braid.registry.layout.physical_table import physical_table
+from braid.registry.registrar import Registrar
+from braid.registry.store.named_request import NamedRequest
+from braid.schemas import SchemaChanges, TableDocument
 from tests.unit.registry.shop import definition, orders
 
 ORDERS = "shop.orders"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lake import Catalog, ManualClock, MemoryFileIO, Table
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
+from braid.lake import Catalog, ManualClock, MemoryFileIO, Table
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
 from tests.unit.registry.alteration.changing import ORDERS
 from tests.unit.registry.shop import definition, orders
 

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     AddColumn,
     Catalog,
     Machine,
@@ -15,13 +15,13 @@ from lake import (
     parse_type,
     stored_offset,
 )
-from registry.alteration.arrival_columns import lacks_arrival
-from registry.alteration.table_changes import plan_changes
-from registry.errors import DefinitionRefused
-from registry.layout.physical_table import physical_groups, physical_table
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from schemas import SchemaChanges, TableDocument
+from braid.registry.alteration.arrival_columns import lacks_arrival
+from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.errors import DefinitionRefused
+from braid.registry.layout.physical_table import physical_groups, physical_table
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.schemas import SchemaChanges, TableDocument
 from tests.unit.registry.shop import ORDERS as SHOP_ORDERS, definition, orders
 
 WAREHOUSE = "/warehouse"

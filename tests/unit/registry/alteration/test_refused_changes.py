@@ -6,13 +6,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, RenameColumn, Table
-from registry.alteration.table_changes import plan_changes
-from registry.errors import DefinitionRefused, PreconditionFailed
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from registry.store.revision import Precondition
-from schemas import SchemaChanges
+from braid.lake import Catalog, RenameColumn, Table
+from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.errors import DefinitionRefused, PreconditionFailed
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.revision import Precondition
+from braid.schemas import SchemaChanges
 from tests.unit.registry.alteration.changing import (
     ORDERS,
     agrees,

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from lake import Catalog, ManualClock, MemoryFileIO, SchemaMismatch, TableSchema, parse_type
-from registry.alteration.alteration import Alteration
-from registry.alteration.stream_evolution import NewField, evolve_stream
-from registry.errors import DefinitionRefused
-from registry.layout.physical_table import physical_table
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from schemas import StreamColumn, TableDocument
+from braid.lake import Catalog, ManualClock, MemoryFileIO, SchemaMismatch, TableSchema, parse_type
+from braid.registry.alteration.alteration import Alteration
+from braid.registry.alteration.stream_evolution import NewField, evolve_stream
+from braid.registry.errors import DefinitionRefused
+from braid.registry.layout.physical_table import physical_table
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.schemas import StreamColumn, TableDocument
 from tests.unit.registry.shop import definition, orders
 
 ORDERS = "shop.orders"

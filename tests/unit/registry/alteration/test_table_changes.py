@@ -2,11 +2,11 @@
 
 import pytest
 
-from lake import Catalog, Table
-from registry.alteration.table_changes import plan_changes
-from registry.errors import DefinitionRefused
-from registry.registrar import Registrar
-from schemas import SchemaChanges, StreamColumn, Unordered
+from braid.lake import Catalog, Table
+from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.errors import DefinitionRefused
+from braid.registry.registrar import Registrar
+from braid.schemas import SchemaChanges, StreamColumn, Unordered
 from tests.unit.registry.alteration.changing import (
     ORDERS,
     agrees,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lake import parse_type
-from registry.alteration.type_widening import is_safe_widening
+from braid.lake import parse_type
+from braid.registry.alteration.type_widening import is_safe_widening
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Declared tables in the terms of the table format."""
 
-from registry.layout.physical_table import physical_table
+from braid.registry.layout.physical_table import physical_table
 from tests.unit.registry.shop import ORDERS, orders
 
 

@@ -1,7 +1,7 @@
 """Columns that a stream writes, and their sources."""
 
-from registry.layout.stream_columns import stream_columns
-from registry.rules.stream_completion import complete_stream
+from braid.registry.layout.stream_columns import stream_columns
+from braid.registry.rules.stream_completion import complete_stream
 from tests.unit.registry.shop import definition, orders
 
 

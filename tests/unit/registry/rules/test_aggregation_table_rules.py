@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from registry.rules.stream_completion import complete_stream
-from registry.rules.stream_rules import check_stream
-from schemas import FieldProblem, TableSpec
+from braid.registry.rules.stream_completion import complete_stream
+from braid.registry.rules.stream_rules import check_stream
+from braid.schemas import FieldProblem, TableSpec
 from tests.unit.registry.aggregates import column, totals
 from tests.unit.registry.shop import definition, mapped
 

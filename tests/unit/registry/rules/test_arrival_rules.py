@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from registry.rules.arrival_rules import (
+from braid.registry.rules.arrival_rules import (
     is_keyed,
     is_ordered_by_arrival_alone,
     needs_keyed_partitions,
 )
-from registry.rules.stream_completion import complete_stream
-from registry.rules.stream_rules import check_stream
-from schemas import StreamSpec, TableSpec
+from braid.registry.rules.stream_completion import complete_stream
+from braid.registry.rules.stream_rules import check_stream
+from braid.schemas import StreamSpec, TableSpec
 from tests.unit.registry.shop import definition, orders
 
 WHOLE: dict[str, Any] = {"sequence_groups": []}

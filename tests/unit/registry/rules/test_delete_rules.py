@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from registry.layout.physical_table import physical_table
-from registry.rules.table_rules import check_table
-from schemas import FieldProblem, TableSpec
+from braid.registry.layout.physical_table import physical_table
+from braid.registry.rules.table_rules import check_table
+from braid.schemas import FieldProblem, TableSpec
 from tests.unit.registry.aggregates import column, grouped, totals
 from tests.unit.registry.shop import ORDERS, orders
 

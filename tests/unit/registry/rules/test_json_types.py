@@ -2,8 +2,8 @@
 
 import pytest
 
-from lake import parse_type
-from registry.rules.json_types import unreadable_in_json
+from braid.lake import parse_type
+from braid.registry.rules.json_types import unreadable_in_json
 
 
 @pytest.mark.parametrize(

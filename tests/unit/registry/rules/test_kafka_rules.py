@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from formats.kafka_clusters import KafkaClusters, NamedCluster
-from registry.rules.kafka_rules import check_kafka
-from registry.rules.stream_completion import complete_stream
-from schemas import FieldProblem
+from braid.formats.kafka_clusters import KafkaClusters, NamedCluster
+from braid.registry.rules.kafka_rules import check_kafka
+from braid.registry.rules.stream_completion import complete_stream
+from braid.schemas import FieldProblem
 from tests.unit.registry.shop import definition, orders
 
 SHOP = NamedCluster(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.rules.message_paths import path_fault
+from braid.registry.rules.message_paths import path_fault
 
 
 @pytest.mark.parametrize(

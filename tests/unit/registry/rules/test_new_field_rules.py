@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from registry.rules.stream_completion import complete_stream
-from registry.rules.stream_rules import check_stream
-from schemas import StreamSpec, TableSpec
+from braid.registry.rules.stream_completion import complete_stream
+from braid.registry.rules.stream_rules import check_stream
+from braid.schemas import StreamSpec, TableSpec
 from tests.unit.registry.shop import definition, mapped, orders
 
 CLICKS = {

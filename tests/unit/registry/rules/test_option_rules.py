@@ -2,10 +2,10 @@
 
 import pytest
 
-from lake.option_parsers import DURATION, SIZE
-from lake.options import OPTIONS
-from registry.rules.option_rules import DURATIONS, NUMBERS, SIZES
-from registry.rules.table_rules import check_table
+from braid.lake.option_parsers import DURATION, SIZE
+from braid.lake.options import OPTIONS
+from braid.registry.rules.option_rules import DURATIONS, NUMBERS, SIZES
+from braid.registry.rules.table_rules import check_table
 from tests.unit.registry.shop import orders
 
 

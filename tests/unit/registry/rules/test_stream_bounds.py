@@ -2,8 +2,8 @@
 
 import pytest
 
-from registry.rules.stream_bounds import check_bounds
-from registry.rules.stream_completion import complete_stream
+from braid.registry.rules.stream_bounds import check_bounds
+from braid.registry.rules.stream_completion import complete_stream
 from tests.unit.registry.shop import definition, orders
 
 

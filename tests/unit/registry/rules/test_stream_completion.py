@@ -1,7 +1,7 @@
 """Completion of requested streams with the defaults of their tables."""
 
-from registry.layout.physical_table import ungrouped_columns
-from registry.rules.stream_completion import complete_stream
+from braid.registry.layout.physical_table import ungrouped_columns
+from braid.registry.rules.stream_completion import complete_stream
 from tests.unit.registry.shop import definition, mapped, orders
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from registry.rules.stream_completion import complete_stream
-from registry.rules.stream_rules import check_stream
-from schemas import FieldProblem, StreamSpec, TableSpec
+from braid.registry.rules.stream_completion import complete_stream
+from braid.registry.rules.stream_rules import check_stream
+from braid.schemas import FieldProblem, StreamSpec, TableSpec
 from tests.unit.registry.shop import ORDERS, definition, mapped, orders
 
 KEY = ("id", "region")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from lake import CorruptData, ManualClock, MemoryFileIO
-from registry.errors import RegistryConflict
-from registry.store.documents import RegistryStore, Versioned
-from schemas import ColumnSpec, TableDocument, TableSpec
+from braid.lake import CorruptData, ManualClock, MemoryFileIO
+from braid.registry.errors import RegistryConflict
+from braid.registry.store.documents import RegistryStore, Versioned
+from braid.schemas import ColumnSpec, TableDocument, TableSpec
 
 
 @pytest.fixture

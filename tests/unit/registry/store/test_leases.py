@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lake import ManualClock, MemoryFileIO
-from registry.store.leases import UNREADABLE_MS, Lease, LeaseStore
+from braid.lake import ManualClock, MemoryFileIO
+from braid.registry.store.leases import UNREADABLE_MS, Lease, LeaseStore
 
 TTL_MS = 10_000
 

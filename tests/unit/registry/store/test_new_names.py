@@ -3,11 +3,11 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from lake import Catalog, ManualClock, MemoryFileIO
-from registry.errors import DefinitionRefused
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from registry.store.new_names import KEPT_MS, NewNames
+from braid.lake import Catalog, ManualClock, MemoryFileIO
+from braid.registry.errors import DefinitionRefused
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.new_names import KEPT_MS, NewNames
 from tests.unit.registry.shop import orders
 
 NAMES = ("orders", "Orders")

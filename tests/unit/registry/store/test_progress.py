@@ -2,15 +2,15 @@
 
 import pytest
 
-from lake import MemoryFileIO
-from registry.store.progress import (
+from braid.lake import MemoryFileIO
+from braid.registry.store.progress import (
     ProgressStore,
     RunnerReports,
     current_report,
     newest_report,
     stream_key,
 )
-from schemas import RunnerProgress, StreamProgress, StreamState
+from braid.schemas import RunnerProgress, StreamProgress, StreamState
 
 KEY = stream_key("shop.orders", "pay")
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from registry.errors import PreconditionFailed
-from registry.store.revision import NO_PRECONDITION, Precondition, revision_of
-from schemas import StreamColumn
+from braid.registry.errors import PreconditionFailed
+from braid.registry.store.revision import NO_PRECONDITION, Precondition, revision_of
+from braid.schemas import StreamColumn
 
 
 def test_equal_content_has_one_revision_and_other_content_another() -> None:

@@ -5,13 +5,13 @@ from typing import Any
 import orjson
 import pytest
 
-from lake import CorruptData, ManualClock, MemoryFileIO
-from registry.errors import FeaturesMissing
-from registry.store.documents import RegistryStore
-from registry.store.leases import LeaseStore
-from registry.store.progress import ProgressStore
-from registry.store.stored_documents import dump_document, missing_features, parse_document
-from schemas import (
+from braid.lake import CorruptData, ManualClock, MemoryFileIO
+from braid.registry.errors import FeaturesMissing
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.leases import LeaseStore
+from braid.registry.store.progress import ProgressStore
+from braid.registry.store.stored_documents import dump_document, missing_features, parse_document
+from braid.schemas import (
     ColumnSpec,
     StreamColumn,
     StreamEntry,

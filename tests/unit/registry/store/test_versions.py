@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lake import ManualClock, MemoryFileIO
-from registry.store.versions import KEPT_MS, KEPT_VERSIONS, Versioned, VersionedFile
+from braid.lake import ManualClock, MemoryFileIO
+from braid.registry.store.versions import KEPT_MS, KEPT_VERSIONS, Versioned, VersionedFile
 
 DIRECTORY = "/w/_braid/tables/a.b"
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from lake import TableSchema, stored_offset
-from registry.layout.physical_table import physical_table
-from schemas import Arrival, RowStatus, SnapshotInfo, TableDocument, TableSpec
-from service.control.row_status import row_status, status_columns
+from braid.lake import TableSchema, stored_offset
+from braid.registry.layout.physical_table import physical_table
+from braid.schemas import Arrival, RowStatus, SnapshotInfo, TableDocument, TableSpec
+from braid.service.control.row_status import row_status, status_columns
 from tests.unit.registry.shop import orders
 
 NOW_MS = 1_000_000

@@ -2,9 +2,9 @@
 
 import pytest
 
-from registry.rules.stream_completion import complete_stream
-from registry.store.progress import Report
-from schemas import (
+from braid.registry.rules.stream_completion import complete_stream
+from braid.registry.store.progress import Report
+from braid.schemas import (
     Account,
     BackPressure,
     StreamEntry,
@@ -13,7 +13,7 @@ from schemas import (
     StreamStatus,
     TableDocument,
 )
-from service.control.stream_status import stream_status
+from braid.service.control.stream_status import stream_status
 from tests.unit.registry.shop import definition, orders
 
 NOW_MS = 1_000_000

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from service.http.request_context import RequestContext
+from braid.service.http.request_context import RequestContext
 
 Guard = Callable[[ASGIApp], ASGIApp]
 

@@ -5,9 +5,9 @@ import asyncio
 import httpx
 from starlette.types import Receive, Scope, Send
 
-from service.guard.admission import Admission
-from service.guard.limits import ClassLimits, RequestClass, RequestLimits
-from service.http.request_context import RequestContext
+from braid.service.guard.admission import Admission
+from braid.service.guard.limits import ClassLimits, RequestClass, RequestLimits
+from braid.service.http.request_context import RequestContext
 
 ONE = ClassLimits(running=1, waiting=1, wait_seconds=60)
 LIMITS = RequestLimits(classes=dict.fromkeys(RequestClass, ONE))

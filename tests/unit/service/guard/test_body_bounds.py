@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from starlette.types import ASGIApp, Message
 
-from service.body_thread import BodyThread
-from service.guard.body_bounds import BodyBounds
-from service.guard.limits import BodyLimits, RequestLimits
+from braid.service.body_thread import BodyThread
+from braid.service.guard.body_bounds import BodyBounds
+from braid.service.guard.limits import BodyLimits, RequestLimits
 from tests.unit.service.guard.asgi import Guard, ask, echo
 
 LIMITS = RequestLimits(

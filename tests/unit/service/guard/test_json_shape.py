@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.guard.json_shape import JsonShape, json_shape
+from braid.service.guard.json_shape import JsonShape, json_shape
 
 
 def random_value(chance: random.Random, depth: int) -> Any:

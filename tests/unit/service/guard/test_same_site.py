@@ -3,7 +3,7 @@
 import pytest
 from starlette.types import ASGIApp
 
-from service.guard.same_site import SameSite
+from braid.service.guard.same_site import SameSite
 from tests.unit.service.guard.asgi import Guard, ask
 
 JSON = {"content-type": "application/json"}

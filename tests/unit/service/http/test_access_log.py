@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from service.http.access_log import AccessLog
+from braid.service.http.access_log import AccessLog
 from tests.unit.service.http_client import HttpClient
 
 
 @pytest.fixture(autouse=True)
 def _level(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="service.http.access_log")
+    caplog.set_level(logging.INFO, logger="braid.service.http.access_log")
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [r.getMessage() for r in caplog.records if r.name == "service.http.access_log"]
+    return [r.getMessage() for r in caplog.records if r.name == "braid.service.http.access_log"]
 
 
 def test_an_answer_and_a_refusal_leave_a_line_each(

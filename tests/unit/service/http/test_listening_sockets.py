@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from braid.cli import app
-from lake import InvalidRequest
-from service.http.listening_sockets import address_of, listening_sockets
+from braid.cli.main import app
+from braid.lake import InvalidRequest
+from braid.service.http.listening_sockets import address_of, listening_sockets
 
 
 @pytest.fixture

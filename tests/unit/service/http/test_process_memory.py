@@ -4,7 +4,7 @@ import platform
 
 import pytest
 
-from service.http.process_memory import bound_memory, glibc_mallopt
+from braid.service.http.process_memory import bound_memory, glibc_mallopt
 
 ARENA_MAX, MMAP_THRESHOLD, TRIM_THRESHOLD = -8, -3, -1
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from lake import CorruptData, ManualClock, MemoryFileIO, StorageUnavailable
-from schemas import Problem
-from service.app import create_app
-from service.settings import ServiceSettings
+from braid.lake import CorruptData, ManualClock, MemoryFileIO, StorageUnavailable
+from braid.schemas import Problem
+from braid.service.app import create_app
+from braid.service.settings import ServiceSettings
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 
@@ -168,7 +168,9 @@ def test_storage_that_fails_is_one_line_of_the_log(
     answer = broken_client(error).get(path)
 
     (record,) = [
-        record for record in caplog.records if record.name == "service.problems.error_handlers"
+        record
+        for record in caplog.records
+        if record.name == "braid.service.problems.error_handlers"
     ]
     assert (record.exc_info is not None) == has_trace
     message = record.getMessage()
@@ -198,6 +200,6 @@ def test_an_unexpected_error_is_answered_without_details(
     assert "xyz" not in answer.text
     assert "secret" not in answer.text
     (record,) = [
-        record for record in caplog.records if record.name == "service.http.request_context"
+        record for record in caplog.records if record.name == "braid.service.http.request_context"
     ]
     assert answer.headers["x-request-id"] in record.getMessage()

@@ -2,12 +2,12 @@
 
 import pytest
 
-import lake.errors
-from formats.key_values import KeyRefused
-from registry import errors as registry_errors
-from schemas import ProblemCode
-from service.problems import problem_table
-from service.problems.problem_table import STATUS_AND_TITLE, code_of, code_of_status
+import braid.lake.errors
+from braid.formats.key_values import KeyRefused
+from braid.registry import errors as registry_errors
+from braid.schemas import ProblemCode
+from braid.service.problems import problem_table
+from braid.service.problems.problem_table import STATUS_AND_TITLE, code_of, code_of_status
 
 
 def test_every_code_has_a_status_and_a_line_in_the_table() -> None:
@@ -23,18 +23,18 @@ def test_every_code_has_a_status_and_a_line_in_the_table() -> None:
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (lake.errors.InvalidRequest("x"), 422),
+        (braid.lake.errors.InvalidRequest("x"), 422),
         (KeyRefused([]), 422),
-        (lake.errors.TableNotFound("x"), 404),
-        (lake.errors.TableExists("x"), 409),
-        (lake.errors.SchemaMismatch("x"), 409),
-        (lake.errors.UnsupportedFeature("x"), 501),
-        (lake.errors.CommitConflict("x"), 409),
-        (lake.errors.CommitUnknown("x"), 503),
-        (lake.errors.StorageUnavailable("x"), 503),
-        (lake.errors.CorruptData("x"), 500),
-        (lake.errors.LimitExceeded("x"), 413),
-        (lake.errors.LakeError("x"), 500),
+        (braid.lake.errors.TableNotFound("x"), 404),
+        (braid.lake.errors.TableExists("x"), 409),
+        (braid.lake.errors.SchemaMismatch("x"), 409),
+        (braid.lake.errors.UnsupportedFeature("x"), 501),
+        (braid.lake.errors.CommitConflict("x"), 409),
+        (braid.lake.errors.CommitUnknown("x"), 503),
+        (braid.lake.errors.StorageUnavailable("x"), 503),
+        (braid.lake.errors.CorruptData("x"), 500),
+        (braid.lake.errors.LimitExceeded("x"), 413),
+        (braid.lake.errors.LakeError("x"), 500),
         (registry_errors.DefinitionRefused("x"), 422),
         (registry_errors.DefinitionDiffers("x", kind="table"), 409),
         (registry_errors.DefinitionDiffers("x", kind="stream"), 409),

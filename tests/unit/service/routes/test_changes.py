@@ -6,9 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, ManualClock, Table
-from service.control import changes as control
-from service.control.changes_token import to_token
+from braid.lake import Catalog, ManualClock, Table
+from braid.service.control import changes as control
+from braid.service.control.changes_token import to_token
 from tests.unit.service.http_client import HttpClient
 
 CHANGES = "/v1/tables/db/t/changes"

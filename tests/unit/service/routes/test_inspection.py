@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Inspection, ManualClock
-from service.control.inspection import json_rows
+from braid.lake import Catalog, Inspection, ManualClock
+from braid.service.control.inspection import json_rows
 from tests.unit.service.http_client import HttpClient
 
 LOOK = "/v1/tables/db/t/inspect"

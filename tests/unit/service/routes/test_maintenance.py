@@ -2,9 +2,9 @@
 
 import pyarrow as pa
 
-from lake import Catalog, ManualClock, MemoryFileIO
-from registry.store.progress import ProgressStore
-from schemas import RunnerProgress, TableProgress
+from braid.lake import Catalog, ManualClock, MemoryFileIO
+from braid.registry.store.progress import ProgressStore
+from braid.schemas import RunnerProgress, TableProgress
 from tests.unit.service.http_client import HttpClient
 
 

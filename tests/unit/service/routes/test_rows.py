@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, ManualClock, RenameColumn
+from braid.lake import Catalog, ManualClock, RenameColumn
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 

@@ -7,9 +7,9 @@ import httpx
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, ManualClock, MemoryFileIO
-from service.app import create_app
-from service.settings import ServiceSettings
+from braid.lake import Catalog, ManualClock, MemoryFileIO
+from braid.service.app import create_app
+from braid.service.settings import ServiceSettings
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.unit.service.http_client import HttpClient
 

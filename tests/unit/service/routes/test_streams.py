@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from lake import BatchAccount, Catalog, ManualClock, MemoryFileIO, StreamBatch
-from registry.store.progress import ProgressStore
-from schemas import RunnerProgress, StreamFailure, StreamProgress, StreamState
+from braid.lake import BatchAccount, Catalog, ManualClock, MemoryFileIO, StreamBatch
+from braid.registry.store.progress import ProgressStore
+from braid.schemas import RunnerProgress, StreamFailure, StreamProgress, StreamState
 from tests.unit.service.http_client import HttpClient
 
 STREAMS = "/v1/tables/shop/orders/streams"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lake import Catalog
+from braid.lake import Catalog
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from lake.commit.streams.exactly_once import BatchDecision, decide_batch
-from lake.commit.streams.stream_position import StreamPosition
-from lake.errors import OffsetMismatch, StreamFenced
+from braid.lake.commit.streams.exactly_once import BatchDecision, decide_batch
+from braid.lake.commit.streams.stream_position import StreamPosition
+from braid.lake.errors import OffsetMismatch, StreamFenced
 from tests.support.committing import TOPIC, TOPIC_ID, stream_batch
 
 POSITION = StreamPosition(

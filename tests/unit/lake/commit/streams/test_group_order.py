@@ -5,7 +5,7 @@ from typing import TypedDict
 
 import pytest
 
-from lake.commit.streams.group_order import (
+from braid.lake.commit.streams.group_order import (
     GENERATION_MAX,
     OFFSET_MAX,
     GroupClaim,
@@ -17,7 +17,7 @@ from lake.commit.streams.group_order import (
     split_offset,
     stored_offset,
 )
-from lake.errors import CorruptData, LimitExceeded
+from braid.lake.errors import CorruptData, LimitExceeded
 from tests.support.snapshots import given_snapshot
 
 ORDER = GroupOrder(

@@ -2,15 +2,15 @@
 
 import pytest
 
-from lake.commit.streams.stream_authority import StreamAuthority, find_authority
-from lake.commit.streams.stream_position import StreamPosition, position_properties
-from lake.errors import CorruptData
-from lake.files.paths import TablePaths
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.binary_row import EMPTY_ROW
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake.commit.streams.stream_authority import StreamAuthority, find_authority
+from braid.lake.commit.streams.stream_position import StreamPosition, position_properties
+from braid.lake.errors import CorruptData
+from braid.lake.files.paths import TablePaths
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.binary_row import EMPTY_ROW
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.committing import data_file, given_table
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.foreign_engine import commit_foreign, expire

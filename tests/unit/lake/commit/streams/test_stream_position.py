@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lake.commit.streams.stream_position import (
+from braid.lake.commit.streams.stream_position import (
     BATCH_PROPERTY,
     BatchAccount,
     StreamBatch,
@@ -14,7 +14,7 @@ from lake.commit.streams.stream_position import (
     position_properties,
     positions_of,
 )
-from lake.errors import CorruptData
+from braid.lake.errors import CorruptData
 from tests.support.snapshots import given_snapshot
 
 POSITION = StreamPosition(

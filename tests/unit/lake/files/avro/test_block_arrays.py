@@ -7,15 +7,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import CorruptData, parse_type
-from lake.files.avro.block_arrays import column_array
-from lake.files.avro.reader import AvroFormatReader
-from lake.format.arrow_types import to_arrow_type
-from lake.format.avro.block_decoder import decode_columns, plain_columns
-from lake.format.avro.columns import encode_rows
-from lake.format.avro.container import container_block, container_header
-from lake.format.avro.types import avro_schema
-from lake.format.data_types import DataField, assign_field_ids
+from braid.lake import CorruptData, parse_type
+from braid.lake.files.avro.block_arrays import column_array
+from braid.lake.files.avro.reader import AvroFormatReader
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.avro.block_decoder import decode_columns, plain_columns
+from braid.lake.format.avro.columns import encode_rows
+from braid.lake.format.avro.container import container_block, container_header
+from braid.lake.format.avro.types import avro_schema
+from braid.lake.format.data_types import DataField, assign_field_ids
 
 TYPES = [
     "INT NOT NULL", "BIGINT", "TINYINT", "BOOLEAN", "FLOAT", "DOUBLE NOT NULL", "STRING", "BYTES NOT NULL",

@@ -7,13 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import CorruptData, parse_type
-from lake.files.avro.reader import AvroFormatReader
-from lake.format.arrow_types import to_arrow_type
-from lake.format.avro.columns import encode_rows
-from lake.format.avro.container import container_block, container_header, read_records
-from lake.format.avro.types import avro_schema
-from lake.format.data_types import DataField, assign_field_ids
+from braid.lake import CorruptData, parse_type
+from braid.lake.files.avro.reader import AvroFormatReader
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.avro.columns import encode_rows
+from braid.lake.format.avro.container import container_block, container_header, read_records
+from braid.lake.format.avro.types import avro_schema
+from braid.lake.format.data_types import DataField, assign_field_ids
 from tests.unit.lake.files.avro.test_block_arrays import FIELDS, given_columns
 from tests.unit.lake.format.avro_variants import (
     VARIANTS,

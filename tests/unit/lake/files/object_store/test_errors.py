@@ -3,9 +3,9 @@
 import pytest
 from obstore.exceptions import GenericError, PermissionDeniedError
 
-from lake.errors import InvalidRequest, LakeError, StorageUnavailable
-from lake.files.object_store.address import parse_object_address
-from lake.files.object_store.errors import is_retryable, store_error
+from braid.lake.errors import InvalidRequest, LakeError, StorageUnavailable
+from braid.lake.files.object_store.address import parse_object_address
+from braid.lake.files.object_store.errors import is_retryable, store_error
 
 PATH = "s3://shop/w/file"
 SIGNED = "https://host/shop/w/file?X-Amz-Signature=s3cr3t&sig=s3cr3t"

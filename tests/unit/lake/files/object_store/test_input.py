@@ -9,19 +9,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lake.files.object_store.input import (
+from braid.lake.files.object_store.input import (
     BLOCK_BYTES,
     BLOCKS_AHEAD_MAX,
     BLOCKS_KEPT,
     TAIL_BYTES,
     RangedInput,
 )
-from lake.files.object_store.prefetch import (
+from braid.lake.files.object_store.prefetch import (
     AHEAD_BYTES,
     GAP_BYTES,
 )
-from lake.files.parquet.reader import ParquetFormatReader
-from lake.files.storage.positioned_input import ByteRange
+from braid.lake.files.parquet.reader import ParquetFormatReader
+from braid.lake.files.storage.positioned_input import ByteRange
 
 
 class Ranges:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from obstore.store import AzureStore, GCSStore
 
-from lake.errors import InvalidRequest
-from lake.files.object_store.address import Service, parse_object_address
-from lake.files.object_store.settings import StoreSettings
-from lake.files.object_store.store import ObjectStoreFileIO
+from braid.lake.errors import InvalidRequest
+from braid.lake.files.object_store.address import Service, parse_object_address
+from braid.lake.files.object_store.settings import StoreSettings
+from braid.lake.files.object_store.store import ObjectStoreFileIO
 
 SECRET = "s3cr3t-value"
 

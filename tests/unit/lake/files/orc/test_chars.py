@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from lake import parse_type
-from lake.files.orc.chars import orc_char_problems, without_padding
-from lake.format.arrow_types import to_arrow_type
+from braid.lake import parse_type
+from braid.lake.files.orc.chars import orc_char_problems, without_padding
+from braid.lake.format.arrow_types import to_arrow_type
 
 CASES = [
     ("CHAR(3)", ["a  ", None, " b ", "   "], ["a", None, " b", ""]),

@@ -5,12 +5,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake.files.data_files import DataFileReader, DataFileWriter, FileEncoding, FileFormat
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.data_types import DataField, assign_field_ids, highest_field_id
-from lake.format.schema import TableSchema
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.format.type_codec import parse_type
+from braid.lake.files.data_files import DataFileReader, DataFileWriter, FileEncoding, FileFormat
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.data_types import DataField, assign_field_ids, highest_field_id
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from braid.lake.format.type_codec import parse_type
 from tests.support.committing import data_file
 
 PAIR: list[dict[str, Any] | None] = [

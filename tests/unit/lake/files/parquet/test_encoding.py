@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.files.parquet.encoding import choose_encodings
+from braid.lake.files.parquet.encoding import choose_encodings
 
 
 def random_values(

@@ -4,14 +4,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lake.files.parquet.int96 import (
+from braid.lake.files.parquet.int96 import (
     INT96_STORAGE,
     fits_nanoseconds,
     holds_int96,
     is_int96,
     to_int96_storage,
 )
-from lake.files.parquet.int96_file import with_revealed_int96
+from braid.lake.files.parquet.int96_file import with_revealed_int96
 from tests.unit.lake.files.given_data_files import declared
 
 

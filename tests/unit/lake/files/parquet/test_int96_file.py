@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lake.files.parquet.int96 import INT96_STORAGE
-from lake.files.parquet.int96_file import with_revealed_int96
+from braid.lake.files.parquet.int96 import INT96_STORAGE
+from braid.lake.files.parquet.int96_file import with_revealed_int96
 from tests.unit.lake.files.given_data_files import declared
 
 

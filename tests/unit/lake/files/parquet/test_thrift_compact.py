@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lake.files.parquet.thrift_compact import (
+from braid.lake.files.parquet.thrift_compact import (
     ThriftList,
     ThriftStruct,
     WireType,

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from lake.errors import UnsupportedFeature
-from lake.files.storage.exclusive_probe import probe_exclusive_create, probe_exclusive_race
-from lake.files.storage.memory import MemoryFileIO
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.files.storage.exclusive_probe import probe_exclusive_create, probe_exclusive_race
+from braid.lake.files.storage.memory import MemoryFileIO
 from tests.support.waiting import PATIENCE_S
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from demo.s3_server import S3Server
-from lake.files.storage.file_io import FileIO, FileStatus
-from lake.files.storage.local import LocalFileIO
-from lake.files.storage.memory import MemoryFileIO
+from braid.demo.s3_server import S3Server
+from braid.lake.files.storage.file_io import FileIO, FileStatus
+from braid.lake.files.storage.local import LocalFileIO
+from braid.lake.files.storage.memory import MemoryFileIO
 from tests.support.s3_storage import s3_file_io
 
 

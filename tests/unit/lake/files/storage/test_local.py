@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lake.errors import StorageUnavailable
-from lake.files.storage.disk import SystemDisk
-from lake.files.storage.local import LocalFileIO
+from braid.lake.errors import StorageUnavailable
+from braid.lake.files.storage.disk import SystemDisk
+from braid.lake.files.storage.local import LocalFileIO
 
 
 def test_storage_can_be_pickled() -> None:

@@ -1,6 +1,6 @@
 """Storage in memory removes directories with their last file."""
 
-from lake.files.storage.memory import MemoryFileIO
+from braid.lake.files.storage.memory import MemoryFileIO
 
 
 def test_a_directory_goes_with_its_last_file() -> None:

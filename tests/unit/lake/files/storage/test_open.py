@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from lake import Catalog
-from lake.errors import InvalidRequest, UnsupportedFeature
-from lake.files.object_store.store import ObjectStoreFileIO
-from lake.files.storage.local import LocalFileIO
-from lake.files.storage.open import file_io_for, path_for
+from braid.lake import Catalog
+from braid.lake.errors import InvalidRequest, UnsupportedFeature
+from braid.lake.files.object_store.store import ObjectStoreFileIO
+from braid.lake.files.storage.local import LocalFileIO
+from braid.lake.files.storage.open import file_io_for, path_for
 
 
 @pytest.mark.parametrize(

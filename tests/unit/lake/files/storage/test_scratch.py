@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lake.errors import StorageUnavailable
-from lake.files.storage.scratch import ScratchDirectory
+from braid.lake.errors import StorageUnavailable
+from braid.lake.files.storage.scratch import ScratchDirectory
 
 
 def directories(base: Path) -> list[Path]:
@@ -61,7 +61,7 @@ def test_a_process_that_ends_leaves_nothing_and_its_child_takes_nothing(
     program = f"""
         import os, sys
         from pathlib import Path
-        from lake.files.storage.scratch import ScratchDirectory
+        from braid.lake.files.storage.scratch import ScratchDirectory
         scratch = ScratchDirectory(sys.argv[1])
         Path(scratch.new_path(".arrow")).write_bytes(b"left over")
         if os.fork() == 0:
@@ -84,7 +84,7 @@ def test_that_of_a_living_process_is_left_alone_and_that_of_a_killed_one_removed
     program = """
         import sys
         from pathlib import Path
-        from lake.files.storage.scratch import ScratchDirectory
+        from braid.lake.files.storage.scratch import ScratchDirectory
         scratch = ScratchDirectory(sys.argv[1])
         Path(scratch.new_path(".arrow")).write_bytes(b"left over")
         print(scratch.path, flush=True)

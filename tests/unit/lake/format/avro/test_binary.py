@@ -1,7 +1,7 @@
 import pytest
 
-from lake.format.avro import binary as avro_binary
-from lake.format.avro.binary import AvroDecoder
+from braid.lake.format.avro import binary as avro_binary
+from braid.lake.format.avro.binary import AvroDecoder
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from lake.errors import UnsupportedFeature
-from lake.format.avro.codecs import AVRO_CODECS, DECOMPRESSION_ERRORS, compress, decompress
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.format.avro.codecs import AVRO_CODECS, DECOMPRESSION_ERRORS, compress, decompress
 
 DATA = random.Random(1).randbytes(2_000) * 3
 

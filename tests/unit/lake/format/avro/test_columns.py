@@ -10,13 +10,13 @@ import fastavro
 import pyarrow as pa
 import pytest
 
-from lake import LocalFileIO, Table, parse_type
-from lake.files.data_file_columns import data_file_columns
-from lake.files.data_files import DataFileReader
-from lake.format.avro.columns import encode_rows
-from lake.format.avro.container import read_blocks
-from lake.format.avro.types import avro_schema
-from lake.format.data_types import DataField, assign_field_ids
+from braid.lake import LocalFileIO, Table, parse_type
+from braid.lake.files.data_file_columns import data_file_columns
+from braid.lake.files.data_files import DataFileReader
+from braid.lake.format.avro.columns import encode_rows
+from braid.lake.format.avro.container import read_blocks
+from braid.lake.format.avro.types import avro_schema
+from braid.lake.format.data_types import DataField, assign_field_ids
 
 TABLES = Path(__file__).parents[4] / "conformance" / "cases" / "tables"
 LONGS = [0, -1, 1, 63, 64, -64, -65, 8191, 8192, 2**31, -(2**31) - 1, 2**63 - 1, -(2**63), None]

@@ -3,8 +3,8 @@ import io
 import fastavro
 import pytest
 
-from lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
-from lake.format.avro.container import (
+from braid.lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
+from braid.lake.format.avro.container import (
     encode_records,
     read_blocks,
     read_records,

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from lake.errors import CorruptData
-from lake.format.avro.container import read_records
-from lake.format.avro.resolution import not_null, resolver, written_schema
-from lake.format.avro.schemas import INDEX_MANIFEST, MANIFEST, MANIFEST_LIST, AvroSchema
-from lake.format.indexes.index_manifest import decode_index_manifest, encode_index_manifest
-from lake.format.manifest import decode_manifest, encode_manifest
-from lake.format.manifest_list import (
+from braid.lake.errors import CorruptData
+from braid.lake.format.avro.container import read_records
+from braid.lake.format.avro.resolution import not_null, resolver, written_schema
+from braid.lake.format.avro.schemas import INDEX_MANIFEST, MANIFEST, MANIFEST_LIST, AvroSchema
+from braid.lake.format.indexes.index_manifest import decode_index_manifest, encode_index_manifest
+from braid.lake.format.manifest import decode_manifest, encode_manifest
+from braid.lake.format.manifest_list import (
     decode_manifest_list,
     describe_manifest,
     encode_manifest_list,

@@ -3,7 +3,7 @@ import json
 import fastavro
 import pytest
 
-from lake.format.avro.schemas import (
+from braid.lake.format.avro.schemas import (
     DATA_FILE_FIELDS,
     INDEX_MANIFEST,
     MANIFEST,

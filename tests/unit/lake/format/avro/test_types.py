@@ -2,9 +2,9 @@
 
 import fastavro
 
-from lake import parse_type
-from lake.format.avro.types import avro_schema
-from lake.format.data_types import DataField
+from braid.lake import parse_type
+from braid.lake.format.avro.types import avro_schema
+from braid.lake.format.data_types import DataField
 
 
 def test_records_of_the_same_name_are_renamed() -> None:

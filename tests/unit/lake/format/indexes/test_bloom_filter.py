@@ -9,18 +9,18 @@ import pyarrow as pa
 import pytest
 import xxhash
 
-from lake.errors import CorruptData
-from lake.format.arrow_types import to_arrow_type
-from lake.format.indexes.bloom_filter import (
+from braid.lake.errors import CorruptData
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.indexes.bloom_filter import (
     BloomFilterBuilder,
     BloomShape,
     bloom_shape,
     decode_bloom_filter,
     encode_bloom_filter,
 )
-from lake.format.indexes.file_index import BLOOM_FILTER, decode_file_index
-from lake.format.indexes.value_hash import HASHED_ROOTS, hashes_stay, value_hashes
-from lake.format.type_codec import parse_type
+from braid.lake.format.indexes.file_index import BLOOM_FILTER, decode_file_index
+from braid.lake.format.indexes.value_hash import HASHED_ROOTS, hashes_stay, value_hashes
+from braid.lake.format.type_codec import parse_type
 
 JAVA: Final = Path(__file__).with_name("data") / "file-index-1.4.2"
 """Of four rows, with 5, 6 or 7 items and a share of 0.1, 0.01 or 0.001, column after column."""

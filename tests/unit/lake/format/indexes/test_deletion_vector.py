@@ -6,9 +6,12 @@ from dataclasses import replace
 import pytest
 from pyroaring import BitMap, FrozenBitMap
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.indexes.deletion_vector import decode_deletion_vectors, encode_deletion_vectors
-from lake.format.indexes.index_manifest import DeletionVectorRange
+from braid.lake.errors import CorruptData, UnsupportedFeature
+from braid.lake.format.indexes.deletion_vector import (
+    decode_deletion_vectors,
+    encode_deletion_vectors,
+)
+from braid.lake.format.indexes.index_manifest import DeletionVectorRange
 
 JAVA_64 = bytes.fromhex(
     "01 00000022 d1d33964 0100000000000000 00000000"

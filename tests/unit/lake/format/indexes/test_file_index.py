@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from lake.errors import CorruptData
-from lake.format.indexes.file_index import decode_file_index, encode_file_index
+from braid.lake.errors import CorruptData
+from braid.lake.format.indexes.file_index import decode_file_index, encode_file_index
 
 JAVA = Path(__file__).with_name("data") / "file-index-1.4.2"
 

@@ -2,10 +2,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.errors import CorruptData
-from lake.format.bucket import bucket_hashes
-from lake.format.indexes.hash_index import decode_hash_index, encode_hash_index
-from lake.format.type_codec import parse_type
+from braid.lake.errors import CorruptData
+from braid.lake.format.bucket import bucket_hashes
+from braid.lake.format.indexes.hash_index import decode_hash_index, encode_hash_index
+from braid.lake.format.type_codec import parse_type
 
 
 def test_hashes_of_keys_are_what_java_writes() -> None:

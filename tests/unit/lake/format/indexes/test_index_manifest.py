@@ -4,9 +4,9 @@ from dataclasses import replace
 import fastavro
 import pytest
 
-from lake.errors import CorruptData, UnsupportedFeature
-from lake.format.binary_row import EMPTY_ROW
-from lake.format.indexes.index_manifest import (
+from braid.lake.errors import CorruptData, UnsupportedFeature
+from braid.lake.format.binary_row import EMPTY_ROW
+from braid.lake.format.indexes.index_manifest import (
     DELETION_VECTORS_INDEX,
     HASH_INDEX,
     DeletionVectorRange,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lake.errors import UnsupportedFeature
-from lake.maintenance.compaction.compactable import check_compactable
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.maintenance.compaction.compactable import check_compactable
 from tests.given_tables import given_schema
 
 

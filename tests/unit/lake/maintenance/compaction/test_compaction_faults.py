@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import pytest
 
-from lake import CompactionResult, MemoryFileIO, Table
+from braid.lake import CompactionResult, MemoryFileIO, Table
 from tests.given_tables import INDEX_FILES
 from tests.support.fault_sweep import Sweep
 from tests.support.table_files import stored_files

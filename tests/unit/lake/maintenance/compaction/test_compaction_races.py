@@ -6,12 +6,12 @@ from hashlib import sha256
 
 import pytest
 
-from lake import CommitKind, CommitMessage, CompactionResult, CorruptData, MemoryFileIO, Table
-from lake.format.commit_message import VectorsChange
-from lake.format.data_file import DataFileMeta
-from lake.snapshots.deletion_vectors import VectorStore, vector_entries
-from lake.snapshots.manifest_store import ManifestStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake import CommitKind, CommitMessage, CompactionResult, CorruptData, MemoryFileIO, Table
+from braid.lake.format.commit_message import VectorsChange
+from braid.lake.format.data_file import DataFileMeta
+from braid.lake.snapshots.deletion_vectors import VectorStore, vector_entries
+from braid.lake.snapshots.manifest_store import ManifestStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.unit.lake.maintenance.given_compactions import (
     files,

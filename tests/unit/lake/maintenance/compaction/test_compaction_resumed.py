@@ -5,7 +5,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from lake import MemoryFileIO, SchemaMismatch, StorageUnavailable, Table
+from braid.lake import MemoryFileIO, SchemaMismatch, StorageUnavailable, Table
 from tests.support.faulty_file_io import Died, FaultyFileIO, Moment
 from tests.unit.lake.maintenance.given_compactions import (
     given_table,

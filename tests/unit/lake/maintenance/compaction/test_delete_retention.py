@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, Table
-from lake.format.system_columns import VALUE_KIND
-from lake.lsm.tombstones import drop_old_retracts
+from braid.lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, Table
+from braid.lake.format.system_columns import VALUE_KIND
+from braid.lake.lsm.tombstones import drop_old_retracts
 
 DAY_MS = 86_400_000
 NOW_MS = 1_790_000_000_000

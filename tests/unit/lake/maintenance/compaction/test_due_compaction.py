@@ -8,9 +8,9 @@ from typing import TypeAlias
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, CommitKind, CompactionResult, ManualClock, MemoryFileIO
-from lake.format.data_file import FileSource
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake import Catalog, CommitKind, CompactionResult, ManualClock, MemoryFileIO
+from braid.lake.format.data_file import FileSource
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
 from tests.given_tables import given_kinds
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.unit.lake.maintenance.given_compactions import (

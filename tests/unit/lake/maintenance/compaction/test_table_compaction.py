@@ -2,7 +2,7 @@
 
 import pytest
 
-from lake import (
+from braid.lake import (
     CommitKind,
     CompactionResult,
     InvalidRequest,
@@ -12,8 +12,8 @@ from lake import (
     Table,
     UnsupportedFeature,
 )
-from lake.commit.streams.stream_position import StreamPosition
-from lake.format.data_file import FileSource
+from braid.lake.commit.streams.stream_position import StreamPosition
+from braid.lake.format.data_file import FileSource
 from tests.support.committing import TOPIC, TOPIC_ID, stream_batch
 from tests.unit.lake.maintenance.given_compactions import (
     files,

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from lake import ReadAt, Table
-from lake.maintenance.expiry.changelog_expiry import ChangelogExpiry
-from lake.maintenance.expiry.file_removal import FileRemoval
-from lake.snapshots.changelog_store import ChangelogStore
+from braid.lake import ReadAt, Table
+from braid.lake.maintenance.expiry.changelog_expiry import ChangelogExpiry
+from braid.lake.maintenance.expiry.file_removal import FileRemoval
+from braid.lake.snapshots.changelog_store import ChangelogStore
 from tests.unit.lake.maintenance.given_compactions import read, write
 from tests.unit.lake.maintenance.given_expiries import (
     HOUR_MS,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lake import Catalog, CommitConflict, InvalidRequest, ReadAt, Table
+from braid.lake import Catalog, CommitConflict, InvalidRequest, ReadAt, Table
 from tests.unit.lake.maintenance.given_compactions import read, write
 from tests.unit.lake.maintenance.given_expiries import histories, kept_ids, needed, stored
 

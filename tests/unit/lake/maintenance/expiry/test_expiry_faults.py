@@ -10,7 +10,7 @@ from functools import cache, partial
 
 import pytest
 
-from lake import (
+from braid.lake import (
     ExpiryResult,
     InvalidRequest,
     Lease,
@@ -20,10 +20,10 @@ from lake import (
     StorageUnavailable,
     Table,
 )
-from lake.format.tag import Tag
-from lake.snapshots.changelog_store import ChangelogStore
-from lake.snapshots.consumer_store import ConsumerStore
-from lake.snapshots.manifest_store import ManifestStore
+from braid.lake.format.tag import Tag
+from braid.lake.snapshots.changelog_store import ChangelogStore
+from braid.lake.snapshots.consumer_store import ConsumerStore
+from braid.lake.snapshots.manifest_store import ManifestStore
 from tests.given_tables import INDEX_FILES
 from tests.support.fault_sweep import Sweep, moments
 from tests.support.faulty_file_io import Died, FaultyFileIO

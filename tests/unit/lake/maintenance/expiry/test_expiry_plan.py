@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from lake.errors import InvalidRequest
-from lake.maintenance.expiry.expiry_plan import (
+from braid.lake.errors import InvalidRequest
+from braid.lake.maintenance.expiry.expiry_plan import (
     ExpiryPlan,
     Hold,
     Retention,

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from lake import ExpiryResult, InvalidRequest, MemoryFileIO, ReadAt, Table, UnsupportedFeature
-from lake.commit.streams.position_hold import HOLD_ID
-from lake.commit.streams.stream_position import StreamPosition, position_properties
-from lake.errors import CorruptData
-from lake.format.snapshot import serialize_snapshot
-from lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerStore
-from lake.snapshots.snapshot_store import SnapshotStore
+from braid.lake import ExpiryResult, InvalidRequest, MemoryFileIO, ReadAt, Table, UnsupportedFeature
+from braid.lake.commit.streams.position_hold import HOLD_ID
+from braid.lake.commit.streams.stream_position import StreamPosition, position_properties
+from braid.lake.errors import CorruptData
+from braid.lake.format.snapshot import serialize_snapshot
+from braid.lake.snapshots.consumer_store import LEASE_MS_MAX, ConsumerStore
+from braid.lake.snapshots.snapshot_store import SnapshotStore
 from tests.unit.lake.maintenance.given_compactions import read, rows, stored_data_files, write
 from tests.unit.lake.maintenance.given_expiries import (
     HOUR_MS,

@@ -10,7 +10,7 @@ from functools import cache
 
 import pytest
 
-from lake import (
+from braid.lake import (
     CommitConflict,
     CommitUnknown,
     ManualClock,

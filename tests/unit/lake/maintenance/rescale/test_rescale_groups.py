@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given, strategies as st
 
-from lake.maintenance.rescale.rescale_groups import BucketGroup, BucketSizes
+from braid.lake.maintenance.rescale.rescale_groups import BucketGroup, BucketSizes
 
 
 def sizes_of(*parts: tuple[list[int], int]) -> BucketSizes:

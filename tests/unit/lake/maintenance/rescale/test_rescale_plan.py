@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, strategies as st
 from pyroaring import FrozenBitMap
 
-from lake import UnsupportedFeature
-from lake.format.binary_row import encode_row
-from lake.format.manifest import FileKind, ManifestEntry
-from lake.maintenance.rescale.rescale_plan import RescaleUnit, plan_rescale
-from lake.snapshots.deletion_vectors import BucketVectors
+from braid.lake import UnsupportedFeature
+from braid.lake.format.binary_row import encode_row
+from braid.lake.format.manifest import FileKind, ManifestEntry
+from braid.lake.maintenance.rescale.rescale_plan import RescaleUnit, plan_rescale
+from braid.lake.snapshots.deletion_vectors import BucketVectors
 from tests.support.committing import ID, data_file
 
 WHOLE = encode_row([], [])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lake import (
+from braid.lake import (
     CommitConflict,
     CorruptData,
     InvalidRequest,
@@ -14,7 +14,7 @@ from lake import (
     Table,
     UnsupportedFeature,
 )
-from lake.format.snapshot import CommitKind
+from braid.lake.format.snapshot import CommitKind
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.waiting import PATIENCE_S
 from tests.unit.lake.maintenance.given_rescales import (

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     Catalog,
     CorruptData,
     FileIO,
@@ -18,11 +18,11 @@ from lake import (
     MemoryFileIO,
     Table,
 )
-from lake.files.data_file_path import live_file_path
-from lake.files.data_files import DataFileReader
-from lake.format.snapshot import CommitKind
-from lake.snapshots.deletion_vectors import VectorStore, vector_entries
-from lake.snapshots.manifest_store import ManifestStore
+from braid.lake.files.data_file_path import live_file_path
+from braid.lake.files.data_files import DataFileReader
+from braid.lake.format.snapshot import CommitKind
+from braid.lake.snapshots.deletion_vectors import VectorStore, vector_entries
+from braid.lake.snapshots.manifest_store import ManifestStore
 from tests.given_tables import given_kinds
 
 PARTITIONED = ("p",)
@@ -251,7 +251,7 @@ def test_rows_that_do_not_fit_into_memory_are_read_group_by_group(
     table.compact()
     write(table, *[("y", f"key {number}", number) for number in range(100)])
     before = records(table)
-    monkeypatch.setattr("lake.maintenance.rescale.rescale_writer._HELD_BYTES", held)
+    monkeypatch.setattr("braid.lake.maintenance.rescale.rescale_writer._HELD_BYTES", held)
 
     result = table.rescale(50)
 

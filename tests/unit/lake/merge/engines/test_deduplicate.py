@@ -1,9 +1,9 @@
-from lake.format.system_columns import RowKind
-from lake.merge.engines.deduplicate import Deduplicate
-from lake.merge.engines.merge_function import MergedRow
-from lake.merge.records import records_of
-from lake.merge.spec import MergeSpec
-from lake.options import MergeEngine
+from braid.lake.format.system_columns import RowKind
+from braid.lake.merge.engines.deduplicate import Deduplicate
+from braid.lake.merge.engines.merge_function import MergedRow
+from braid.lake.merge.records import records_of
+from braid.lake.merge.spec import MergeSpec
+from braid.lake.options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records
 
 SPEC = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",))

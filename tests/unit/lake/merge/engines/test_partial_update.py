@@ -3,14 +3,14 @@
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.format.system_columns import RowKind
-from lake.merge.engines.merge_function import MergedRow
-from lake.merge.engines.partial_update import PartialUpdate
-from lake.merge.records import records_of
-from lake.merge.row_machine import selection_of
-from lake.merge.spec import ColumnFunction, MergeSpec, SequenceGroup
-from lake.options import MergeEngine
+from braid.lake.errors import SchemaMismatch
+from braid.lake.format.system_columns import RowKind
+from braid.lake.merge.engines.merge_function import MergedRow
+from braid.lake.merge.engines.partial_update import PartialUpdate
+from braid.lake.merge.records import records_of
+from braid.lake.merge.row_machine import selection_of
+from braid.lake.merge.spec import ColumnFunction, MergeSpec, SequenceGroup
+from braid.lake.options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records, written
 
 PLAIN = MergeSpec(engine=MergeEngine.PARTIAL_UPDATE, key_columns=("f0",))

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from lake.errors import SchemaMismatch
-from lake.merge.aggregate_function import AggregateFunction
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.overflow import ON_OVERFLOW
-from lake.merge.functions.registry import function_named
-from lake.merge.plain_values import plain_values
-from lake.merge.segments import Segments
-from lake.merge.selection import Pick
-from lake.merge.steps import Step, Steps
+from braid.lake.errors import SchemaMismatch
+from braid.lake.merge.aggregate_function import AggregateFunction
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.overflow import ON_OVERFLOW
+from braid.lake.merge.functions.registry import function_named
+from braid.lake.merge.plain_values import plain_values
+from braid.lake.merge.segments import Segments
+from braid.lake.merge.selection import Pick
+from braid.lake.merge.steps import Step, Steps
 
 History = Sequence[tuple[Step, int]]
 """The steps of one key: what happens, and the row whose value it is."""

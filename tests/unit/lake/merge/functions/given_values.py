@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from lake.format.arrow_types import to_arrow_type
-from lake.format.data_types import DataField
-from lake.format.type_codec import parse_type
-from lake.merge.aggregate_function import AggregateFunction, Reduction
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.registry import FUNCTIONS
-from lake.merge.plain_values import plain_array, plain_values
-from lake.merge.row_function import row_function
-from lake.merge.segments import Segments
-from lake.merge.selection import Pick
-from lake.merge.steps import Step, Steps
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.data_types import DataField
+from braid.lake.format.type_codec import parse_type
+from braid.lake.merge.aggregate_function import AggregateFunction, Reduction
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.registry import FUNCTIONS
+from braid.lake.merge.plain_values import plain_array, plain_values
+from braid.lake.merge.row_function import row_function
+from braid.lake.merge.segments import Segments
+from braid.lake.merge.selection import Pick
+from braid.lake.merge.steps import Step, Steps
 
 COLUMN = "v"
 Happenings = Sequence[tuple[Step, object]]

@@ -3,11 +3,11 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.format.type_codec import parse_type
-from lake.merge.functions.arithmetic import DECLARATIONS
-from lake.merge.plain_values import plain_array
-from lake.merge.steps import Step
+from braid.lake.errors import SchemaMismatch
+from braid.lake.format.type_codec import parse_type
+from braid.lake.merge.functions.arithmetic import DECLARATIONS
+from braid.lake.merge.plain_values import plain_array
+from braid.lake.merge.steps import Step
 from tests.unit.lake.merge.functions.given_steps import (
     UNDECIDED,
     adds,

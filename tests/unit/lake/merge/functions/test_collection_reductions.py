@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from lake.merge.functions.value_equality import identity
-from lake.merge.steps import Step
+from braid.lake.merge.functions.value_equality import identity
+from braid.lake.merge.steps import Step
 from tests.unit.lake.merge.functions.given_values import (
     Happenings,
     arrow_type,

@@ -5,12 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from lake.errors import UnsupportedFeature
-from lake.merge.functions.extension import GROUP, reset_installed_functions, user_function_names
-from lake.merge.functions.registry import function_named
+from braid.lake.errors import UnsupportedFeature
+from braid.lake.merge.functions.extension import (
+    GROUP,
+    reset_installed_functions,
+    user_function_names,
+)
+from braid.lake.merge.functions.registry import function_named
 
 DECLARATION = """
-from lake.aggregates import FunctionDeclaration
+from braid.lake.aggregates import FunctionDeclaration
 
 class Longest:
     def reset(self): pass

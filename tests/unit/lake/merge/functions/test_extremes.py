@@ -3,13 +3,13 @@ import math
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.format.type_codec import parse_type
-from lake.merge.aggregate_function import Reduced
-from lake.merge.column_function import ColumnFunction
-from lake.merge.functions.extremes import DECLARATIONS
-from lake.merge.functions.registry import function_named
-from lake.merge.selection import Pick
+from braid.lake.errors import SchemaMismatch
+from braid.lake.format.type_codec import parse_type
+from braid.lake.merge.aggregate_function import Reduced
+from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.functions.extremes import DECLARATIONS
+from braid.lake.merge.functions.registry import function_named
+from braid.lake.merge.selection import Pick
 from tests.unit.lake.merge.functions.given_steps import (
     adds,
     definition,

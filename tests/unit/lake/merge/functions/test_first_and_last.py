@@ -1,9 +1,9 @@
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.merge.functions.registry import function_named
-from lake.merge.steps import Step
+from braid.lake.errors import SchemaMismatch
+from braid.lake.merge.functions.registry import function_named
+from braid.lake.merge.steps import Step
 from tests.unit.lake.merge.functions.given_steps import definition, folded, reduced
 
 VALUES = [None, 1, 2, 3]

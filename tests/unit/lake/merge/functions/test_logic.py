@@ -3,9 +3,9 @@ import itertools
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.format.type_codec import parse_type
-from lake.merge.functions.logic import DECLARATIONS
+from braid.lake.errors import SchemaMismatch
+from braid.lake.format.type_codec import parse_type
+from braid.lake.merge.functions.logic import DECLARATIONS
 from tests.unit.lake.merge.functions.given_steps import adds, definition, reduced
 
 VALUES = [True, False, None]

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from lake.merge.plain_values import plain_array, plain_values
-from lake.merge.steps import Step
+from braid.lake.merge.plain_values import plain_array, plain_values
+from braid.lake.merge.steps import Step
 from tests.unit.lake.merge.functions.given_steps import (
     REFUSED,
     UNDECIDED,

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     Catalog,
     InvalidRequest,
     ManualClock,
@@ -17,8 +17,8 @@ from lake import (
     SetOption,
     Table,
 )
-from lake.merge.functions.exact_numbers import Decimals, Integers
-from lake.merge.functions.overflow import Overflow, wrapped, wrapped_digits
+from braid.lake.merge.functions.exact_numbers import Decimals, Integers
+from braid.lake.merge.functions.overflow import Overflow, wrapped, wrapped_digits
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])

@@ -1,10 +1,10 @@
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.format.type_codec import parse_type
-from lake.merge.functions.registry import FUNCTIONS
-from lake.merge.steps import Step
+from braid.lake.errors import SchemaMismatch
+from braid.lake.format.type_codec import parse_type
+from braid.lake.merge.functions.registry import FUNCTIONS
+from braid.lake.merge.steps import Step
 from tests.unit.lake.merge.functions.given_values import (
     added,
     folded,

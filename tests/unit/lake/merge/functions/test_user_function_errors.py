@@ -7,17 +7,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.merge.fold import Machine
-from lake.merge.functions.extension import GROUP, reset_installed_functions
-from lake.table.catalog import Catalog
-from lake.table.table import Table
+from braid.lake.errors import SchemaMismatch
+from braid.lake.merge.fold import Machine
+from braid.lake.merge.functions.extension import GROUP, reset_installed_functions
+from braid.lake.table.catalog import Catalog
+from braid.lake.table.table import Table
 
 BOTH = pytest.mark.parametrize("machine", list(Machine))
 PACKAGE = """
 import numpy as np
 import pyarrow as pa
-from lake.aggregates import FunctionDeclaration, Pick, Reduced, Reduction
+from braid.lake.aggregates import FunctionDeclaration, Pick, Reduced, Reduction
 
 class Sum:
     def reset(self): pass

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.merge.order.key_order import key_codes, number_codes
-from lake.merge.order.order_values import order_values
+from braid.lake.merge.order.key_order import key_codes, number_codes
+from braid.lake.merge.order.order_values import order_values
 from tests.property.strategies import ATOMIC_VALUES
 
 WIDE = ATOMIC_VALUES[pa.int64()]

@@ -1,10 +1,10 @@
 import numpy as np
 import pyarrow as pa
 
-from lake.format.arrays import combined_array, validity
-from lake.merge.order.key_codes import concatenated, narrow
-from lake.merge.order.key_order import key_codes
-from lake.merge.order.normalized_keys import normalized_keys
+from braid.lake.format.arrays import combined_array, validity
+from braid.lake.merge.order.key_codes import concatenated, narrow
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.merge.order.normalized_keys import normalized_keys
 
 
 def bits_of(array: pa.Array) -> list[int]:

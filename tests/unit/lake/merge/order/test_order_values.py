@@ -4,11 +4,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from lake.format.arrow_types import to_arrow_type
-from lake.merge.functions.value_equality import ordering
-from lake.merge.order.key_order import key_codes
-from lake.merge.order.order_values import order_values
-from lake.merge.plain_values import plain_array, plain_values
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.merge.functions.value_equality import ordering
+from braid.lake.merge.order.key_order import key_codes
+from braid.lake.merge.order.order_values import order_values
+from braid.lake.merge.plain_values import plain_array, plain_values
 from tests.support.typed_values import TYPES, values_of
 
 ROW = pa.struct([("a", pa.int32()), ("b", pa.string())])

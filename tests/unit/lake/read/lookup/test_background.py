@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from lake.read.lookup.background import BackgroundJobs, copy_threads
+from braid.lake.read.lookup.background import BackgroundJobs, copy_threads
 
 WAIT_S = 30
 

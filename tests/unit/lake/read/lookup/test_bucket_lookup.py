@@ -8,15 +8,15 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap
 
-from lake.errors import CorruptData
-from lake.files.data_file_path import live_file_path
-from lake.files.storage.memory import MemoryFileIO
-from lake.files.storage.positioned_input import InputFile, PositionedInput
-from lake.read.lookup.background import Job, Submit
-from lake.read.lookup.bucket_lookup import BucketLookup
-from lake.read.lookup.copy_store import CopyStore
-from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.lookup.wanted_keys import wanted_keys
+from braid.lake.errors import CorruptData
+from braid.lake.files.data_file_path import live_file_path
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.files.storage.positioned_input import InputFile, PositionedInput
+from braid.lake.read.lookup.background import Job, Submit
+from braid.lake.read.lookup.bucket_lookup import BucketLookup
+from braid.lake.read.lookup.copy_store import CopyStore
+from braid.lake.read.lookup.lookup_cache import LookupCache
+from braid.lake.read.lookup.wanted_keys import wanted_keys
 from tests.given_tables import GivenTable, given_schema
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from lake.read.lookup.hash_index import Rows, build_index
+from braid.lake.read.lookup.hash_index import Rows, build_index
 
 
 def given_hashes(count: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:

@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.read.lookup.bucket_lookup import BucketLookup
-from lake.read.lookup.copy_store import CopyStore
-from lake.read.lookup.joint_index import JOINT_ROWS_MAX
-from lake.read.lookup.key_matches import KeyMatches
-from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.lookup.wanted_keys import wanted_keys
+from braid.lake.read.lookup.bucket_lookup import BucketLookup
+from braid.lake.read.lookup.copy_store import CopyStore
+from braid.lake.read.lookup.joint_index import JOINT_ROWS_MAX
+from braid.lake.read.lookup.key_matches import KeyMatches
+from braid.lake.read.lookup.lookup_cache import LookupCache
+from braid.lake.read.lookup.wanted_keys import wanted_keys
 from tests.given_tables import GivenTable, given_schema
 
 FILES = 7

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from lake.read.lookup.key_hash import key_hashes
+from braid.lake.read.lookup.key_hash import key_hashes
 
 TYPES = {
     pa.bool_(): st.booleans(),

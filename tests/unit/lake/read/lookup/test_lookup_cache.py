@@ -11,20 +11,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lake.errors import CorruptData
-from lake.format.system_columns import (
+from braid.lake.errors import CorruptData
+from braid.lake.format.system_columns import (
     SEQUENCE_NUMBER,
     SEQUENCE_NUMBER_FIELD,
     VALUE_KIND,
     VALUE_KIND_FIELD,
 )
-from lake.read.lookup.background import Job
-from lake.read.lookup.copy_space import CopySpace
-from lake.read.lookup.copy_store import EVICTABLE_SECONDS, IDLE_SECONDS, CopyStore
-from lake.read.lookup.file_lookup import FileLookup
-from lake.read.lookup.lookup_cache import LookupCache
-from lake.read.lookup.lookup_settings import LookupSettings
-from lake.read.lookup.wanted_keys import WantedKeys
+from braid.lake.read.lookup.background import Job
+from braid.lake.read.lookup.copy_space import CopySpace
+from braid.lake.read.lookup.copy_store import EVICTABLE_SECONDS, IDLE_SECONDS, CopyStore
+from braid.lake.read.lookup.file_lookup import FileLookup
+from braid.lake.read.lookup.lookup_cache import LookupCache
+from braid.lake.read.lookup.lookup_settings import LookupSettings
+from braid.lake.read.lookup.wanted_keys import WantedKeys
 from tests.support.waiting import PATIENCE_S
 
 SCHEMA = pa.schema([pa.field("k", pa.int64(), nullable=False), pa.field("v", pa.string())])

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from lake.files.parquet.bounds import ColumnBounds
-from lake.files.row_filters import RowGroupFilter
-from lake.read.lookup.row_group_lookup import RowGroupLookup
-from lake.read.lookup.wanted_keys import Rows, WantedKeys
+from braid.lake.files.parquet.bounds import ColumnBounds
+from braid.lake.files.row_filters import RowGroupFilter
+from braid.lake.read.lookup.row_group_lookup import RowGroupLookup
+from braid.lake.read.lookup.wanted_keys import Rows, WantedKeys
 
 ROWS = 50
 GROUPS = 8

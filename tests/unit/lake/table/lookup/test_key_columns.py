@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, InvalidRequest, MemoryFileIO, Table
+from braid.lake import Catalog, InvalidRequest, MemoryFileIO, Table
 
 NAN = float("nan")
 MOMENT = datetime(2026, 5, 4, 3, 2, 1, 123_000, tzinfo=UTC).replace(tzinfo=None)

@@ -7,7 +7,7 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     Catalog,
     Condition,
     InvalidRequest,
@@ -16,9 +16,9 @@ from lake import (
     Table,
     UnsupportedFeature,
 )
-from lake.files.paths import TablePaths
-from lake.snapshots.schema_store import SchemaStore
-from lake.table.lookup.python_rows import python_rows
+from braid.lake.files.paths import TablePaths
+from braid.lake.snapshots.schema_store import SchemaStore
+from braid.lake.table.lookup.python_rows import python_rows
 from tests.given_tables import ROOT, given_rows, given_schema
 
 NAN = float("nan")

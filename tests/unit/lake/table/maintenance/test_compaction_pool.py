@@ -9,10 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, SchemaMismatch, Table
-from lake.lsm.compaction_pick import PickState
-from lake.maintenance.compaction.compaction_picks import CompactionMemory
-from lake.table.maintenance.compaction_pool import CompactionPool
+from braid.lake import Catalog, SchemaMismatch, Table
+from braid.lake.lsm.compaction_pick import PickState
+from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
+from braid.lake.table.maintenance.compaction_pool import CompactionPool
 
 OPTIONS = {"bucket": "2", "num-sorted-run.compaction-trigger": "3"}
 

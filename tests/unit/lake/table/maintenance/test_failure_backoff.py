@@ -1,7 +1,7 @@
 """The failure log: pauses that double, and which failures are new."""
 
-from lake.files.clock import ManualClock
-from lake.table.maintenance.failure_backoff import RETRY_MS_MAX, FailureBackoff
+from braid.lake.files.clock import ManualClock
+from braid.lake.table.maintenance.failure_backoff import RETRY_MS_MAX, FailureBackoff
 
 
 def test_the_pause_doubles_up_to_a_bound_and_ends_with_a_success() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     BucketOutcome,
     BucketWork,
     Catalog,
@@ -21,9 +21,9 @@ from lake import (
     StorageUnavailable,
     Table,
 )
-from lake.files.storage.local import LocalFileIO
-from lake.table.maintenance.expiry_scheduler import EXPIRY_INTERVAL_MS
-from lake.table.maintenance.maintenance_service import MaintenanceService
+from braid.lake.files.storage.local import LocalFileIO
+from braid.lake.table.maintenance.expiry_scheduler import EXPIRY_INTERVAL_MS
+from braid.lake.table.maintenance.maintenance_service import MaintenanceService
 from tests.support.faulty_file_io import FaultyFileIO
 from tests.support.waiting import PATIENCE_S, wait_until
 
@@ -159,7 +159,7 @@ def test_a_failure_is_logged_once_and_retried_after_a_pause(
 def test_a_failing_list_of_tables_is_retried_after_pauses_and_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, logger="lake.table.maintenance.maintenance_service")
+    caplog.set_level(logging.INFO, logger="braid.lake.table.maintenance.maintenance_service")
     clock = ManualClock()
     asked: list[int] = []
     causes = ["EROFS"] * 5 + ["EIO"] * 2

@@ -5,11 +5,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, CommitConflict, InvalidRequest, ManualClock, MemoryFileIO, Table
-from lake.commit.commit_result import CommitResult
-from lake.table.operations.batch_write import ATTEMPTS_MAX, BatchWrite
-from lake.table.operations.rescale import wait_while_rescaled
-from lake.write.table_writer import WriteResult
+from braid.lake import Catalog, CommitConflict, InvalidRequest, ManualClock, MemoryFileIO, Table
+from braid.lake.commit.commit_result import CommitResult
+from braid.lake.table.operations.batch_write import ATTEMPTS_MAX, BatchWrite
+from braid.lake.table.operations.rescale import wait_while_rescaled
+from braid.lake.write.table_writer import WriteResult
 
 ROWS = pa.table({"k": pa.array([1, 2], pa.int32())})
 

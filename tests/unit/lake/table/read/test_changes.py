@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import pyarrow as pa
 import pytest
 
-from lake import (
+from braid.lake import (
     Catalog,
     ChangesExpired,
     CorruptData,

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Condition, MemoryFileIO, ReadCounters, Table
+from braid.lake import Catalog, Condition, MemoryFileIO, ReadCounters, Table
 
 
 @pytest.fixture

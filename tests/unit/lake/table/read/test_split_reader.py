@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Condition, InvalidRequest, LeaseLost, ManualClock, Table
-from lake.snapshots.lease import LEASE_MS
-from lake.table.read.scan import Scan
+from braid.lake import Catalog, Condition, InvalidRequest, LeaseLost, ManualClock, Table
+from braid.lake.snapshots.lease import LEASE_MS
+from braid.lake.table.read.scan import Scan
 
 
 def integers(*values: int) -> pa.Array:

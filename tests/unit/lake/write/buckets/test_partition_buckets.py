@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from lake.errors import CorruptData, LimitExceeded
-from lake.format.bucket import Int32Array
-from lake.write.buckets.partition_buckets import PartitionBuckets
+from braid.lake.errors import CorruptData, LimitExceeded
+from braid.lake.format.bucket import Int32Array
+from braid.lake.write.buckets.partition_buckets import PartitionBuckets
 
 
 def hashes(*values: int) -> Int32Array:

@@ -5,9 +5,9 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
-from lake.format.binary_row import EMPTY_ROW, decode_row
-from lake.format.bucket import assign_buckets
-from lake.write.buckets.routing import route
+from braid.lake.format.binary_row import EMPTY_ROW, decode_row
+from braid.lake.format.bucket import assign_buckets
+from braid.lake.write.buckets.routing import route
 from tests.given_tables import given_rows, given_schema
 
 

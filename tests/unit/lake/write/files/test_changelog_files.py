@@ -3,11 +3,11 @@
 import pyarrow.parquet as pq
 import pytest
 
-from lake.files.data_file_path import live_file_path
-from lake.files.data_files import DataFileReader
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
-from lake.write.table_writer import WriteResult
+from braid.lake.files.data_file_path import live_file_path
+from braid.lake.files.data_files import DataFileReader
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
+from braid.lake.write.table_writer import WriteResult
 from tests.given_tables import ROOT, GivenTable, given_kinds, given_rows, given_schema
 
 COLUMNS = {"k": "INT", "v": "INT", "s": "INT"}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lake.files.file_encoding import FileEncoding, FileFormat
-from lake.options import TableOptions
-from lake.write.files.file_encodings import file_encoding, formats_of
+from braid.lake.files.file_encoding import FileEncoding, FileFormat
+from braid.lake.options import TableOptions
+from braid.lake.write.files.file_encodings import file_encoding, formats_of
 
 BY_LEVEL = {
     "file.format.per.level": " 3:ORC , 0:avro",

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from lake.format.binary_row import decode_row, decode_rows
-from lake.format.data_file import FileSource
-from lake.format.statistics import collect_statistics
+from braid.lake.format.binary_row import decode_row, decode_rows
+from braid.lake.format.data_file import FileSource
+from braid.lake.format.statistics import collect_statistics
 from tests.given_tables import ROOT, GivenTable, given_rows, given_schema
 
 COLUMNS = {"k": "INT", "s": "STRING", "v": "STRING"}

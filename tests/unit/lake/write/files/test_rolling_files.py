@@ -12,20 +12,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lake.errors import SchemaMismatch, StorageUnavailable
-from lake.files.clock import ManualClock
-from lake.files.data_file_path import table_paths
-from lake.files.data_files import DataFileReader
-from lake.files.storage.file_io import FileIO
-from lake.files.storage.local import LocalFileIO
-from lake.files.storage.memory import MemoryFileIO
-from lake.format.binary_row import EMPTY_ROW, decode_row
-from lake.format.data_file import DataFileMeta, FileSource
-from lake.format.schema import TableSchema
-from lake.format.statistics import collect_statistics
-from lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
-from lake.write.files.level_file import DataFileSink, write_level_file
-from lake.write.files.rolling_files import RollingFiles
+from braid.lake.errors import SchemaMismatch, StorageUnavailable
+from braid.lake.files.clock import ManualClock
+from braid.lake.files.data_file_path import table_paths
+from braid.lake.files.data_files import DataFileReader
+from braid.lake.files.storage.file_io import FileIO
+from braid.lake.files.storage.local import LocalFileIO
+from braid.lake.files.storage.memory import MemoryFileIO
+from braid.lake.format.binary_row import EMPTY_ROW, decode_row
+from braid.lake.format.data_file import DataFileMeta, FileSource
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.statistics import collect_statistics
+from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
+from braid.lake.write.files.level_file import DataFileSink, write_level_file
+from braid.lake.write.files.rolling_files import RollingFiles
 from tests.given_tables import ROOT, given_schema
 from tests.support.faulty_file_io import FaultyFileIO
 

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, ManualClock, MemoryFileIO, Table, UpdateColumnDefault
+from braid.lake import Catalog, ManualClock, MemoryFileIO, Table, UpdateColumnDefault
 
 BY_GROUP = {"braid.defaults-by-group": "true"}
 

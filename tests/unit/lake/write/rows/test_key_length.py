@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, MemoryFileIO, SchemaMismatch, SetOption, Table
+from braid.lake import Catalog, MemoryFileIO, SchemaMismatch, SetOption, Table
 
 LIMIT = 64 << 10
 

@@ -5,8 +5,8 @@ import math
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.write.rows.row_check import conform
+from braid.lake.errors import SchemaMismatch
+from braid.lake.write.rows.row_check import conform
 from tests.unit.lake.merge.given_schemas import given_schema
 
 DOUBLE = pa.float64()

@@ -5,8 +5,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, InvalidRequest, ManualClock, MemoryFileIO, Table, UpdateColumnDefault
-from lake.write.rows.null_deletes import apply_null_deletes
+from braid.lake import (
+    Catalog,
+    InvalidRequest,
+    ManualClock,
+    MemoryFileIO,
+    Table,
+    UpdateColumnDefault,
+)
+from braid.lake.write.rows.null_deletes import apply_null_deletes
 from tests.given_tables import given_rows, given_schema
 
 COLUMNS = {

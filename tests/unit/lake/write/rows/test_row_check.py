@@ -7,11 +7,11 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.format.data_types import DataField
-from lake.format.schema import TableSchema
-from lake.format.type_codec import parse_type
-from lake.write.rows.row_check import conform
+from braid.lake.errors import SchemaMismatch
+from braid.lake.format.data_types import DataField
+from braid.lake.format.schema import TableSchema
+from braid.lake.format.type_codec import parse_type
+from braid.lake.write.rows.row_check import conform
 from tests.given_tables import given_schema
 
 SCHEMA = given_schema(

@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from lake.errors import SchemaMismatch
-from lake.write.rows.row_kinds import row_kinds
+from braid.lake.errors import SchemaMismatch
+from braid.lake.write.rows.row_kinds import row_kinds
 from tests.given_tables import GivenTable, given_rows, given_schema
 
 COLUMNS = {"k": "INT", "rk": "STRING"}

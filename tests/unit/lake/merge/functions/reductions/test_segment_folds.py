@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from lake.merge.functions.number_columns import Numbers
-from lake.merge.functions.reductions.segment_folds import (
+from braid.lake.merge.functions.number_columns import Numbers
+from braid.lake.merge.functions.reductions.segment_folds import (
     following,
     greatest_length,
     has_any,
@@ -10,7 +10,7 @@ from lake.merge.functions.reductions.segment_folds import (
     prefix_bounds,
     sums,
 )
-from lake.merge.segments import Segments
+from braid.lake.merge.segments import Segments
 
 
 def segments_of(*lengths: int) -> Segments:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pyroaring import BitMap
 
-from lake.errors import SchemaMismatch
-from lake.format.type_codec import parse_type
-from lake.merge.functions.registry import FUNCTIONS
-from lake.merge.functions.sets.bitmap64 import Bitmap64, united_64
-from lake.merge.steps import Step
+from braid.lake.errors import SchemaMismatch
+from braid.lake.format.type_codec import parse_type
+from braid.lake.merge.functions.registry import FUNCTIONS
+from braid.lake.merge.functions.sets.bitmap64 import Bitmap64, united_64
+from braid.lake.merge.steps import Step
 from tests.unit.lake.merge.functions.given_values import (
     added,
     folded,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from braid.arguments import ensure_warehouse, machine_name, warehouse_path
-from braid.cli import app
-from registry.names import is_runner_name
+from braid.cli.arguments import ensure_warehouse, machine_name, warehouse_path
+from braid.cli.main import app
+from braid.registry.names import is_runner_name
 
 RUNNER = ["runner", "--warehouse", "/w"]
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import typer
 
-from lake import Catalog, ReadAt
+from braid.lake import Catalog, ReadAt
 
 
 def show(

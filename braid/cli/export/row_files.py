@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from braid.export.formats import ExportFormat
-from formats.json_values import json_value
-from lake import DataField, TypeRoot, UnsupportedFeature, python_columns
+from braid.cli.export.formats import ExportFormat
+from braid.formats.json_values import json_value
+from braid.lake import DataField, TypeRoot, UnsupportedFeature, python_columns
 
 _ROW_GROUP_ROWS: Final = 1 << 20
 _ROW_GROUP_BYTES: Final = 64 << 20

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Table
+from braid.lake import Catalog, Table
 from tests.support.program import run_braid
 from tests.support.waiting import PATIENCE_S, wait_until
 

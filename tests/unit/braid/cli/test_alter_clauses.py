@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from braid.alter_clauses import parse_clause
-from schemas import SchemaChanges
+from braid.cli.alter_clauses import parse_clause
+from braid.schemas import SchemaChanges
 
 
 @pytest.mark.parametrize(

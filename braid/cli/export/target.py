@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from lake import InvalidRequest, Problem
+from braid.lake import InvalidRequest, Problem
 
 
 @contextmanager

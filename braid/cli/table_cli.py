@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from braid.alter_clauses import FORMS, NAMES
-from braid.options import Warehouse
+from braid.cli.alter_clauses import FORMS, NAMES
+from braid.cli.options import Warehouse
 
 app = typer.Typer(no_args_is_help=True, help="Change, inspect, export and clean up one table.")
 tag_app = typer.Typer(no_args_is_help=True, help="Create, list and delete tags of snapshots.")
@@ -50,8 +50,8 @@ def create_tag(
     ] = None,
 ) -> None:
     """Name a snapshot, so that it stays readable after it has expired."""
-    from braid.arguments import duration_ms
-    from braid.tags import create
+    from braid.cli.arguments import duration_ms
+    from braid.cli.tags import create
 
     retained_ms = None if retain is None else duration_ms("--retain", retain)
     _run(warehouse, table, lambda path: create(path, table, tag, snapshot, retained_ms))
@@ -60,7 +60,7 @@ def create_tag(
 @tag_app.command("list")
 def list_tags(table: TableName, *, warehouse: Warehouse) -> None:
     """Print the tags: name, snapshot, time to live."""
-    from braid.tags import list_all
+    from braid.cli.tags import list_all
 
     _run(warehouse, table, lambda path: list_all(path, table))
 
@@ -68,7 +68,7 @@ def list_tags(table: TableName, *, warehouse: Warehouse) -> None:
 @tag_app.command("delete")
 def delete_tag(table: TableName, tag: TagName, *, warehouse: Warehouse) -> None:
     """Delete a tag, and the files that nothing else needs."""
-    from braid.tags import delete
+    from braid.cli.tags import delete
 
     _run(warehouse, table, lambda path: delete(path, table, tag))
 
@@ -76,7 +76,7 @@ def delete_tag(table: TableName, tag: TagName, *, warehouse: Warehouse) -> None:
 @tag_app.command("expire")
 def expire_tags(table: TableName, *, warehouse: Warehouse) -> None:
     """Delete the tags whose time to live is over."""
-    from braid.tags import expire
+    from braid.cli.tags import expire
 
     _run(warehouse, table, lambda path: expire(path, table))
 
@@ -96,7 +96,7 @@ def drop(
     ] = False,
 ) -> None:
     """Drop a table whose streams are stopped: registration, streams and files."""
-    from braid.drop import drop as drop_table
+    from braid.cli.drop import drop as drop_table
 
     _run(warehouse, table, lambda path: drop_table(path, table, yes=yes, keep_data=keep_data))
 
@@ -110,7 +110,7 @@ def rollback(
     tag: Annotated[str | None, typer.Option(help="Tag to roll back to.")] = None,
 ) -> None:
     """Roll a table back to a snapshot or a tag; its streams have to be stopped."""
-    from braid.rollback import roll_back
+    from braid.cli.rollback import roll_back
 
     _run(warehouse, table, lambda path: roll_back(path, table, snapshot, tag))
 
@@ -123,7 +123,7 @@ def rescale(
     buckets: Annotated[int, typer.Option(min=1, help="New number of buckets of each partition.")],
 ) -> None:
     """Change a table's number of buckets while readers and streams use it."""
-    from braid.rescale import rescale as rescale_table
+    from braid.cli.rescale import rescale as rescale_table
 
     _run(warehouse, table, lambda path: rescale_table(path, table, buckets))
 
@@ -165,9 +165,9 @@ def export(
     ] = False,
 ) -> None:
     """Write the rows of a table, or of an older state of it, to files."""
-    from braid.arguments import read_at
-    from braid.export.command import Export, export_rows
-    from braid.export.formats import format_of
+    from braid.cli.arguments import read_at
+    from braid.cli.export.command import Export, export_rows
+    from braid.cli.export.formats import format_of
 
     request = Export(
         at=read_at(snapshot=snapshot, tag=tag, timestamp=timestamp),
@@ -205,7 +205,7 @@ def alter(
     ] = False,
 ) -> None:
     """Change columns and options, atomically, while readers and streams use the table."""
-    from braid.alter import alter as alter_table, requested_changes
+    from braid.cli.alter import alter as alter_table, requested_changes
 
     found = requested_changes(changes or (), file)
     _run(warehouse, table, lambda path: alter_table(path, table, found, is_dry_run=dry_run))
@@ -239,8 +239,8 @@ def inspect(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
     """Print a table's snapshots, files, sorted runs and so on."""
-    from braid.arguments import read_at
-    from braid.inspection import show
+    from braid.cli.arguments import read_at
+    from braid.cli.inspection import show
 
     at = read_at(snapshot=snapshot, tag=tag, timestamp=timestamp)
     _run(
@@ -288,8 +288,8 @@ def changes(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
     """Print the changes of rows by snapshot: snapshot, kind and values, oldest first."""
-    from braid.arguments import bound, refuse
-    from braid.changes import show
+    from braid.cli.arguments import bound, refuse
+    from braid.cli.changes import show
 
     begin = bound("--after", snapshot=after, tag=after_tag, timestamp=after_timestamp)
     end = bound("--until", snapshot=until, tag=until_tag, timestamp=until_timestamp)
@@ -320,8 +320,8 @@ def clean_orphans(
     delete: Annotated[bool, typer.Option("--delete", help="Delete the files found.")] = False,
 ) -> None:
     """Print the files that nothing in the table refers to; delete them with --delete."""
-    from braid.arguments import duration_ms
-    from braid.orphans import clean
+    from braid.cli.arguments import duration_ms
+    from braid.cli.orphans import clean
 
     min_age_ms = duration_ms("--older-than", older_than)
     _run(warehouse, table, lambda path: clean(path, table, min_age_ms=min_age_ms, delete=delete))
@@ -349,8 +349,8 @@ def expire_snapshots(
     ] = False,
 ) -> None:
     """Expire the oldest snapshots, and delete the files that only they need."""
-    from braid.arguments import duration_ms
-    from braid.expiry import expire
+    from braid.cli.arguments import duration_ms
+    from braid.cli.expiry import expire
 
     age_ms = None if older_than is None else duration_ms("--older-than", older_than)
     _run(
@@ -370,7 +370,7 @@ def expire_snapshots(
 @consumer_app.command("list")
 def list_all_consumers(table: TableName, *, warehouse: Warehouse) -> None:
     """Print consumers and leases: name, the oldest snapshot needed, written or leased until when."""
-    from braid.expiry import list_consumers
+    from braid.cli.expiry import list_consumers
 
     _run(warehouse, table, lambda path: list_consumers(path, table))
 
@@ -384,7 +384,7 @@ def reset_one_consumer(
     snapshot: Annotated[int, typer.Option(min=1, help="The oldest snapshot that it needs.")],
 ) -> None:
     """Set the oldest snapshot that a consumer needs; creates the consumer if it is new."""
-    from braid.expiry import reset_consumer
+    from braid.cli.expiry import reset_consumer
 
     _run(warehouse, table, lambda path: reset_consumer(path, table, consumer, snapshot))
 
@@ -392,7 +392,7 @@ def reset_one_consumer(
 @consumer_app.command("delete")
 def delete_one_consumer(table: TableName, consumer: ConsumerName, *, warehouse: Warehouse) -> None:
     """Delete a consumer, so that it keeps no snapshots any more."""
-    from braid.expiry import delete_consumer
+    from braid.cli.expiry import delete_consumer
 
     _run(warehouse, table, lambda path: delete_consumer(path, table, consumer))
 
@@ -400,7 +400,7 @@ def delete_one_consumer(table: TableName, consumer: ConsumerName, *, warehouse: 
 def _run(warehouse: str, table: str, command: Callable[[str], int]) -> None:
     """Check the arguments of every command, run it with the warehouse's path, and exit."""
     # Imported here: `braid --help` and the runner do not load it.
-    from braid.arguments import check_table, one_line_errors, warehouse_path
+    from braid.cli.arguments import check_table, one_line_errors, warehouse_path
 
     path = warehouse_path(warehouse)
     check_table(table)

@@ -9,15 +9,15 @@ from typing import Any
 import typer
 from pydantic import ValidationError
 
-from braid.alter_clauses import expected_form, parse_clause
-from braid.arguments import refuse
-from lake import Catalog, InvalidRequest, Problem, SystemClock, file_io_for
-from registry.alteration.engine_changes import engine_changes
-from registry.alteration.table_changes import plan_changes
-from registry.errors import DefinitionRefused, RegistryError
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
-from schemas import FieldProblem, SchemaChanges, TableChange
+from braid.cli.alter_clauses import expected_form, parse_clause
+from braid.cli.arguments import refuse
+from braid.lake import Catalog, InvalidRequest, Problem, SystemClock, file_io_for
+from braid.registry.alteration.engine_changes import engine_changes
+from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.errors import DefinitionRefused, RegistryError
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.schemas import FieldProblem, SchemaChanges, TableChange
 
 STANDARD_INPUT = "-"
 _SHOWN_MAX = 200

@@ -7,7 +7,7 @@ from subprocess import CompletedProcess
 import pyarrow as pa
 import pytest
 
-from lake import Catalog, Table
+from braid.lake import Catalog, Table
 from tests.support.program import run_braid
 
 COLUMNS = [("k", "INT"), ("v", "INT")]

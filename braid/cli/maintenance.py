@@ -9,8 +9,8 @@ from typing import Final
 
 import typer
 
-from braid.arguments import EXIT_TRY_AGAIN
-from lake import Catalog, MaintenanceService, MaintenanceStats
+from braid.cli.arguments import EXIT_TRY_AGAIN
+from braid.lake import Catalog, MaintenanceService, MaintenanceStats
 
 _GRACE_SECONDS: Final = 30.0
 """Time that buckets under compaction have to finish once the service is stopped."""
@@ -43,7 +43,7 @@ def maintain(
         LakeError: One of the named tables cannot be opened.
     """
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("lake.table").setLevel(logging.INFO)
+    logging.getLogger("braid.lake.table").setLevel(logging.INFO)
     catalog = Catalog(warehouse)
     for identifier in identifiers:
         catalog.table(identifier)

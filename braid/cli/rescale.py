@@ -4,9 +4,9 @@ from contextlib import suppress
 
 import typer
 
-from lake import Catalog, SystemClock, TableNotFound, file_io_for
-from registry.registrar import Registrar
-from registry.store.documents import RegistryStore
+from braid.lake import Catalog, SystemClock, TableNotFound, file_io_for
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
 
 
 def rescale(warehouse: str, identifier: str, buckets: int) -> int:

@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
-from braid.options import Clusters, Warehouse
-from braid.table_cli import app as table_app
+from braid.cli.extras import require_extra
+from braid.cli.options import Clusters, Warehouse
+from braid.cli.table_cli import app as table_app
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -24,7 +25,7 @@ app.add_typer(table_app, name="table")
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        typer.echo(f"braid {version('braid')}")
+        typer.echo(f"braid {version('braid-lake')}")
         raise typer.Exit
 
 
@@ -74,11 +75,17 @@ def service(
     ] = 1024,
 ) -> None:
     """Serve the HTTP API: tables, streams, their states, and rows."""
+    require_extra("service")
     # Here, not above: a runner must not load the web framework.
-    from braid.arguments import ensure_warehouse, known_clusters, one_line_errors, warehouse_path
-    from lake import LookupSettings
-    from service.http.server import serve
-    from service.settings import ServiceSettings
+    from braid.cli.arguments import (
+        ensure_warehouse,
+        known_clusters,
+        one_line_errors,
+        warehouse_path,
+    )
+    from braid.lake import LookupSettings
+    from braid.service.http.server import serve
+    from braid.service.settings import ServiceSettings
 
     warehouse = warehouse_path(warehouse)
     known = known_clusters(clusters)
@@ -129,8 +136,9 @@ def runner(
     compactors: Annotated[int, typer.Option(min=1, help="Buckets compacted at once.")] = 1,
 ) -> None:
     """Run the registered streams as Spark Structured Streaming queries."""
+    require_extra("spark")
     # Checked before Spark is loaded, which takes seconds.
-    from braid.arguments import (
+    from braid.cli.arguments import (
         check_runner,
         ensure_warehouse,
         known_clusters,
@@ -146,8 +154,8 @@ def runner(
     ensure_warehouse(warehouse)
 
     # Here, not above: the service must start without Spark.
-    from pipelines.runner_process import main as run
-    from pipelines.settings import RunnerSettings
+    from braid.pipelines.runner_process import main as run
+    from braid.pipelines.settings import RunnerSettings
 
     settings = RunnerSettings(
         warehouse=warehouse,
@@ -162,6 +170,19 @@ def runner(
     with one_line_errors():
         status = run(settings)
     sys.exit(status)
+
+
+@app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def demo(context: typer.Context) -> None:
+    """Run the flights demo on real data: its own Kafka broker, runner and service."""
+    require_extra("demo")
+    # Here, not above, as for the other commands.
+    from braid.demo.flights import main as run
+
+    sys.exit(run(context.args, prog=context.command_path))
 
 
 @app.command()
@@ -182,8 +203,8 @@ def compact(
 ) -> None:
     """Merge the files of tables into one sorted run per bucket, beside any writers."""
     # Here, not above, as for the other commands.
-    from braid.arguments import check_table, warehouse_path
-    from braid.compaction import compact_tables
+    from braid.cli.arguments import check_table, warehouse_path
+    from braid.cli.compaction import compact_tables
 
     warehouse = warehouse_path(warehouse)
     for table in tables:
@@ -212,8 +233,8 @@ def maintain(
 ) -> None:
     """Compact buckets and expire snapshots when due, until Ctrl-C or SIGTERM."""
     # Here, not above, as for the other commands.
-    from braid.arguments import check_table, existing_warehouse, one_line_errors
-    from braid.maintenance import maintain as run
+    from braid.cli.arguments import check_table, existing_warehouse, one_line_errors
+    from braid.cli.maintenance import maintain as run
 
     warehouse = existing_warehouse(warehouse)
     for table in tables or ():

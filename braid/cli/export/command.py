@@ -11,10 +11,10 @@ from typing import Final
 import pyarrow as pa
 import typer
 
-from braid.export.formats import ExportFormat
-from braid.export.row_files import ROW_FILES, RowFile
-from braid.export.target import export_target
-from lake import Catalog, ReadAt, Scan, parse_conditions
+from braid.cli.export.formats import ExportFormat
+from braid.cli.export.row_files import ROW_FILES, RowFile
+from braid.cli.export.target import export_target
+from braid.lake import Catalog, ReadAt, Scan, parse_conditions
 
 _REPORT_INTERVAL_S: Final = 2.0
 
@@ -26,7 +26,7 @@ class Export:
     Attributes:
         at: The table state.
         columns: The columns in order; None means all.
-        where: Conditions as SQL text (`lake.parse_conditions`); rows fulfil all of them.
+        where: Conditions as SQL text (`braid.lake.parse_conditions`); rows fulfil all of them.
         target: A file, or a folder when `rows_per_file` is given.
         format: The format of the files.
         rows_per_file: The most rows of a file; None: one file has all rows.

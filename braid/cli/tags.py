@@ -4,7 +4,7 @@ from typing import Final
 
 import typer
 
-from lake import Catalog, TagDeletion
+from braid.lake import Catalog, TagDeletion
 
 _UNITS_MS: Final = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1_000, "ms": 1}
 

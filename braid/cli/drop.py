@@ -4,11 +4,11 @@ import sys
 
 import typer
 
-from braid.arguments import EXIT_USAGE, refuse
-from lake import Catalog, SystemClock, file_io_for
-from registry.errors import StreamNotStopped
-from registry.store.documents import RegistryStore
-from registry.table_dropper import TableDropper
+from braid.cli.arguments import EXIT_USAGE, refuse
+from braid.lake import Catalog, SystemClock, file_io_for
+from braid.registry.errors import StreamNotStopped
+from braid.registry.store.documents import RegistryStore
+from braid.registry.table_dropper import TableDropper
 
 
 def drop(warehouse: str, identifier: str, *, yes: str | None, keep_data: bool) -> int:

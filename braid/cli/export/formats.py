@@ -3,7 +3,7 @@
 from enum import StrEnum
 from pathlib import Path
 
-from braid.arguments import refuse
+from braid.cli.arguments import refuse
 
 
 class ExportFormat(StrEnum):

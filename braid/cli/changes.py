@@ -6,9 +6,9 @@ from typing import Final
 import orjson
 import typer
 
-from formats.json_values import json_row
-from lake import Catalog, ReadAt, RowKind, python_rows
-from service.control.consumers import last_known_snapshot
+from braid.formats.json_values import json_row
+from braid.lake import Catalog, ReadAt, RowKind, python_rows
+from braid.service.control.consumers import last_known_snapshot
 
 _MAKE_CONSUMER: Final = "create it: braid table consumer reset TABLE CONSUMER --snapshot 1"
 

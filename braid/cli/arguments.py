@@ -10,9 +10,9 @@ from typing import Final, NoReturn
 
 import typer
 
-from formats.clusters_file import load_clusters
-from formats.kafka_clusters import KafkaClusters, is_server_list
-from lake import (
+from braid.formats.clusters_file import load_clusters
+from braid.formats.kafka_clusters import KafkaClusters, is_server_list
+from braid.lake import (
     InvalidRequest,
     LakeError,
     ReadAt,
@@ -21,7 +21,7 @@ from lake import (
     parse_duration,
     path_for,
 )
-from registry.names import is_identifier, is_runner_name
+from braid.registry.names import is_identifier, is_runner_name
 
 EXIT_USAGE: Final = 2
 EXIT_TRY_AGAIN: Final = 75  # EX_TEMPFAIL

@@ -2,10 +2,10 @@
 
 import typer
 
-from braid.arguments import EXIT_USAGE
-from lake import Catalog, SystemClock, file_io_for
-from registry.errors import StreamNotStopped
-from registry.stopped_streams import check_streams_stopped
+from braid.cli.arguments import EXIT_USAGE
+from braid.lake import Catalog, SystemClock, file_io_for
+from braid.registry.errors import StreamNotStopped
+from braid.registry.stopped_streams import check_streams_stopped
 
 
 def roll_back(warehouse: str, identifier: str, snapshot_id: int | None, tag: str | None) -> int:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import typer
 
-from lake import Catalog, Clock, ExpiryResult, SystemClock
+from braid.lake import Catalog, Clock, ExpiryResult, SystemClock
 
 
 def expire(

