@@ -53,9 +53,10 @@ class ClockCheck:
                 f"expected at most {CLOCK_AHEAD_MAX_MS // 60_000} minutes after storage's clock, "
                 f"which says {_iso(stored_ms)}"
             ),
-            hint="set this machine's clock; its time would decide what expires, and when",
+            hint="correct this machine's clock: commit times decide which snapshots expire, and "
+            "when",
         )
-        message = "nothing is committed by a clock that is ahead"
+        message = "this machine's clock is ahead of storage's, so nothing is committed"
         raise InvalidRequest(message, problems=[problem])
 
 

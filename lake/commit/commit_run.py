@@ -142,10 +142,11 @@ class CommitRun:
         if not self._is_detached:
             return f"lost the race to commit {self.attempts} times"
         return (
-            "the newest snapshot was built on what a rollback has removed, by a commit that was under "
-            f"way then; it was still there after {self.attempts} attempts to commit\n"
-            "hint: roll the table back once more, to the same snapshot or, where it has expired, to the one "
-            "below that commit"
+            "the newest snapshot was built on what a rollback has removed: its commit was under "
+            f"way during the rollback; it was still the newest after {self.attempts} attempts "
+            "to commit\n"
+            "hint: roll the table back once more, to the same snapshot or, if that has expired, "
+            "to the snapshot below that commit"
         )
 
     def _attempt(self) -> CommitResult | None:
@@ -253,8 +254,8 @@ class CommitRun:
         # may be made twice; adding the files of another commit twice would repeat their rows.
         if isinstance(self.intent, PlainCommit) and not self.intent.changes.is_empty:
             message = (
-                f"snapshot {snapshot.id} of `{self.intent.user}` was not acknowledged, has expired "
-                "if it was made, and none of its files is live"
+                f"snapshot {snapshot.id} of `{self.intent.user}` was not acknowledged; if it was "
+                "published, it has expired since, and none of its files is live"
             )
             raise CommitUnknown(message)
         self._files = self.new_files()

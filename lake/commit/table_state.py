@@ -172,7 +172,10 @@ class TableReader:
         try:
             return int(text)
         except ValueError as error:
-            message = f"snapshot {latest.id}: {MAX_SEQUENCE_NUMBER_PROPERTY} is `{text}`"
+            message = (
+                f"snapshot {latest.id}: {MAX_SEQUENCE_NUMBER_PROPERTY} is `{text}`, expected a "
+                "whole number"
+            )
             raise CorruptData(message) from error
 
     def check(self, intent: Intent, state: TableState) -> None:

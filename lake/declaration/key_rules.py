@@ -90,7 +90,7 @@ def _partition_problems(schema: TableSchema) -> Iterator[Problem]:
         yield Problem(
             field="partition",
             value=", ".join(outside),
-            message="not in the primary key, so one key could have a row in each of many partitions",
+            message="not in the primary key, so one key could have rows in several partitions",
             hint=f"primary key: {', '.join([*schema.primary_keys, *outside])}; or partition by "
             "columns of the primary key only",
         )
@@ -109,7 +109,8 @@ def _bucket_key_problems(schema: TableSchema) -> Iterator[Problem]:
         yield Problem(
             field=key,
             value=declared,
-            message="with `bucket = -1` an index assigns keys to buckets, not a bucket key",
+            message="with `bucket = -1` keys are assigned to buckets by an index, not by a "
+            "bucket key",
             hint="leave it out, or set a bucket count from 1",
         )
     for name in (name.strip() for name in split_names(declared)):

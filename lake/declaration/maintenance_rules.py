@@ -48,7 +48,7 @@ def maintenance_problems(schema: TableSchema, options: TableOptions) -> Iterator
             field=_SMALL_FILES,
             value=declared[_SMALL_FILES],
             message="expected a number from 0 to 1",
-            hint="a file of the target size is not small, and need not be rewritten; the default is 0.7",
+            hint="above 1 even files of the target size would count as small; the default is 0.7",
         )
     named = [(_IGNORED, one) for one in options.changelog_producer_row_deduplicate_ignore_fields]
     if _TIME_FIELD in declared:

@@ -58,7 +58,7 @@ def _function_problems(schema: TableSchema, named: list[SequenceGroup]) -> Itera
             yield Problem(
                 field=NULL_DELETES,
                 value=function.column,
-                message=f"`{function.name}` of the column combines values, and a delete without "
-                "values retracts none",
+                message=f"`{function.name}` combines the values of the column, and a delete "
+                "without values retracts none of them",
                 hint="put the column into a group of its own",
             )

@@ -45,7 +45,7 @@ def snapshot_retention_problems(
     """Yield contradictions in the number of retained snapshots; arguments as `retention_problems`."""
     low, high = options.snapshot_num_retained_min, options.snapshot_num_retained_max
     if low > high:
-        unset = "when left out"
+        unset = "by default"
         yield _contradiction(declared, (SNAPSHOT_MIN, low, unset), (SNAPSHOT_MAX, high, unset))
 
 

@@ -42,7 +42,7 @@ def sequence_field_problems(schema: TableSchema, options: TableOptions) -> Itera
         yield Problem(
             field=option,
             value=declared,
-            message="no sequence field while rows can move between partitions",
+            message="a sequence field is not possible while rows can move between partitions",
             hint=f"add the partition columns to the primary key: {', '.join(outside)}",
         )
 

@@ -110,5 +110,9 @@ def _apply(schema: TableSchema, change: SchemaChange, *, has_snapshots: bool) ->
 
 def _drop_primary_key(schema: TableSchema, *, has_snapshots: bool) -> TableSchema:
     if has_snapshots:
-        refuse("", ", ".join(schema.primary_keys), "the table holds data, keyed by it")
+        refuse(
+            "",
+            ", ".join(schema.primary_keys),
+            "the table holds data, so its primary key cannot be dropped",
+        )
     return replace(schema, primary_keys=())

@@ -65,7 +65,7 @@ def rename_column(schema: TableSchema, change: RenameColumn) -> TableSchema:
     # Only a column of the table can be part of a key or be named by an option; nested fields cannot.
     is_column = len(change.path) == 1
     if is_column and old in schema.partition_keys:
-        _refuse_key(old, "the directories of the table's files are named by it")
+        _refuse_key(old, "its name is part of the directories of the table's files")
     if not new:
         refuse("to", new, "the name of a column must not be empty")
 
@@ -100,7 +100,7 @@ def drop_column(schema: TableSchema, change: DropColumn) -> TableSchema:
     def drop(siblings: Fields) -> Fields:
         index = index_of(siblings, name)
         if len(siblings) == 1:
-            refuse("name", name, "it is the last field, and at least one must stay")
+            refuse("name", name, "it is the only field, and at least one must stay")
         return (*siblings[:index], *siblings[index + 1 :])
 
     return replace(schema, fields=edit_siblings(schema.fields, change.path, drop))
@@ -213,7 +213,7 @@ def _default_position(schema: TableSchema, path: Path) -> Position:
 
 def _check_free(siblings: Fields, name: str, *, part: str = "name") -> None:
     if any(field.name == name for field in siblings):
-        refuse(part, name, "a column of that name is there already")
+        refuse(part, name, "a column of that name exists already")
 
 
 def _check_nullability(schema: TableSchema, path: Path, old: DataType, new: DataType) -> None:
@@ -228,13 +228,13 @@ def _check_cast(schema: TableSchema, old: DataType, new: DataType) -> None:
     # Old files keep the old type, so every reader has to be able to cast their values.
     explicitly = not _is_on(schema, "disable-explicit-type-casting")
     if not can_cast(old, new, explicitly=explicitly) or not has_executor(old, new):
-        message = f"values of {old} cannot be read as the type"
+        message = f"values of type {old} cannot be read as this type"
         hint = "change the fields of a nested column one by one" if old.is_nested else None
         refuse("type", str(new), message, hint)
 
 
 def _refuse_key(name: str, why: str) -> NoReturn:
-    refuse("name", name, f"a column of the key stays as it is: {why}")
+    refuse("name", name, f"a key column cannot be changed in this way: {why}")
 
 
 def _is_on(schema: TableSchema, key: str, *, default: bool = False) -> bool:

@@ -164,7 +164,9 @@ def _refuse(path: tuple[str, ...], base: DataType, update: DataType, why: str) -
 def _refuse_duplicate(path: tuple[str, ...], names: list[str]) -> NoReturn:
     name = Counter(names).most_common(1)[0][0]
     problem = Problem(
-        field=".".join((*path, name)), value=name, message="the records have two such fields"
+        field=".".join((*path, name)),
+        value=name,
+        message="the records have two fields of this name",
     )
-    message = "fields of records are told apart by their names"
+    message = "the fields of records must have different names"
     raise SchemaMismatch(message, problems=[problem])

@@ -66,7 +66,7 @@ def set_option(schema: TableSchema, change: SetOption, *, has_snapshots: bool) -
         return _check_key_option(schema, key, value)
     if key == _TYPE:
         if value.lower() != (old or _DEFAULTS[_TYPE]).lower():
-            refuse_option(key, value, "a table never becomes one of another kind")
+            refuse_option(key, value, "the type of a table never changes")
         return schema
     if has_snapshots and value != old:
         _check_mutable(schema, key, value)
@@ -81,7 +81,7 @@ def remove_option(schema: TableSchema, change: RemoveOption, *, has_snapshots: b
     """
     key = change.key
     if key == _TYPE:
-        refuse_option(key, None, "a table never becomes one of another kind")
+        refuse_option(key, None, "the type of a table never changes")
     if key not in schema.options:
         return schema
     if has_snapshots:
@@ -106,7 +106,8 @@ def _check_mutable(schema: TableSchema, key: str, value: str) -> None:
             key,
             value,
             "rows are in their buckets already",
-            "rescale the table, which moves them; a table of dynamic buckets (-1) keeps them",
+            "rescale the table, which moves the rows; a table of dynamic buckets (-1) cannot be "
+            "rescaled",
         )
     if key == _VECTORS:
         _check_vectors(schema, value)
@@ -114,7 +115,7 @@ def _check_mutable(schema: TableSchema, key: str, value: str) -> None:
         refuse_option(
             key,
             value,
-            "records that were ignored are not in the table, so this is never switched off",
+            "records that were ignored are not in the table, so this cannot be switched off",
         )
 
 
@@ -130,7 +131,7 @@ def _check_vectors(schema: TableSchema, value: str) -> None:
     refuse_option(
         _VECTORS,
         value,
-        "rows that files of the other mode still hold would be read twice",
+        "files that were written in the other mode hold rows that would be read twice",
         f"set `{_VECTORS_MODIFIABLE}` to true, and compact the whole table before the next read",
     )
 

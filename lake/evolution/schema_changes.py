@@ -59,7 +59,9 @@ class Position:
         is_beside = self.kind in (PositionKind.AFTER, PositionKind.BEFORE)
         if is_beside and not isinstance(self.neighbour, str):
             _refuse(
-                "neighbour", self.neighbour, f"the name of the column {self.kind} which it goes"
+                "neighbour",
+                self.neighbour,
+                f"the name of the column {self.kind} which this one is placed",
             )
         if not is_beside and self.neighbour is not None:
             _refuse("neighbour", self.neighbour, f"none, as the position is {self.kind}")

@@ -60,7 +60,8 @@ def assign_buckets(table: pa.Table | pa.RecordBatch, schema: TableSchema) -> Int
         problem = Problem(
             field="bucket",
             value=str(options.bucket),
-            message="rows are routed by the default function over a fixed bucket count only",
+            message="rows can be routed only to a fixed number of buckets, by the default bucket "
+            "function",
             hint="set `bucket` to a number from 1, and leave `bucket-function.type` out",
         )
         text = f"rows of schema {schema.id} cannot be routed to buckets"

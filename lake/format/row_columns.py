@@ -144,7 +144,10 @@ class _RowMatrix:
         outside = ((begins + lengths > self.ends) | (begins < self.starts)) & ~nulls
         if outside.any():
             row = int(np.argmax(outside))
-            text = f"binary row {row} points {begins[row] + lengths[row]} beyond {self.ends[row]}"
+            text = (
+                f"binary row {row} refers to bytes up to {begins[row] + lengths[row]}, but ends at "
+                f"{self.ends[row]}"
+            )
             raise CorruptData(text)
         return np.where(nulls, 0, begins)
 
@@ -153,7 +156,7 @@ def _check_lengths(lengths: Int64Array, arity: int) -> None:
     least = ARITY_BYTES + WORD_BYTES * (header_word_count(arity) + arity)
     if (lengths < least).any():
         row = int(np.argmax(lengths < least))
-        text = f"binary row {row} has {lengths[row]} bytes, expected {least} for {arity} fields"
+        text = f"binary row {row} has {lengths[row]} bytes, expected at least {least} for {arity} fields"
         raise CorruptData(text)
 
 

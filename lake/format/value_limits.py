@@ -138,7 +138,9 @@ def _breaches(part: _Part) -> Iterator[LimitBreach]:
     elif root is TypeRoot.DATE:
         yield from _range_breaches(part, pa.int32(), _FIRST_DAY, _LAST_DAY, _YEARS)
     elif root is TypeRoot.TIME:
-        yield from _range_breaches(part, pa.int32(), 0, _DAY_MS - 1, "expected a time of one day")
+        yield from _range_breaches(
+            part, pa.int32(), 0, _DAY_MS - 1, "expected milliseconds of one day, 0 to 86399999"
+        )
     elif root in TIMESTAMP_ROOTS and part.values.type.unit in _PER_DAY:
         per_day = _PER_DAY[part.values.type.unit]
         last = (_LAST_DAY + 1) * per_day - 1
@@ -176,7 +178,10 @@ def _name_breaches(part: _Part) -> Iterator[LimitBreach]:
         values = part.values.unique().drop_null().to_pylist()
         wide = [value for value in values if len(escape(value).encode()) > room]
         too_wide = pc.is_in(part.values, value_set=pa.array(wide, pa.string()))
-        limit = f"the partition's directory can have {room} bytes of it, escapes included"
+        limit = (
+            f"the name of the partition's directory has room for {room} bytes of it, escapes "
+            "included"
+        )
         yield from part.first(too_wide, limit)
 
 

@@ -106,9 +106,11 @@ class OrphanCleaner:
         """
         if min_age_ms < 0:
             problem = Problem(
-                field="min_age_ms", value=str(min_age_ms), message="expected no negative duration"
+                field="min_age_ms",
+                value=str(min_age_ms),
+                message="expected a duration of 0 or more",
             )
-            message = "orphan cleaning takes a minimum age"
+            message = "the minimum age of orphan files is not valid"
             raise InvalidRequest(message, problems=[problem])
         candidates = list(self._candidates())
         scan = ReachableFileScan(
@@ -171,7 +173,7 @@ class OrphanCleaner:
                 if _is_unfinished(name):
                     yield found
                 elif name not in _HINTS and not name.startswith(prefix):
-                    yield replace(found, reason="no file that the format has in this directory")
+                    yield replace(found, reason="the format has no such file in this directory")
         for directory in (paths.schema_dir, paths.tag_dir, paths.consumer_dir):
             yield from (
                 found

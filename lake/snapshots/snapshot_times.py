@@ -48,7 +48,7 @@ def newest_until(
             return _search(time_ms, *between, find, commit_time_ms)
         except _Vanished:
             continue  # an expiry or a rollback has changed the range
-    message = "snapshots vanish during each search for one by its time"
+    message = "snapshots are removed faster than one can be found by its time"
     raise StorageUnavailable(message)
 
 

@@ -14,7 +14,7 @@ def refuse_branch(paths: TablePaths) -> None:
         problem = Problem(
             field="branch",
             value=paths.branch,
-            message="this version reads branches and changes only the main one",
+            message="this version can read branches, but can change only the main one",
         )
         message = f"branch `{paths.branch}` of table {paths.identifier} cannot be changed"
         raise UnsupportedFeature(message, problems=[problem])

@@ -52,11 +52,13 @@ class ReadAt:
         if len(given) > 1:
             problems = [
                 Problem(
-                    field=name, value=str(getattr(self, name)), message=f"not beside {given[0]}"
+                    field=name,
+                    value=str(getattr(self, name)),
+                    message=f"cannot be given together with {given[0]}",
                 )
                 for name in given[1:]
             ]
-            message = "a state is named by a snapshot, a tag or a timestamp, and not by several"
+            message = "a state is named by only one of a snapshot, a tag and a timestamp"
             raise InvalidRequest(message, problems=problems)
         if self.timestamp is not None:
             _milliseconds(self.timestamp)

@@ -277,7 +277,7 @@ class TableWriter:
     def _check_values(self, rows: pa.Table) -> None:
         problems = list(self._value_checks.problems(rows))
         if problems:
-            message = "the rows have values that no merge could take"
+            message = "the rows have values that cannot be merged"
             raise SchemaMismatch(message, problems=problems)
 
     def _drop_ignored(self, rows: pa.Table, kinds: pa.Array) -> tuple[pa.Table, pa.Array]:

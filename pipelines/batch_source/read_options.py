@@ -106,7 +106,7 @@ def _table_problems(given: Mapping[str, str]) -> list[Problem]:
     """Return the problems of the options that name the table."""
     if PATH in given:
         return [
-            Problem(field=key, value=given[key], message="not beside a path")
+            Problem(field=key, value=given[key], message="cannot be given together with a path")
             for key in (WAREHOUSE, TABLE)
             if key in given
         ]

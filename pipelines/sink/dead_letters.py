@@ -99,13 +99,13 @@ def _message(
     if reason is DeadLetterReason.TOO_LARGE and detail == KEY:
         names = ", ".join(plan.columns[index].name for index in plan.long_key_columns)
         return (
-            f"the key ({names}) has more than {plan.key_bytes_max} bytes of text and bytes, "
-            "which is the table's `braid.key.max-bytes`"
+            f"the texts and bytes of the key ({names}) have more than {plan.key_bytes_max} bytes "
+            "together, the table's `braid.key.max-bytes`"
         )
     if reason is DeadLetterReason.ROW_KIND:
         found = _shown_field(value, next(c for c in plan.columns if c.name == detail))
         kinds = ", ".join(plan.row_kinds)
-        return f"column {detail} says what the row does: expected one of {kinds}, found {found}"
+        return f"column {detail} holds the row kind: expected one of {kinds}, found {found}"
     if reason is DeadLetterReason.REFUSED_ROW:
         return f"the table does not take the row: {detail}"
     if reason is DeadLetterReason.TOO_LARGE and isinstance(value, bytes):

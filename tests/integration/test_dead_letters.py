@@ -104,7 +104,7 @@ def test_a_record_that_the_table_refuses_is_a_dead_letter_once_and_the_stream_co
     ]
     messages = {_headers(letter)["__connect.errors.exception.message"] for letter in letters}
     assert (
-        "column kind says what the row does: expected one of +I, -U, +U, -D, found null"
+        "column kind holds the row kind: expected one of +I, -U, +U, -D, found null"
     ) in messages
     assert [found["id"] for found in bed.rows("n")] == [1, 4, 5]
     assert bed.position("left").account == BatchAccount(accepted=3, dead_lettered=3)

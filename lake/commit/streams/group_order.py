@@ -155,7 +155,7 @@ def next_order(
     if order.generation > GENERATION_MAX:
         message = (
             f"group `{claim.group}` has had {GENERATION_MAX} generations, which is the limit"
-            "\nhint: make a table of another name"
+            "\nhint: create a table of another name"
         )
         raise LimitExceeded(message)
     return order

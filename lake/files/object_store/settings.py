@@ -104,7 +104,7 @@ class StoreSettings:
         if endpoint is not None and not endpoint.startswith(("http://", "https://")):
             raise _refused(ENDPOINT, endpoint, "expected a URL", "such as https://host:9000")
         if endpoint is not None and "@" in endpoint.partition("://")[2]:
-            raise _refused(ENDPOINT, None, "a URL with a login", f"use {CREDENTIALS}")
+            raise _refused(ENDPOINT, None, "the URL contains a login", f"use {CREDENTIALS}")
         if endpoint is not None and endpoint.startswith("http://") and not self.allow_http:
             hint = f"{ALLOW_HTTP}=true allows it"
             raise _refused(ENDPOINT, endpoint, "the endpoint is without TLS", hint)
@@ -150,7 +150,8 @@ class StoreSettings:
         except (BaseError, ValueError) as error:
             # The library's message may contain a credential.
             message = (
-                f"cannot open {address.root}: its settings do not fit ({type(error).__name__})"
+                f"cannot open {address.root}: the settings of its store are not valid "
+                f"({type(error).__name__})"
             )
             raise InvalidRequest(message) from None
 
@@ -163,7 +164,7 @@ class StoreSettings:
         return _refused(
             CREDENTIALS,
             self.credentials_file,
-            f"{where} a name that is none of the settings of {address.service}://",
+            f"{where} a name that is not a setting of {address.service}://",
             "such as AWS_ACCESS_KEY_ID, GOOGLE_SERVICE_ACCOUNT_KEY, AZURE_STORAGE_ACCOUNT_KEY",
         )
 
@@ -209,4 +210,4 @@ def _boolean(environment: Mapping[str, str], *names: str, default: bool = False)
 
 def _refused(field: str, value: str | None, message: str, hint: str) -> InvalidRequest:
     problem = Problem(field=field, value=value, message=message, hint=hint)
-    return InvalidRequest("the object store cannot be reached as it is set", problems=[problem])
+    return InvalidRequest("the settings of the object store are not valid", problems=[problem])

@@ -331,8 +331,9 @@ def _check_process() -> None:
         problem = Problem(
             field="process",
             value=str(os.getpid()),
-            message="was forked from one that had used an object store",
-            hint="start it anew (multiprocessing: `spawn` or `forkserver`), or fork it earlier",
+            message="this process was forked from one that had used an object store",
+            hint="start it as a new process (multiprocessing: `spawn` or `forkserver`), or fork "
+            "it before an object store is used",
         )
         message = "an object store cannot be used in this forked process"
         raise InvalidRequest(message, problems=[problem])

@@ -86,7 +86,8 @@ def orc_char_problems(name: str, column: pa.ChunkedArray, data_type: DataType) -
             yield Problem(
                 field=name,
                 value=chars[index].as_py(),
-                message="a CHAR that ends in blanks cannot be kept in an ORC file, which fills with them",
+                message="a CHAR that ends in blanks cannot be kept in an ORC file, which pads "
+                "every CHAR with blanks",
                 hint=_HINT,
             )
             return

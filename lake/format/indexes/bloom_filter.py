@@ -133,7 +133,10 @@ def decode_bloom_filter(body: bytes | memoryview) -> BloomFilter:
     """
     functions = int.from_bytes(body[:_COUNT_BYTES], "big", signed=True)
     if len(body) <= _COUNT_BYTES or not 1 <= functions <= HASH_FUNCTIONS_MAX:
-        message = f"a bloom filter of {len(body)} bytes with {functions} hash functions"
+        message = (
+            f"a bloom filter has {len(body)} bytes and {functions} hash functions, expected more than "
+            f"{_COUNT_BYTES} bytes and 1 to {HASH_FUNCTIONS_MAX} functions"
+        )
         raise CorruptData(message)
     return BloomFilter(
         functions=functions, data=np.frombuffer(body, dtype=np.uint8, offset=_COUNT_BYTES)

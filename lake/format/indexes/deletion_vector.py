@@ -135,7 +135,10 @@ def _checked_body(data: bytes, entry: DeletionVectorRange) -> bytes:
     size = int.from_bytes(data[entry.offset : begin], "big", signed=True)
     end = begin + size
     if entry.offset < len(_VERSION) or size < _MAGIC_BYTES or end + _WORD_BYTES > len(data):
-        raise _corrupt(entry, f"of {size} bytes at {entry.offset} is not within {len(data)} bytes")
+        raise _corrupt(
+            entry,
+            f"cannot have {size} bytes at offset {entry.offset} in a file of {len(data)} bytes",
+        )
     body = data[begin:end]
     checksum = int.from_bytes(data[end : end + _WORD_BYTES], "big")
     if zlib.crc32(body) != checksum:

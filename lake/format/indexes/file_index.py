@@ -61,14 +61,14 @@ def decode_file_index(data: bytes) -> dict[str, dict[str, memoryview | None]]:
         CorruptData: The bytes are not an index, or end early.
     """
     if len(data) < _FIXED.size:
-        message = f"a file index of {len(data)} bytes"
+        message = f"a file index has {len(data)} bytes, expected at least {_FIXED.size}"
         raise CorruptData(message)
     magic, version, length = _FIXED.unpack_from(data)
     if magic != _MAGIC or version != _VERSION:
-        message = f"no file index of version {_VERSION}: magic {magic:#x}, version {version}"
+        message = f"not a file index of version {_VERSION}: magic {magic:#x}, version {version}"
         raise CorruptData(message)
     if not _FIXED.size <= length <= len(data):
-        message = f"the head of a file index of {len(data)} bytes takes {length}"
+        message = f"the head of a file index of {len(data)} bytes cannot have {length} bytes"
         raise CorruptData(message)
     head = _Head(data[_FIXED.size : length])
     try:
@@ -89,7 +89,7 @@ def _body(data: bytes, start: int, length: int) -> memoryview | None:
     if start == _NO_VALUES:
         return None
     if start < _FIXED.size or length < 0 or start + length > len(data):
-        message = f"a body from {start} of {length} bytes in a file index of {len(data)}"
+        message = f"a file index of {len(data)} bytes cannot have {length} bytes at offset {start}"
         raise CorruptData(message)
     return memoryview(data)[start : start + length]
 
@@ -132,7 +132,7 @@ class _Head:
         (length,) = self._taken(_LENGTH)
         encoded = self._data[self._at : self._at + length]
         if len(encoded) < length:
-            message = f"a text of {length} bytes at {self._at}"
+            message = f"a text of {length} bytes at offset {self._at} is cut off"
             raise struct.error(message)
         self._at += length
         return _decoded(encoded)

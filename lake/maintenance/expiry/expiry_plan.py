@@ -92,7 +92,7 @@ def check_retention(retention: Retention) -> None:
             )
         )
     if problems:
-        message = "snapshots cannot be retained so"
+        message = "the retention of snapshots is not valid"
         raise InvalidRequest(message, problems=problems)
 
 
@@ -153,7 +153,10 @@ def plan_changelog_expiry(
     assert kept, "there is a changelog"
     bounds = [
         *_bounds(kept[0], latest, retention, holds),
-        Hold(snapshot_id=kept[-1], reason="the newest of all that outlived their snapshots stays"),
+        Hold(
+            snapshot_id=kept[-1],
+            reason="the newest changelog that outlived its snapshot always stays",
+        ),
     ]
     return _first_that_stays(kept[0], latest - retention.count_max + 1, bounds, is_young=is_young)
 

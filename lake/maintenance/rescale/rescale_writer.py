@@ -322,9 +322,9 @@ def _as_old_as(unit: RescaleUnit, files: Sequence[DataFileMeta]) -> tuple[DataFi
 
 def _misplaced(unit: RescaleUnit, bucket: int, count: int) -> str:
     return (
-        f"rows of bucket {bucket} (of {unit.total_buckets}) belong to other buckets by their keys: "
-        f"{count} or more of level {unit.level}\n"
-        "hint: the table is as before; read it, and write the rows into a new table. A key with a "
+        f"at least {count} rows of level {unit.level} are in bucket {bucket} of {unit.total_buckets}, but "
+        "belong to other buckets by their keys\n"
+        "hint: the table is unchanged; read it, and write the rows into a new table. A key with a "
         "NaN can be the cause: other engines look for it by its bits"
     )
 

@@ -189,7 +189,7 @@ class Decimals:
             text = f"{left} / {right}"
             raise ZeroDivisionError(text)
         if not _terminates(dividend, divisor):
-            text = f"{left} / {right} has no last digit"
+            text = f"{left} / {right} has infinitely many digits"
             raise ArithmeticError(text)
         return self._fitting(_half_up(dividend * 10**self.scale, divisor))
 

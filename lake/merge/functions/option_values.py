@@ -76,7 +76,7 @@ def count_problems(function: ColumnFunction, key: str) -> Iterator[Problem]:
             field=option_key(function, key),
             value=text,
             message=f"expected a whole number from 1 to {INT_MAX}",
-            hint=f"for example 100; without it, {INT_MAX}",
+            hint=f"for example 100; the default is {INT_MAX}",
         )
 
 

@@ -211,8 +211,8 @@ def _check_arguments(name: str, at: ReadAt, last: object) -> None:
             Problem(
                 field=given[0],
                 value=str(states[given[0]]),
-                message=f"the view `{name}` is not of one snapshot",
-                hint=f"views that are: {', '.join(_OF_A_SNAPSHOT)}",
+                message=f"the view `{name}` does not show one snapshot",
+                hint=f"views of one snapshot: {', '.join(_OF_A_SNAPSHOT)}",
             )
         )
     elif last is not None and name not in _OF_HISTORY:
@@ -220,8 +220,8 @@ def _check_arguments(name: str, at: ReadAt, last: object) -> None:
             Problem(
                 field="last",
                 value=str(last),
-                message=f"the view `{name}` is not of the history",
-                hint=f"views that are: {', '.join(_OF_HISTORY)}",
+                message=f"the view `{name}` does not list the history",
+                hint=f"views of the history: {', '.join(_OF_HISTORY)}",
             )
         )
     elif last is not None and (not isinstance(last, int) or isinstance(last, bool) or last < 1):

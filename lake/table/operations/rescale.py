@@ -128,11 +128,12 @@ def check_rescalable(schema: TableSchema, buckets: object) -> None:
         field="buckets",
         value=str(buckets),
         message=(
-            "the postpone bucket is not in this version"
+            "this version does not support the postpone bucket"
             if is_postpone
-            else "only a fixed bucket count becomes another one"
+            else "only a fixed bucket count can be changed, and only to another one"
         ),
-        hint="choose a bucket count from 1; a table without one has to be written into a new one",
+        hint="choose a bucket count from 1; the rows of a table without one have to be written "
+        "into a new table",
     )
     message = (
         f"a table with `bucket = {schema.table_options.bucket}` cannot be rescaled to {buckets}"

@@ -216,9 +216,9 @@ class Changes:
             self.snapshot(snapshot.id)
             if self.mode is ChangesMode.CHANGELOG:
                 raise _expired(
-                    snapshot.id, "it came back from a tag, which keeps rows only"
+                    snapshot.id, "a rollback restored it from a tag, which keeps rows only"
                 ) from error
-            message = f"snapshot {snapshot.id} is there, but not all that it names: {error}"
+            message = f"snapshot {snapshot.id} exists, but a file that it names does not: {error}"
             raise CorruptData(message) from error
         return entries
 

@@ -111,4 +111,6 @@ def _declared_codec(
 
 
 def _problem(key: str, value: str, hint: str) -> Problem:
-    return Problem(field=key, value=value, message="no data file can be written so", hint=hint)
+    return Problem(
+        field=key, value=value, message="no data file can be written with this value", hint=hint
+    )

@@ -42,10 +42,10 @@ def long_key_problems(rows: pa.Table, schema: TableSchema) -> Iterator[Problem]:
         field=longest,
         value=f"{str(rows.column(longest)[row].as_py())[:_SHOWN_MAX]}…",
         message=(
-            f"row {row}: the key ({', '.join(names)}) has {sum(lengths)} bytes of text and bytes, "
-            f"the limit is {limit}"
+            f"row {row}: the texts and bytes of the key ({', '.join(names)}) have {sum(lengths)} bytes "
+            f"together, the limit is {limit}"
         ),
-        hint=f"shorten the key, a digest will do, or raise the table's `{KEY_BYTES_MAX}`",
+        hint=f"shorten the key, for example to a digest, or raise the table's `{KEY_BYTES_MAX}`",
     )
 
 

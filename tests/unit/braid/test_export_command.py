@@ -226,7 +226,7 @@ def test_a_failed_export_leaves_the_folder_unchanged(
         (("--where", "nothing = 1"), "nothing"),
         (("--columns", "id,nothing"), "nothing"),
         (("--tag", "x"), "expected one of double"),
-        (("--tag", "double", "--snapshot", "1"), "not beside snapshot_id"),
+        (("--tag", "double", "--snapshot", "1"), "cannot be given together with snapshot_id"),
         (("--timestamp", "2026-01-31"), "ISO 8601 with a zone"),
         (("--format", "xml"), "expected one of parquet, csv, jsonl, arrow"),
     ],

@@ -21,7 +21,7 @@ CHANGELOG_MAX = "changelog.num-retained.max"
     ("options", "field", "message"),
     [
         ({SNAPSHOT_MIN: "9", SNAPSHOT_MAX: "3"}, SNAPSHOT_MAX, "less than .*min`, which is 9$"),
-        ({SNAPSHOT_MAX: "9"}, SNAPSHOT_MAX, "less than .*min`, which is 10 when left out$"),
+        ({SNAPSHOT_MAX: "9"}, SNAPSHOT_MAX, "less than .*min`, which is 10 by default$"),
         ({CHANGELOG_MIN: "5", CHANGELOG_MAX: "4"}, CHANGELOG_MAX, "less than .*, which is 5$"),
         ({CHANGELOG_MAX: "5"}, CHANGELOG_MAX, "which is 10 as `snapshot.num-retained.min` is$"),
         (
@@ -73,7 +73,7 @@ def test_options_are_not_changed_into_a_contradiction() -> None:
 
     with pytest.raises(InvalidRequest, match="which is 2"):
         table.alter(SetOption(key=SNAPSHOT_MAX, value="1"))
-    with pytest.raises(InvalidRequest, match="which is 10 when left out"):
+    with pytest.raises(InvalidRequest, match="which is 10 by default"):
         table.alter(RemoveOption(key=SNAPSHOT_MIN))
 
 

@@ -97,7 +97,7 @@ def test_names_are_matched_by_case_as_the_rules_demand() -> None:
 def test_two_fields_of_one_name_are_refused() -> None:
     loose = MergeRules(case_sensitive=False)
 
-    with pytest.raises(SchemaMismatch, match=r"r\.x: the records have two such fields"):
+    with pytest.raises(SchemaMismatch, match=r"r\.x: the records have two fields of this name"):
         merge_fields(
             given(r="ROW<y INT>"), incoming(r="ROW<x INT, X INT>"), loose, highest_field_id=1
         )

@@ -91,7 +91,7 @@ WRONG = {
     "STRING": (pa.concat_arrays([pa.array(["a"]), NOT_UTF8]), "is not UTF-8 text"),
     "DECIMAL(5, 2)": (WIDE, "the limit is 5 digits"),
     "DATE": (FAR, "expected a year from 1 to 9999"),
-    "TIME(0)": (LATE, "expected a time of one day"),
+    "TIME(0)": (LATE, "expected milliseconds of one day, 0 to 86399999"),
     "TIMESTAMP(6)": (pa.array([1, 2**62]).view(pa.timestamp("us")), "expected a year from 1"),
     "TIMESTAMP_LTZ(3)": (
         pa.array([1, -(2**62)]).view(pa.timestamp("ms", "UTC")),

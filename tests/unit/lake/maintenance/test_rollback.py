@@ -558,7 +558,9 @@ def test_the_changes_of_a_snapshot_that_a_tag_brought_back_have_expired() -> Non
     expire_all_but(table, 1)
     table.rollback(tag="two")
 
-    with pytest.raises(ChangesExpired, match="snapshot 2 are not kept, it came back from a tag"):
+    with pytest.raises(
+        ChangesExpired, match="snapshot 2 are not kept, a rollback restored it from a tag"
+    ):
         table.changes(1).to_arrow()
 
     newest = write(table, (9, 9))

@@ -201,8 +201,8 @@ def test_a_view_by_its_name_is_the_view(table: Table, name: str) -> None:
     ("arguments", "said"),
     [
         ({"name": "rows"}, "view: no such view (found `rows`)\nhint: views: snapshots, files"),
-        ({"name": "tags", "at": 1}, "the view `tags` is not of one snapshot"),
-        ({"name": "files", "last": 1}, "the view `files` is not of the history"),
+        ({"name": "tags", "at": 1}, "the view `tags` does not show one snapshot"),
+        ({"name": "files", "last": 1}, "the view `files` does not list the history"),
         ({"name": "snapshots", "last": 0}, "last: expected a whole number from 1"),
     ],
 )

@@ -59,7 +59,7 @@ def test_any_other_timestamp_is_refused(timestamp: Any) -> None:
 
 
 def test_a_state_has_one_name() -> None:
-    with pytest.raises(InvalidRequest, match="not by several") as refused:
+    with pytest.raises(InvalidRequest, match="only one of a snapshot") as refused:
         ReadAt(snapshot_id=1, tag="a", timestamp=0)
 
     assert [problem.field for problem in refused.value.problems] == ["tag", "timestamp"]

@@ -172,7 +172,7 @@ def test_the_views_of_one_snapshot_are_of_any_state(view: str, table: Table) -> 
     [(1, "snapshot_id"), (ReadAt(tag="one"), "tag"), (ReadAt(timestamp=START), "timestamp")],
 )
 def test_the_views_of_the_history_are_of_no_state(at: State, field: str, table: Table) -> None:
-    with pytest.raises(InvalidRequest, match="is not of one snapshot") as refused:
+    with pytest.raises(InvalidRequest, match="does not show one snapshot") as refused:
         table.inspect.view("snapshots", at=at)
 
     assert refused.value.problems[0].field == field

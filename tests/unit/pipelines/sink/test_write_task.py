@@ -142,7 +142,7 @@ def test_a_long_key_is_explained() -> None:
     report = _run(_task(), given_records([(None, None, None)], types=TYPES, refused=refused))
 
     assert report.dead_letters == {"too_large": 1}
-    assert "more than 65536 bytes of text and bytes" in report.examples[0]
+    assert "have more than 65536 bytes together" in report.examples[0]
 
 
 class _FullFileIO(MemoryFileIO):

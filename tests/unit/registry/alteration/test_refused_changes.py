@@ -39,8 +39,8 @@ def test_a_column_that_a_stream_writes_is_not_dropped(registrar: Registrar) -> N
             "column",
             "is generated for the sequence",
         ),
-        ({"change": "drop_column", "column": "id"}, "column", "column of the key stays"),
-        ({"change": "rename_column", "column": "paid", "to": "id"}, "to", "is there already"),
+        ({"change": "drop_column", "column": "id"}, "column", "key column cannot be changed"),
+        ({"change": "rename_column", "column": "paid", "to": "id"}, "to", "exists already"),
         ({"change": "rename_column", "column": "paid", "to": "a b"}, "column", "the name of a"),
         (
             {"change": "update_column_type", "column": "paid", "type": "DECIMAL(8, 2)"},

@@ -275,7 +275,7 @@ def test_a_repeated_request_is_applied_once(registrar: Registrar, table: Table) 
     assert first.applied == again.applied
     table.refresh()
     assert table.schema.id == 1
-    with pytest.raises(DefinitionRefused, match="is there already"):
+    with pytest.raises(DefinitionRefused, match="exists already"):
         changed(registrar, add, key="another")
     with pytest.raises(DefinitionRefused, match="other changes has had this key"):
         changed(registrar, {**add, "column": "y"}, key="release 7")

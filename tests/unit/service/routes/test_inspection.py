@@ -89,12 +89,12 @@ def test_times_of_tags_are_of_the_wall(db: HttpClient) -> None:
     ("query", "status", "said"),
     [
         ("rows", 422, "no such view"),
-        ("tags?snapshot_id=1", 422, "is not of one snapshot"),
-        ("files?last=1", 422, "is not of the history"),
+        ("tags?snapshot_id=1", 422, "does not show one snapshot"),
+        ("files?last=1", 422, "does not list the history"),
         ("files?snapshot_id=77", 422, "no snapshot 77"),
         ("files?tag=month", 422, "expected one of week"),
         ("files?timestamp=7", 422, "has no snapshot of 1970-01-01T00:00:00.007Z or before"),
-        ("files?timestamp=7&snapshot_id=1", 422, "not beside snapshot_id"),
+        ("files?timestamp=7&snapshot_id=1", 422, "cannot be given together with snapshot_id"),
         ("files?limit=0", 422, "greater than or equal to 1"),
     ],
 )

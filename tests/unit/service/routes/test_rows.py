@@ -374,7 +374,7 @@ def test_rows_are_read_at_a_snapshot_a_tag_or_a_moment(
         ({"tag": "after"}, "tag", "expected one of before"),
         ({"timestamp": "2023-11-14"}, "timestamp", "ISO 8601 with a zone"),
         ({"timestamp": "5"}, "timestamp", "no such snapshot"),
-        ({"timestamp": "5", "tag": "before"}, "timestamp", "not beside tag"),
+        ({"timestamp": "5", "tag": "before"}, "timestamp", "cannot be given together with tag"),
     ],
     ids=str,
 )

@@ -101,7 +101,7 @@ def test_an_unknown_name_is_reported_by_its_line_and_not_repeated(tmp_path: Path
     file = tmp_path / "credentials"
     file.write_text(f"# mine\nAWS_ACCESS_KEY_ID=a\n{SECRET}=\n")
 
-    with pytest.raises(InvalidRequest, match="line 3 has a name that is none") as caught:
+    with pytest.raises(InvalidRequest, match="line 3 has a name that is not a setting") as caught:
         StoreSettings(credentials_file=str(file)).open(parse_object_address("s3://bucket/w"))
 
     assert SECRET.lower() not in str(caught.value).lower()

@@ -191,7 +191,7 @@ def test_a_filter_without_values_has_none() -> None:
 
 @pytest.mark.parametrize("body", ["", "00000003", "00000000ff", "ffffffffff", "00000080ff"])
 def test_an_invalid_body_is_reported(body: str) -> None:
-    with pytest.raises(CorruptData, match="a bloom filter of"):
+    with pytest.raises(CorruptData, match="a bloom filter has"):
         decode_bloom_filter(bytes.fromhex(body))
 
 

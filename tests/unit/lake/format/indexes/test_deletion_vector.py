@@ -109,8 +109,8 @@ def test_every_truncation_is_detected(is_64_bit: bool) -> None:
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        (place(offset=0), "is not within"),
-        (place(offset=2), "is not within"),
+        (place(offset=0), "in a file of"),
+        (place(offset=2), "in a file of"),
         (place(length=34), "has 42 bytes, its entry says 34"),
         (place(cardinality=2), "marks 1 rows, its entry says 2"),
     ],

@@ -62,14 +62,14 @@ def test_a_column_without_values_has_no_body() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "a file index of 0 bytes"),
-        (b"\0" + SMALL[1:][::-1], "no file index of version 1"),
+        (b"", "a file index has 0 bytes"),
+        (b"\0" + SMALL[1:][::-1], "not a file index of version 1"),
         (SMALL[:8] + b"\0\0\0\2" + SMALL[12:], "version 2"),
-        (SMALL[:12] + b"\0\0\xff\xff" + SMALL[16:], "takes 65535"),
-        (SMALL[:12] + b"\0\0\0\x0f" + SMALL[16:], "takes 15"),
+        (SMALL[:12] + b"\0\0\xff\xff" + SMALL[16:], "cannot have 65535 bytes"),
+        (SMALL[:12] + b"\0\0\0\x0f" + SMALL[16:], "cannot have 15 bytes"),
         (SMALL[:12] + b"\0\0\0\x20" + SMALL[16:], "cannot be read"),
         (SMALL[:20] + b"\xff\xff" + SMALL[22:], "cannot be read"),
-        (SMALL[:-1], "a body from 42 of 3 bytes in a file index of 44"),
+        (SMALL[:-1], "a file index of 44 bytes cannot have 3 bytes at offset 42"),
     ],
     ids=["empty", "magic", "version", "long head", "short head", "cut head", "name", "cut body"],
 )

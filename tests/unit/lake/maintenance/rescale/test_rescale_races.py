@@ -305,9 +305,9 @@ def test_a_wrong_bucket_count_is_refused(buckets: Any) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("2", -2, "the postpone bucket is not in this version"),
-        ("2", -1, "only a fixed bucket count becomes another one"),
-        ("-1", 4, "only a fixed bucket count becomes another one"),
+        ("2", -2, "this version does not support the postpone bucket"),
+        ("2", -1, "only a fixed bucket count can be changed, and only to another one"),
+        ("-1", 4, "only a fixed bucket count can be changed, and only to another one"),
     ],
 )
 def test_tables_without_a_fixed_count_are_refused(before: str, after: int, message: str) -> None:

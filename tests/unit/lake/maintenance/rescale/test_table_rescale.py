@@ -276,7 +276,7 @@ def test_rows_of_another_bucket_are_an_error_and_not_lost() -> None:
     table.committer().commit([replace(message, bucket=wrong)], commit_user="other")
 
     for count in (1, 2, 8, 100):
-        with pytest.raises(CorruptData, match=f"rows of bucket {wrong} .of 4. belong to other"):
+        with pytest.raises(CorruptData, match=f"in bucket {wrong} of 4, but belong to other"):
             table.rescale(count)
 
     assert totals(table) == {4}

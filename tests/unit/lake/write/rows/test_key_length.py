@@ -48,7 +48,7 @@ def test_a_longer_key_is_refused_with_its_row_and_nothing_is_written() -> None:
     (problem,) = caught.value.problems
     assert problem.field == "b"
     assert problem.message == (
-        "row 1: the key (a, b) has 65537 bytes of text and bytes, the limit is 65536"
+        "row 1: the texts and bytes of the key (a, b) have 65537 bytes together, the limit is 65536"
     )
     assert "braid.key.max-bytes" in str(problem.hint)
     assert table.latest_snapshot() is None
