@@ -56,7 +56,7 @@ def check_database(name: str, *path: str | int) -> Iterator[FieldProblem]:
         yield problem_at(
             *path,
             value=name,
-            message="this database belongs to the table format's system tables",
+            message="this name is reserved for the system tables of the table format",
             hint="choose another name",
         )
 

@@ -14,7 +14,8 @@ from braid.schemas.field_problems import display_text, problem_at
 # The table holds a stream's offsets, which are of its topic, and what it has written to its group.
 _FIXED_ONCE_STARTED = ("topic", "sequence_group")
 _START_HINT = (
-    "a former stream of this name read that; set where this one starts (`starting_offsets`: "
+    "a former stream of this name has read that topic; set where this one starts "
+    "(`starting_offsets`: "
     "`earliest`, `latest`), or choose another name"
 )
 _DELETE_HINT = "stop and delete this stream, and register it again with `starting_offsets`"
@@ -83,7 +84,8 @@ class StreamAdmission:
             problem_at(
                 field,
                 value=getattr(new, field),
-                message=f"is `{display_text(value)}`, and the table holds what was read so far",
+                message=f"was `{display_text(value)}` and cannot change: the table holds what was "
+                "read so far",
                 hint=_DELETE_HINT if old is not None else _START_HINT,
             )
             for field, value in before.items()

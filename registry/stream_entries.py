@@ -95,11 +95,11 @@ def _run(entry: StreamEntry, reported: StreamState | None) -> VerbEffect:
         return _restarted(entry, f"was {reported.value}, tries again at once")
     if reported is None:
         # A runner that has the stream may only be late with its report: it shall try again too.
-        return _restarted(entry, f"is to be RUNNING already{_without_runner(reported)}")
+        return _restarted(entry, f"its desired state is RUNNING already{_without_runner(reported)}")
     if reported in (StreamState.PAUSED, StreamState.STOPPED):
         # Its runner has not read the desired state yet.
         until = f"{reported.value} until its runner follows"
-        message = f"is to be RUNNING already, and {until}: nothing to do"
+        message = f"its desired state is RUNNING already, and {until}: nothing to do"
         return VerbEffect(entry=entry, message=message)
     return VerbEffect(entry=entry, message=f"is {reported.value} already: nothing to do")
 
@@ -108,7 +108,9 @@ def _held(
     entry: StreamEntry, state: DesiredState, done: str, reported: StreamState | None
 ) -> VerbEffect:
     if entry.desired_state is state:
-        return VerbEffect(entry=entry, message=f"is to be {state.value} already: nothing to do")
+        return VerbEffect(
+            entry=entry, message=f"its desired state is {state.value} already: nothing to do"
+        )
     if reported is None:
         done = "no runner has it, so nothing has to end"
     return VerbEffect(entry=entry.model_copy(update={"desired_state": state}), message=done)

@@ -123,9 +123,9 @@ def _refuse_unkeyed(plan: StreamPlan, topic: Topic) -> NoReturn:
     problem = Problem(
         field="partitioned_by_key",
         value=str(plan.spec.partitioned_by_key).lower(),
-        message=f"topic {topic.name} has {len(topic.partitions)} partitions, and only the order of "
-        "arrival orders the stream's records: of two records of a row in different partitions it is "
-        "not known which one is newer",
+        message=f"topic {topic.name} has {len(topic.partitions)} partitions, and the stream's "
+        "records are ordered by arrival alone: it is not known which of two records of a row "
+        "is newer if they are in different partitions",
         hint='read the primary key from the Kafka key (`"source": "key"` of its columns); or declare '
         "`partitioned_by_key: true` if producers keep all records of a row in one partition; or "
         "ordering columns; or `unordered: allowed` for the table",
@@ -139,7 +139,8 @@ def _refuse_added(plan: StreamPlan, topic: Topic, known: tuple[int, ...]) -> NoR
         field="on_partitions_added",
         value=plan.spec.on_partitions_added.value,
         message=f"topic {topic.name} had {len(known)} partitions and has {len(topic.partitions)}: "
-        "keys have moved, and only the order of arrival orders the stream's records",
+        "keys have moved to other partitions, and the stream's records are ordered by arrival "
+        "alone",
         hint="declare `on_partitions_added: continue`: the stream then reads the known partitions "
         f"until producers have learned of the others (`partitions_settle`, now "
         f"{plan.spec.partitions_settle}), and then all of them, ordered after what it has read",

@@ -119,7 +119,7 @@ def start_offsets(
     # An offset equal to the end is fine: the stream has read everything, and waits for the next record.
     start = {**earliest, **position.offsets}
     lost = {
-        partition: f"the table continues at {offset}, the topic has "
+        partition: f"the stream continues at offset {offset}, but the topic has "
         f"{earliest.get(partition)} up to {end.get(partition)}"
         for partition, offset in start.items()
         if not earliest.get(partition, 0) <= offset <= end.get(partition, -1)
@@ -130,9 +130,10 @@ def start_offsets(
                 field=f"topic.{position.topic}.{partition}",
                 value=None,
                 message=message,
-                hint="the topic's retention was shorter than the stream's pause; to continue without "
-                "them, stop and delete the stream, and register one of another name for its group "
-                "(`sequence_group`) with the position that it starts at (`starting_offsets`)",
+                hint="the topic's retention was shorter than the stream's pause; to continue "
+                "without the lost records, stop and delete the stream, then register one of "
+                "another name for its group (`sequence_group`) with a start "
+                "(`starting_offsets`)",
             )
             for partition, message in sorted(lost.items())
         ]

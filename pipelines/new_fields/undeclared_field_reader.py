@@ -113,7 +113,7 @@ class UndeclaredFieldReader:
         self._check_refused(column.address, column.name)
         # The bucket of a row is a hash of its key's binary form, which a wider type changes.
         if column.name in self.plan.written.key:
-            _refuse(column.address, "the type of a key stays as it is")
+            _refuse(column.address, "the type of a key column cannot change")
 
     def _check_refused(self, address: str, key: str) -> None:
         reason = self.refused.get(key)
@@ -125,7 +125,9 @@ class UndeclaredFieldReader:
 
 def name_taken(column: str) -> str:
     """Return why a field does not become a column whose name another one has, but for case."""
-    return f"the table has a column {column} that the stream does not fill from it"
+    return (
+        f"the table already has a column {column}, and the stream does not fill it from this field"
+    )
 
 
 def _value_at(message: Any, column: MappedColumn) -> Any:
@@ -175,7 +177,7 @@ def _excess(value: Any, data_type: DataType, address: str) -> Shape | None:
         return None
     shape = shape_of(value)
     if not is_widened_by(value, data_type) or widened(data_type, shape) is None:
-        _refuse(address, f"no type that {data_type} can become holds its value")
+        _refuse(address, f"its value fits no type that {data_type} can be widened to")
     return shape
 
 

@@ -271,7 +271,7 @@ class StreamSupervisor:
         """Report that the query, if there is one, runs on without result until something answers again."""
         attempts = max(1, self._unanswered)
         at_ms = self._clock.now_ms() + self._measure_ms
-        trace = f"{failure.text}\ntried again without end"
+        trace = f"{failure.text}\nthe runner tries again without limit"
         self._set_failure(
             StreamState.RETRYING, failure, attempts=attempts, at_ms=at_ms, trace=trace
         )
@@ -291,7 +291,7 @@ class StreamSupervisor:
         if failure.is_permanent:
             self._retry_ms = None
             state = StreamState.FAILED
-            trace = f"{failure.text}\nwhen this is mended: POST .../streams/{self.stream}/start"
+            trace = f"{failure.text}\nonce this is fixed: POST .../streams/{self.stream}/start"
             _LOG.error("failed stream=%s error=%s", self._key, failure.cause)
         else:
             wait_ms = self._restarts.wait_ms(self._attempts)

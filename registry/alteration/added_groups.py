@@ -45,13 +45,13 @@ def _older_columns(
         (
             "columns",
             values,
-            "its rows have no position in the group's order, so the next merge would drop their "
+            "they have no position in the group's order, so the next merge would drop their "
             "values of",
         ),
         (
             "ordering",
             orders,
-            "its rows would outrank every record with a smaller value that is read again, by",
+            "they would win over every record that is read again with a smaller value of",
         ),
     ):
         if not names:

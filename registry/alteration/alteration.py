@@ -322,8 +322,8 @@ def _check_types(
             changed.name,
             "type",
             value=str(changed.type),
-            message=f"streams that write the column cannot follow from {found.type}: {listed}; "
-            "values would be lost or misread",
+            message=f"the type cannot change from {found.type} while streams write the column "
+            f"({listed}): values would be lost or misread",
             hint="widen the type, such as INT to BIGINT, or add a column of another name",
         )
 

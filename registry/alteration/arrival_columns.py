@@ -59,10 +59,10 @@ def check_names(
                 column,
                 "column",
                 value=column,
-                message=f"the order of arrival of the sequence group `{group.name}` needs a column "
-                "of this name, and this one has other values",
-                hint="rename it with the change `rename_column`; an undeclared column, with the "
-                "engine that added it",
+                message=f"the sequence group `{group.name}` needs a column of this name for its "
+                "order of arrival, and this one holds other values",
+                hint="rename the column: a declared one with the change `rename_column`, another "
+                "one with the engine that added it",
             )
 
 

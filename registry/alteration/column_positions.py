@@ -75,8 +75,10 @@ def _check_neighbour(position: ColumnPosition | None) -> None:
         return
     is_beside = position.place in (ColumnPlace.AFTER, ColumnPlace.BEFORE)
     if is_beside and position.neighbour is None:
-        hint = "name the column as `neighbour`"
-        refuse("position", position.place, f"{position.place.value} which column?", hint)
+        hint = "give it as `neighbour`"
+        refuse(
+            "position", position.place, f"`{position.place.value}` needs the name of a column", hint
+        )
     if not is_beside and position.neighbour is not None:
         message = f"`{position.place.value}` needs no neighbour"
         refuse("position", position.neighbour, message, "leave it out")

@@ -196,7 +196,7 @@ def _add_field(
     column = altered.column(change.path[0])
     for part in ("default", "aggregate", "sequence_group", "stream", "source"):
         if getattr(change, part) is not None:
-            message = "a field inside of a column has this from its column"
+            message = "only a whole column can have this, not a field inside of it"
             refuse(part, None, message, "leave it out")
     position = None if change.position is None else engine_position(change.position)
     added = AddColumn(
@@ -249,7 +249,7 @@ def _check_unnamed(spec: TableSpec, change: RenameColumnChange) -> None:
     """Refuse to rename a column that an option names in which the format does not rename it."""
     for key in _NAMING_OPTIONS:
         if len(change.path) == 1 and spec.options.get(key) == change.path[0]:
-            message = f"the option `{key}` names the column, and would not be renamed with it"
+            message = f"the option `{key}` names the column, and would keep the old name"
             refuse("column", change.path[0], message, "keep the name")
 
 
@@ -375,7 +375,7 @@ def _check_unread(altered: AlteredTable, path: Sequence[str], change: str) -> No
             refuse(
                 "column",
                 ".".join(path),
-                f"the stream `{name}` reads this field by its name, and it {change}",
+                f"the stream `{name}` reads this field by its name, but the field {change}",
                 "add a field of the other name instead, or a column of its own",
             )
 

@@ -91,7 +91,7 @@ def _check_options(aggregate: AggregateSpec, index: int) -> Iterator[FieldProble
                     field,
                     position,
                     value=name,
-                    message="a field's name here has neither commas nor blanks around it",
+                    message="expected one field name, without commas and without blanks around it",
                     hint="name each field on its own",
                 )
 
@@ -112,7 +112,7 @@ def _check_order(spec: TableSpec) -> Iterator[FieldProblem]:
             yield problem_at(
                 *function_path(spec, column),
                 value=function.function,
-                message=f"{reason}: the group {quoted_list([grouped[column]])} orders records, and "
-                "late ones are combined as they come",
+                message=f"{reason}: the group {quoted_list([grouped[column]])} orders records, "
+                "but late ones are combined in the order of arrival",
                 hint=order_hint(function.function),
             )

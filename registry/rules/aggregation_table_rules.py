@@ -52,15 +52,15 @@ def check_aggregation_table(
         yield _refused(
             stream,
             others,
-            f"`sequence.field` orders whole rows by {quoted_list(fields)}, in which "
-            "another stream's rows are null",
+            f"`sequence.field` orders whole rows by {quoted_list(fields)}, and the rows of other "
+            "streams have null there",
         )
     if table.deletes is Deletes.REMOVE_ROW:
         yield _refused(
             stream,
             others,
-            "`deletes: remove_row` removes what the other streams wrote, or not, as "
-            "their records happen to arrive",
+            "whether `deletes: remove_row` removes what other streams wrote depends on the order "
+            "in which records arrive",
         )
 
 
@@ -125,7 +125,7 @@ def _check_order(
             *path,
             value=column,
             message=f"`{name}` of `{column}` takes nulls as values, and the records of the other "
-            "streams have nothing else for it",
+            "streams have only nulls for it",
             hint=_OTHER_TABLE,
         )
     elif table.unordered is Unordered.ALLOWED or name in _NULLS_ARE_VALUES:
@@ -146,8 +146,8 @@ def _check_order(
         yield problem_at(
             *path,
             value=column,
-            message=f"several streams write the table, and what `{name}` of `{column}` is after a "
-            "delete depends on the order in which records arrive",
+            message=f"several streams write the table, and the value of `{name}` of `{column}` "
+            "after a delete depends on the order in which records arrive",
             hint="declare the column's `aggregate` with `ignore_retract: true`, or accept the risk "
             "for the table with `unordered: allowed`",
         )

@@ -63,7 +63,7 @@ def check_defaults_of_multiple_streams(
             yield problem_at(
                 "columns",
                 value=column.name,
-                message=f"`{column.name}` has a default, which the records of streams that do not "
-                f"write it would add: {quoted_list(leave_out)}",
+                message=f"`{column.name}` has a default, which would be added to the records of "
+                f"the streams that do not write the column: {quoted_list(leave_out)}",
                 hint="remove the default of the column",
             )

@@ -160,8 +160,8 @@ def _why_removal_harms(spec: TableSpec) -> str | None:
         return late
     if column_functions(spec):
         return (
-            "a delete and a later record that one commit brings are one record, which adds to what "
-            "the row held before the delete"
+            "a delete and a later record in one commit become one record, which adds to what the "
+            "row held before the delete"
         )
     return None
 
@@ -176,8 +176,9 @@ def _check_row_kinds(spec: TableSpec) -> Iterator[FieldProblem]:
         yield problem_at(
             *path,
             value=name,
-            message="every record has its kind in this column, and a column has one stream, while "
-            f"the table has a stream for each of {quoted_list(group.name for group in groups)}",
+            message="every record has its kind in this column, which only one stream can write, "
+            "but the table has a stream for each of the groups "
+            f"{quoted_list(group.name for group in groups)}",
             hint="leave it out, or make a table with one sequence group",
         )
     is_declared = spec.deletes is not None or any(group.deletes is not None for group in groups)

@@ -36,7 +36,8 @@ def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
             yield problem_at(
                 *path,
                 value=mapping.column,
-                message=f"this column is filled in for the group `{generated[mapping.column]}`",
+                message="this column is generated for the sequence group "
+                f"`{generated[mapping.column]}`",
                 hint="leave it out",
             )
         elif mapping.column not in types:
@@ -89,14 +90,15 @@ def _check_path(
         yield problem_at(*json_path, value=mapping.path, message=message, hint=hint)
     if len(path) > PATH_PARTS_MAX:
         message = f"a path has at most {PATH_PARTS_MAX} names, this has {len(path)}"
-        hint = "map the object that is around the field"
+        hint = "map an object that contains the field"
         yield problem_at(*json_path, value=mapping.path, message=message, hint=hint)
     known = inside.get(_record_path(mapping))
     if known is not None:
         yield problem_at(
             *json_path,
             value=".".join(path),
-            message=f"the message has an object here: `{known}` is inside of it",
+            message=f"this is an object of the message: the column `{known}` is read from inside "
+            "of it",
             hint="name the field that holds the value",
         )
 

@@ -14,7 +14,7 @@ def path_fault(path: str) -> tuple[str, str] | None:
     Example:
         >>> path_fault("payload.after.amount")
         >>> path_fault("$.v")
-        ('a path is field names joined by dots, and no JSONPath: this matches nothing', 'write `v`')
+        ('a path is field names joined by dots, not a JSONPath: this one matches nothing', 'write `v`')
     """
     if not all(path.split(".")):
         return "a path is field names joined by single dots", "for example `payload.after.amount`"
@@ -22,7 +22,7 @@ def path_fault(path: str) -> tuple[str, str] | None:
     subscripts = _SUBSCRIPT.findall(path)
     if not is_rooted and not subscripts:
         return None
-    message = "a path is field names joined by dots, and no JSONPath: this matches nothing"
+    message = "a path is field names joined by dots, not a JSONPath: this one matches nothing"
     if any(not _is_name(subscript) for subscript in subscripts):
         hint = "a single element has no path: declare a column for the whole ARRAY"
         return message, f"{hint}, read from `{_plain(path.partition('[')[0])}`"

@@ -78,8 +78,8 @@ def check_kept_columns(
             yield problem_at(
                 "columns",
                 value=mapping.column,
-                message=f"the stream fills `{mapping.column}`, and no stream would any more: records "
-                "with its field would be dead letters",
+                message=f"no stream would fill `{mapping.column}` any more, and records with its "
+                "field would be dead letters",
                 hint=f'add {{"column": "{mapping.column}"{path}}}{whole}; with another '
                 "`on_new_field` it may be left out",
             )

@@ -89,7 +89,7 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
         yield problem_at(
             "dead_letter_topic",
             value=stream.dead_letter_topic,
-            message="dead letters would be read as new records",
+            message="the stream reads this topic, so its dead letters would be read as new records",
             hint=f"for example `{stream.topic}.dead-letters`",
         )
     for name, other_spec in others.items():
@@ -126,7 +126,8 @@ def _check_key(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
             yield problem_at(
                 "columns",
                 value=column,
-                message=f"the key column `{column}` is not mapped: no row could be found",
+                message=f"the key column `{column}` is not mapped, so the row of a record could "
+                "not be found",
                 hint=f'add {{"column": "{column}"}}, with a `path` if the field has another name',
             )
 
@@ -165,7 +166,7 @@ def _check_whole_rows(
         yield problem_at(
             "name",
             value=stream.name,
-            message=f"a {engine.value} table takes one stream, and has "
+            message=f"a {engine.value} table takes only one stream, and already has "
             f"{quoted_list(sorted(others))}: {_WHOLE_ROWS[engine]}",
             hint="make a partial-update table with a sequence group for each stream",
         )
@@ -229,7 +230,7 @@ def _check_group(
                 "columns",
                 value=column,
                 message=f"`{column}` of the group `{group.name}` is not mapped: a stream writes "
-                "whole groups, or every record of it would set the rest to null",
+                "whole groups, because its records would set a column that it leaves out to null",
                 hint=f'add {{"column": "{column}"}}, or make it a group of its own',
             )
 

@@ -44,7 +44,7 @@ _LOCATION_OPTION = re.compile(r"(^|[.-])(path|paths|directory|dir|location|wareh
 _NAME_OPTIONS = ("data-file.prefix", "changelog-file.prefix", "partition.default-name")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 _COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
-UNORDERED_RISK = "of two versions written at once by different jobs the older one may win for good"
+UNORDERED_RISK = "when two jobs write versions at once, the older version may win for good"
 
 
 def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]:
@@ -134,7 +134,7 @@ def _check_buckets(spec: TableSpec) -> Iterator[FieldProblem]:
             "buckets",
             value=str(spec.buckets),
             message=f"expected a whole number from 1 to {BUCKETS_MAX}",
-            hint="leave it out for 4",
+            hint="leave it out for the default, 4",
         )
 
 
@@ -147,8 +147,9 @@ def _check_key_types(spec: TableSpec) -> Iterator[FieldProblem]:
                 "primary_key",
                 index,
                 value=key,
-                message=f"a {data_type.root.value} is no key: -0.0 equals 0.0 and NaN equals "
-                "nothing, while their bytes say otherwise, so a row could be found twice or never",
+                message=f"a {data_type.root.value} cannot be a key: -0.0 equals 0.0 and NaN "
+                "equals nothing, but their bytes compare otherwise, so a row could be found "
+                "twice or never",
                 hint="use DECIMAL, an integer or STRING",
             )
     for index, key in enumerate(spec.partition_keys):
@@ -158,7 +159,8 @@ def _check_key_types(spec: TableSpec) -> Iterator[FieldProblem]:
                 "partition_keys",
                 index,
                 value=key,
-                message="a partition's directory is named by its values, and bytes are no name",
+                message="a partition's directory is named by its values, and bytes cannot be a "
+                "name",
                 hint="partition by another column",
             )
 
@@ -190,8 +192,8 @@ def _check_groups(spec: TableSpec) -> Iterator[FieldProblem]:
         yield problem_at(
             "sequence_groups",
             value=quoted_list(group.name for group in groups),
-            message=f"only partial-update tables have sequence groups, this is "
-            f"{spec.merge_engine.value}",
+            message="only partial-update tables have sequence groups, and this is a "
+            f"{spec.merge_engine.value} table",
             hint="use merge_engine `partial-update`, or order whole rows by the option "
             "`sequence.field`",
         )
@@ -227,7 +229,7 @@ def _check_group_columns(spec: TableSpec) -> Iterator[FieldProblem]:
                         *path,
                         value=column,
                         message=f"the column is in the sequence group `{owner[column]}` already",
-                        hint="a column is in one group, once; take it out of the other",
+                        hint="a column can be in only one group, and only once",
                     )
                 else:
                     owner[column] = group.name
@@ -315,7 +317,7 @@ def _check_options(spec: TableSpec) -> Iterator[FieldProblem]:
             message = "the warehouse decides where files are"
             hint = "leave it out"
         elif key in _NAME_OPTIONS and not _FILE_NAME.fullmatch(value):
-            message = "this becomes a part of file names: letters, digits, `_`, `-` and `.`"
+            message = "this becomes part of file names: expected letters, digits, `_`, `-` and `.`"
             hint = "for example `data-`"
         elif key == "file.compression" and value.strip().lower() not in _COMPRESSIONS:
             message = f"no such compression; known: {quoted_list(_COMPRESSIONS)}"

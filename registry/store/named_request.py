@@ -42,10 +42,13 @@ class NamedRequest:
             pointer=None,
             field="idempotency-key",
             value=self.key,
-            message="a request for other changes has had this key",
+            message="this key was used by a request for other changes",
             hint="send the same changes again, or give each request a key of its own",
         )
-        text = f"the request differs from the first one with its key, on {document.identifier}"
+        text = (
+            f"the request on {document.identifier} differs from the first one with its "
+            "idempotency key"
+        )
         raise DefinitionRefused(text, problems=[problem])
 
     def applied(self, schema_id: int) -> AppliedChange:

@@ -130,7 +130,7 @@ def _after(table: Table, after: int | ReadAt | None, consumer: str | None) -> in
             field="after_snapshot_id",
             value=None if after is None else str(after),
             message="expected either the last snapshot that the reader has seen or a consumer",
-            hint="0 starts at the beginning; a tag or a timestamp names a snapshot, too",
+            hint="0 starts at the beginning; a snapshot can also be named by a tag or a timestamp",
         )
         message = "the beginning of the changes is not given"
         raise InvalidRequest(message, problems=[problem])

@@ -113,7 +113,7 @@ class BodyBounds:
                 return await self._collect(receive, limits, held)
         except TimeoutError as error:
             seconds = self._limits.body_seconds
-            detail = f"the body did not come within {seconds:g} seconds"
+            detail = f"the body did not arrive within {seconds:g} seconds"
             raise _Refused(ProblemCode.REQUEST_TIMEOUT, detail) from error
 
     async def _collect(self, receive: Receive, limits: BodyLimits, held: list[int]) -> bytes:
@@ -128,7 +128,8 @@ class BodyBounds:
             # little takes no room from others.
             if self._buffered + len(part) > self._limits.buffered_bytes:
                 detail = (
-                    "the bodies of current requests take all the memory they may; try again later"
+                    "the bodies of current requests take up all the memory that they may; try "
+                    "again later"
                 )
                 raise _Refused(ProblemCode.OVERLOADED, detail)
             parts.append(part)
@@ -171,10 +172,10 @@ def _check_json(body: bytes, limits: BodyLimits) -> None:
         raise _Refused(ProblemCode.MALFORMED_REQUEST, detail)
     shape = json_shape(body)
     if shape.depth > limits.depth:
-        detail = f"the body nests {shape.depth} levels deep; {limits.depth} are the most"
+        detail = f"the body nests {shape.depth} levels deep; the limit is {limits.depth}"
         raise _Refused(ProblemCode.LIMIT_EXCEEDED, detail)
     if shape.values > limits.values:
-        detail = f"the body has {shape.values} commas and colons; {limits.values} are the most"
+        detail = f"the body has {shape.values} commas and colons; the limit is {limits.values}"
         raise _Refused(ProblemCode.LIMIT_EXCEEDED, detail)
 
 

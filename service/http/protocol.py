@@ -184,7 +184,7 @@ class _BoundedProtocol(H11Protocol):
         # If part of a head has arrived the client gets an answer; a silent connection is only closed.
         if self.conn.trailing_data[0] and self.conn.our_state is h11.IDLE:
             seconds = self.LIMITS.head_seconds
-            detail = f"the head of the request did not come within {seconds:g} seconds"
+            detail = f"the head of the request did not arrive within {seconds:g} seconds"
             self._refuse(ProblemCode.REQUEST_TIMEOUT, detail)
         else:
             self.transport.close()

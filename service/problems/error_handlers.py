@@ -31,7 +31,7 @@ _LOGGED_CHARACTERS_MAX = 1_000
 FINDINGS_REPORTED = 1_000  # of a body; several findings of one field become one error
 
 # Details of failures on the service's side are for operators: they may name files and hosts.
-_UNDISCLOSED = "the service could not do it; the log has the reason, under the request id"
+_UNDISCLOSED = "the service failed; the log has the reason, under the request id"
 
 logger = logging.getLogger(__name__)
 

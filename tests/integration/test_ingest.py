@@ -210,7 +210,9 @@ def test_records_that_the_topic_has_lost_are_not_passed_over(
     _delete_records(kafka, topic, before=2)
     ingest = bed.ingest(plan)
 
-    with pytest.raises(InvalidRequest, match="the table continues at 1, the topic has 2 up to 3"):
+    with pytest.raises(
+        InvalidRequest, match="the stream continues at offset 1, but the topic has 2 up to 3"
+    ):
         ingest.start()
 
     ingest.stop()

@@ -61,7 +61,8 @@ def test_a_stream_whose_runner_is_behind_is_reported_as_to_be_running(
     effect = entry_after_verb(given(DesiredState.RUNNING), Verb.RESUME, reported=reported)
 
     assert effect.message == (
-        f"is to be RUNNING already, and {reported.value} until its runner follows: nothing to do"
+        f"its desired state is RUNNING already, and {reported.value} until its runner follows: "
+        "nothing to do"
     )
 
 

@@ -126,7 +126,7 @@ def test_a_name_that_another_new_field_took_is_the_reason(bench: Bench) -> None:
 
     assert "`columns_max`" not in bench.refusal(b'{"Tip": 1}')
     assert bench.refusal(b'{"Tip": 1}') == (
-        "the table has a column tip that the stream does not fill from it"
+        "the table already has a column tip, and the stream does not fill it from this field"
     )
 
 

@@ -344,7 +344,7 @@ def test_a_stream_that_fits_no_more_fails_until_it_is_declared_otherwise(bench: 
     bench.supervisor.set_registered(wanted_with(version=2))
 
     assert bench.step() is StreamState.FAILED
-    assert "no such column\nwhen this is mended" in bench.trace
+    assert "no such column\nonce this is fixed" in bench.trace
     assert bench.starter.started[0].is_stopped
     assert bench.step(after_ms=10**9) is StreamState.FAILED
     bench.supervisor.set_registered(wanted_with(version=3))
@@ -460,7 +460,7 @@ def test_a_permanent_failure_is_not_retried(bench: Bench, error: Exception) -> N
 
     assert bench.step() is StreamState.FAILED
     assert bench.step(after_ms=10**9) is StreamState.FAILED
-    assert bench.trace.endswith("when this is mended: POST .../streams/s/start")
+    assert bench.trace.endswith("once this is fixed: POST .../streams/s/start")
 
 
 def test_a_failed_stream_reports_what_to_mend(bench: Bench) -> None:
@@ -513,7 +513,7 @@ def test_a_topic_that_does_not_fit_the_table_is_not_retried(bench: Bench) -> Non
     bench.starter.error = OffsetMismatch("made again", stream="s")
 
     assert bench.step() is StreamState.FAILED
-    assert "when this is mended" in bench.trace
+    assert "once this is fixed" in bench.trace
 
 
 def test_a_topic_made_again_under_a_running_query_stops_it(bench: Bench) -> None:

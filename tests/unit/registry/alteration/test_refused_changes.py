@@ -45,7 +45,7 @@ def test_a_column_that_a_stream_writes_is_not_dropped(registrar: Registrar) -> N
         (
             {"change": "update_column_type", "column": "paid", "type": "DECIMAL(8, 2)"},
             "type",
-            "streams that write the column cannot follow",
+            "while streams write the column",
         ),
         ({"change": "update_column_type", "column": "paid", "type": "NOPE"}, "type", ""),
         ({"change": "update_column_type", "column": "id", "type": "INT"}, "column", "of the key"),
@@ -92,7 +92,7 @@ def test_a_column_that_a_stream_writes_is_not_dropped(registrar: Registrar) -> N
         (
             {"change": "add_column", "column": "x", "type": "INT", "position": {"place": "after"}},
             "position",
-            "after which column?",
+            "`after` needs the name of a column",
         ),
         (
             {

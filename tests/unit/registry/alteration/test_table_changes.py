@@ -178,7 +178,7 @@ def test_a_field_appears_inside_of_a_column_that_a_stream_reads(
     assert refused(registrar, {"change": "drop_column", "column": ["place", "zip"]}) == [
         (
             "/changes/0/column",
-            "the stream `payments` reads this field by its name, and it is dropped",
+            "the stream `payments` reads this field by its name, but the field is dropped",
         )
     ]
     assert [
@@ -277,7 +277,7 @@ def test_a_repeated_request_is_applied_once(registrar: Registrar, table: Table) 
     assert table.schema.id == 1
     with pytest.raises(DefinitionRefused, match="exists already"):
         changed(registrar, add, key="another")
-    with pytest.raises(DefinitionRefused, match="other changes has had this key"):
+    with pytest.raises(DefinitionRefused, match="used by a request for other changes"):
         changed(registrar, {**add, "column": "y"}, key="release 7")
 
 

@@ -130,14 +130,14 @@ def test_functions_for_which_nulls_count_take_one_stream(function: str, unordere
             {"deletes": "remove_row"},
             ("buys",),
             [("/name", "b")],
-            "removes what the other streams wrote",
+            "removes what other streams wrote",
         ),
         (
             [CLICKS, column("buys", "INT", "product")],
             {"deletes": "clear_columns"},
             ("buys",),
             [("/columns/1/column", "buys")],
-            "what `product` of `buys` is after a delete",
+            "the value of `product` of `buys` after a delete",
         ),
     ],
     ids=["two-owners", "not-null", "remove-row", "taken-back"],
@@ -195,7 +195,7 @@ def test_tables_of_whole_rows_take_one_stream(engine: str) -> None:
     assert joining(table, "v") == []
     (problem,) = joining(table, "v", others={"a": ("v",)})
     assert (problem.pointer, problem.value) == ("/name", "b")
-    assert f"a {engine} table takes one stream, and has `a`" in problem.message
+    assert f"a {engine} table takes only one stream, and already has `a`" in problem.message
 
 
 @pytest.mark.parametrize("engine", ["aggregation", "first-row"])

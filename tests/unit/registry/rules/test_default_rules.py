@@ -87,4 +87,4 @@ def test_with_a_second_stream_an_aggregate_with_a_default_needs_every_stream() -
     assert check_stream(table, {}, first) == []
     (problem,) = check_stream(table, {"one": first}, second)
     assert problem.value == "clicks"
-    assert "the records of streams that do not write it would add: `two`" in problem.message
+    assert "the records of the streams that do not write the column: `two`" in problem.message

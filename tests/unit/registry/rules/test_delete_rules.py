@@ -304,4 +304,4 @@ def test_rows_of_several_groups_do_not_say_their_kind() -> None:
     (problem,) = found(orders(deletes="clear_columns", options={"rowkind.field": "method"}))
 
     assert (problem.pointer, problem.value) == ("/options/rowkind.field", "method")
-    assert "a column has one stream" in problem.message
+    assert "which only one stream can write" in problem.message

@@ -106,7 +106,7 @@ def test_other_changes_under_a_key_are_refused(streams: HttpClient) -> None:
 
     assert other.status_code == 422
     assert other.json()["errors"][0]["field"] == "idempotency-key"
-    assert "other changes has had this key" in other.json()["errors"][0]["message"]
+    assert "used by a request for other changes" in other.json()["errors"][0]["message"]
     columns = streams.get(TABLE).json()["spec"]["columns"]
     assert "another" not in [column["name"] for column in columns]
 

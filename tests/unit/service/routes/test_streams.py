@@ -269,7 +269,7 @@ def test_a_runner_without_recent_reports_counts_as_gone_and_its_numbers_stay(
     assert (status["state"], status["worker_id"]) == ("UNASSIGNED", None)
     assert status["offsets"] == {"0": 3}
     assert status["reported_at"] == "2023-11-14T22:13:20.000Z"
-    assert "the runner runner-1 is of 2023-11-14T22:13:20.000Z" in status["trace"]
+    assert "the runner runner-1 is from 2023-11-14T22:13:20.000Z" in status["trace"]
 
 
 def test_the_status_of_a_failed_stream_has_the_reason(
