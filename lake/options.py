@@ -123,7 +123,7 @@ _SNAPSHOTS_TIME: Final = Option(
     key="snapshot.time-retained",
     parser=DURATION,
     default=3_600_000,
-    doc="Age before which snapshots do not expire while there are not too many",
+    doc="Age below which snapshots do not expire, unless their number exceeds the maximum",
 )
 _CODEC_ALIASES: Final = {"zstd": "zstandard", "none": "null"}
 _UNUSED: Final = "For other engines, checked but not used by this one: "
@@ -383,7 +383,7 @@ class TableOptions:
         "manifest.merge-min-count",
         whole_number(low=1),
         default=30,
-        doc="Small manifests from which a commit merges the newest of them",
+        doc="Number of small manifests from which a commit merges the newest of them",
     )
     manifest_full_compaction_threshold_bytes: int = option(
         "manifest.full-compaction-threshold-size",
@@ -403,7 +403,7 @@ class TableOptions:
         "source.split.open-file-cost",
         SIZE,
         default=4 << 20,
-        doc="Bytes that a file counts at least when splits are packed",
+        doc="Size that a smaller file counts as when splits are packed",
     )
 
     write_only: bool = option(
@@ -474,7 +474,7 @@ class TableOptions:
         default=Following(
             base=_SNAPSHOTS_TIME, derive=lambda value: value, text=f"`{_SNAPSHOTS_TIME.key}`"
         ),
-        doc="Age before which changelogs do not expire while there are not too many",
+        doc="Age below which changelogs do not expire, unless their number exceeds the maximum",
     )
     consumer_expiration_time_ms: int | None = option(
         "consumer.expiration-time",
@@ -528,8 +528,8 @@ class TableOptions:
         "compaction.size-ratio",
         whole_number(low=0),
         default=1,
-        doc="Percent that a run may be larger than the newer ones together to be compacted with "
-        "them",
+        doc="Percent by which a run may exceed the newer ones together and still be compacted "
+        "with them",
     )
     compaction_small_file_ratio: float = option(
         "compaction.small-file-ratio",
@@ -580,13 +580,14 @@ class TableOptions:
         "compaction.offpeak-ratio",
         whole_number(low=0),
         default=0,
-        doc="Percent that `compaction.size-ratio` is larger by in off-peak hours",
+        doc="Percent by which `compaction.size-ratio` is larger in off-peak hours",
     )
     lookup_compact: LookupCompaction = option(
         "lookup-compact",
         choice(LookupCompaction),
         default=LookupCompaction.RADICAL,
-        doc="Whether a table that merges by lookup compacts level 0 each time, or waits (gentle)",
+        doc="Whether a table that merges by lookup compacts level 0 at every compaction, or "
+        "waits (gentle)",
     )
     lookup_compact_max_interval: int = option(
         "lookup-compact.max-interval",
@@ -597,8 +598,8 @@ class TableOptions:
             text=f"twice `{_COMPACTION_TRIGGER.key}`",
             is_minimum=True,
         ),
-        doc="Compactions that a gentle table waits at most before level 0 is due; at least the "
-        "compaction trigger",
+        doc="Largest number of compactions that a gentle table waits before level 0 is due; at "
+        "least the compaction trigger",
     )
     lookup_cache_max_disk_bytes: int = option(
         "lookup.cache-max-disk-size",
@@ -633,7 +634,7 @@ class TableOptions:
         UNBOUNDED_INTEGER,
         default=None,
         default_text="1 with `changelog-producer` = `full-compaction`, else none",
-        doc="Commits to a bucket after which a full compaction is due",
+        doc="Number of commits to a bucket after which a full compaction is due",
     )
     changelog_producer: ChangelogProducer = option(
         "changelog-producer",
@@ -686,8 +687,8 @@ class TableOptions:
         KEY_BYTES_MAX,
         SIZE,
         default=64 << 10,
-        doc="Most bytes of the texts and bytes of a key together when rows are written; Braid's "
-        "own",
+        doc="Largest size in bytes of all texts and bytes of a key together when rows are "
+        "written; Braid's own",
     )
     defaults_by_group: bool = option(
         DEFAULTS_BY_GROUP,

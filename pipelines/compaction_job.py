@@ -149,21 +149,25 @@ def _run(service: MaintenanceService, work: Callable[[], None]) -> None:
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compact tables on Spark.")
-    parser.add_argument("tables", nargs="*", metavar="TABLE", help="database.table; default: all")
+    parser.add_argument(
+        "tables", nargs="*", metavar="TABLE", help="database.table; default: all tables"
+    )
     parser.add_argument("--warehouse", required=True, metavar="PATH")
     parser.add_argument(
         "--every", type=float, metavar="SECONDS", help="interval of periodic runs; default: once"
     )
     parser.add_argument(
-        "--full", action="store_true", help="everything, once; default: what is due"
+        "--full", action="store_true", help="compact everything, once; default: only what is due"
     )
     parser.add_argument(
-        "--parallel", type=int, help="buckets at once; default: what Spark has room for"
+        "--parallel",
+        type=int,
+        help="buckets compacted at once; default: as many as Spark has room for",
     )
     parser.add_argument("--no-expire", dest="expire", action="store_false", help="only compact")
     options = parser.parse_args(arguments)
     if options.full and options.every is not None:
-        parser.error("--full compacts once: leave --every out")
+        parser.error("--full compacts only once: leave --every out")
     return options
 
 

@@ -112,7 +112,7 @@ class StreamProgress(Contract):
         unmatched_columns: Columns for which none of these had a value, with their paths in messages.
         schema_id: The table's schema by which the stream writes.
         stream_version: The version of its declaration by which it writes.
-        followed_ms: Time when both came into effect, milliseconds since the epoch, UTC.
+        followed_ms: Time since when it writes by both, milliseconds since the epoch, UTC.
     """
 
     state: StreamState
@@ -144,7 +144,7 @@ class StreamProgress(Contract):
 
 
 class TableProgress(Contract):
-    """A runner's report of the maintenance of one table, since it began with the table.
+    """A runner's report of the maintenance of one table, since it began to maintain the table.
 
     Attributes:
         looks: Number of polls of the table for work.

@@ -27,7 +27,7 @@ class WideRow(Contract):
 
     Attributes:
         row: Values by column in the table's order. DECIMAL is text (no digit is lost), BINARY
-            base64, TIMESTAMP ISO 8601 (with `Z` WITH LOCAL TIME ZONE), DATE and TIME ISO 8601,
+            base64, TIMESTAMP ISO 8601 (ending in `Z` if WITH LOCAL TIME ZONE), DATE and TIME ISO 8601,
             BIGINT a JSON number, FLOAT and DOUBLE that are not finite text.
         snapshot: The snapshot that it was read from.
     """

@@ -97,7 +97,7 @@ class RenameColumnChange(_ColumnChange):
 
 
 class UpdateColumnTypeChange(_ColumnChange):
-    """Changes a column's type, as which existing values are read too; nullability stays.
+    """Changes a column's type, in which existing values are read too; nullability stays.
 
     Attributes:
         change: The kind of change.

@@ -53,11 +53,13 @@ def service(
     clusters: Clusters = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Host name that requests may use; `*` for any. May be repeated."),
+        typer.Option(
+            help="Host name that requests may be addressed to; `*` for any. May be repeated."
+        ),
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option(help="Origin whose pages may send changes. May be repeated."),
+        typer.Option(help="Origin of web pages that may send changes. May be repeated."),
     ] = None,
     lookup_directory: Annotated[
         str | None,
@@ -68,10 +70,13 @@ def service(
     ] = None,
     lookup_disk_mb: Annotated[
         int | None,
-        typer.Option(min=0, help="Bound of these copies; by default half of the free space."),
+        typer.Option(
+            min=0, help="Largest size of these copies; by default half of the free space."
+        ),
     ] = None,
     lookup_memory_mb: Annotated[
-        int, typer.Option(min=0, help="Bound of the small files that lookups keep in memory.")
+        int,
+        typer.Option(min=0, help="Largest size of the small files that lookups keep in memory."),
     ] = 1024,
 ) -> None:
     """Serve the HTTP API: tables, streams, their states, and rows."""

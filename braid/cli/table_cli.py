@@ -196,7 +196,7 @@ def alter(
     file: Annotated[
         str | None,
         typer.Option(
-            help="File of changes in the JSON of the HTTP API; - for standard input.",
+            help="File with the changes as JSON, as in the HTTP API; - for standard input.",
             metavar="PATH",
         ),
     ] = None,
@@ -227,14 +227,19 @@ def inspect(
     snapshot: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Snapshot of files, buckets, levels, partitions; by default the newest."
+            min=1,
+            help="With files, buckets, levels or partitions: the snapshot to show; by "
+            "default the newest.",
         ),
     ] = None,
     tag: Tag = None,
     timestamp: Timestamp = None,
     last: Annotated[
         int | None,
-        typer.Option(min=1, help="Show snapshots or compactions of this many newest snapshots."),
+        typer.Option(
+            min=1,
+            help="With snapshots or compactions: show only those of this many newest snapshots.",
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
@@ -257,10 +262,11 @@ def changes(
     warehouse: Warehouse,
     after: Annotated[
         int | None,
-        typer.Option(min=0, help="Snapshot before the first change; by default 0, for all."),
+        typer.Option(min=0, help="Snapshot after which the changes begin; by default 0, for all."),
     ] = None,
     until: Annotated[
-        int | None, typer.Option(min=0, help="Snapshot of the last change; by default the newest.")
+        int | None,
+        typer.Option(min=0, help="Snapshot with which the changes end; by default the newest."),
     ] = None,
     after_tag: Annotated[str | None, typer.Option(help="Begin after this tag instead.")] = None,
     after_timestamp: Annotated[
@@ -342,7 +348,7 @@ def expire_snapshots(
     ] = None,
     older_than: Annotated[
         str | None,
-        typer.Option(help="Keep younger snapshots; by default snapshot.time-retained."),
+        typer.Option(help="Keep snapshots younger than this; by default snapshot.time-retained."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would expire, without expiring it.")
@@ -369,7 +375,7 @@ def expire_snapshots(
 
 @consumer_app.command("list")
 def list_all_consumers(table: TableName, *, warehouse: Warehouse) -> None:
-    """Print consumers and leases: name, the oldest snapshot needed, written or leased until when."""
+    """Print consumers and leases: name, oldest snapshot needed, last write or end of the lease."""
     from braid.cli.expiry import list_consumers
 
     _run(warehouse, table, lambda path: list_consumers(path, table))
@@ -381,7 +387,9 @@ def reset_one_consumer(
     consumer: ConsumerName,
     *,
     warehouse: Warehouse,
-    snapshot: Annotated[int, typer.Option(min=1, help="The oldest snapshot that it needs.")],
+    snapshot: Annotated[
+        int, typer.Option(min=1, help="The oldest snapshot that the consumer needs.")
+    ],
 ) -> None:
     """Set the oldest snapshot that a consumer needs; creates the consumer if it is new."""
     from braid.cli.expiry import reset_consumer

@@ -65,7 +65,7 @@ class EngineDeclaration:
         summary: One sentence: what several records of one key become.
         effects: The effects of each row kind.
         result_kind: The kind of the merged record; rows of kind -D and -U are not visible.
-        options: That it reads, besides those of its aggregate functions.
+        options: The options that it reads, besides those of its aggregate functions.
         conflicts: Declarations that exclude each other.
         anomalies: Surprising results, and how to avoid them; one or two sentences each.
         compatibility: Comparison with the reference.

@@ -2,8 +2,8 @@
 
 They hold for new tables only: a table from another engine is read whatever values these have.
 
-Source: merge-semantics 8.4, 9. `primary-key` and `partition` as options are the reference's other
-way to declare, which it refuses together with the first.
+Source: merge-semantics 8.4, 9. The options `primary-key` and `partition` are the
+reference's other way to declare keys; it refuses them beside the first way.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,8 @@
 """Rename of a column in the options that name it.
 
-The reference renames it in some options only. In the others the old name would stay, and the rules for
-tables refuse such a result, except for `row-deduplicate-ignore-fields`, which would silently stop to
-match. So that one is renamed here too, as are the options of this engine alone.
+The reference renames it in some options only. In the others the old name would stay, and the rules for tables
+refuse such a result, except for `row-deduplicate-ignore-fields`, which would silently stop matching. So that
+one is renamed here too, as are the options of this engine alone.
 
 Source: merge-semantics 8.3.
 """

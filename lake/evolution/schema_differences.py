@@ -1,7 +1,7 @@
 """Differences between two schemas of a table, as the schema changes that lead from one to the other.
 
-Columns are matched by id. So a rename is found as one, and a column that was dropped and added again as
-a drop and an addition. A change names its column as it was called before the change; additions and moves
+Columns are matched by id. So a rename is found as one, and a column that was dropped and added again is found
+as a drop and an addition. A change names its column as it was called before the change; additions and moves
 come last and use the new names. An option that was rewritten because a column was renamed appears as any
 other changed option.
 

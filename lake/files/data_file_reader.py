@@ -1,7 +1,7 @@
 """Reads of one data file: key-value batches, plain rows, and rows at positions.
 
-Opening is in `open_data_file`, the columns of a batch in `column_decoder`; here is which parts and rows are
-read, and under which sequence numbers.
+Opening is in `open_data_file`, the columns of a batch in `column_decoder`; this module decides
+which parts and rows are read, and under which sequence numbers.
 """
 
 from collections.abc import Iterator, Sequence

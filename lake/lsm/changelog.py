@@ -15,7 +15,7 @@ Both producers that compare rows follow this table; they differ in which record 
 | producer | before | keys with a change |
 |---|---|---|
 | `full-compaction` | the record on the highest level | those with a record below it |
-| `lookup` | of the records from level 1 on, looked up ones included, that on the lowest level | those with a record of level 0 |
+| `lookup` | the one on the lowest level among the records from level 1 on, looked-up ones included | those with a record of level 0 |
 
 So one number distinguishes them: the *base level*. A record on that level or a higher one is the old row.
 

@@ -11,8 +11,8 @@ Each round:
 3. The rows up to the bound are merged and yielded; the others stay buffered, as slices.
 
 The round takes all buffered rows of the run that set the bound, so every round makes progress. When one
-run is left, its keys occur nowhere else and its batches are passed on as they are; if single records
-have to be merged too, batch by batch.
+run is left, its keys occur nowhere else, so its batches are passed on as they are, or merged batch by
+batch if single records have to be merged too.
 """
 
 from collections.abc import Iterator, Sequence

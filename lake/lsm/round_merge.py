@@ -2,7 +2,7 @@
 
 | table | merge |
 |---|---|
-| needs lookup | `LookupMerge`: the records of level 0, and of the others the one on the lowest level |
+| needs lookup | `LookupMerge`: the records of level 0, and the one on the lowest level of all others |
 | any other | `PlainMerge`: all records of a key; a single one stays as it is |
 
 A table needs lookup when its compactions merge each new record with the row that is already compacted.

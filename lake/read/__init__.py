@@ -1,1 +1,1 @@
-"""Snapshot in, rows out."""
+"""Reading: a snapshot in, rows out."""

@@ -1,4 +1,4 @@
-"""An opened table: its newest schema seen, its stores, and the caches of what was read."""
+"""An opened table: its newest known schema, its stores, and the caches of what was read."""
 
 import random as random_module
 from collections.abc import Iterable

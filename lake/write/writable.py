@@ -1,4 +1,4 @@
-"""Check whether this version can write a table."""
+"""Rules for the tables that this version can write."""
 
 from braid.lake.errors import Problem, UnsupportedFeature
 from braid.lake.format.schema import TableSchema

@@ -1,4 +1,4 @@
-"""Parser of Kafka records: typed columns, and the reason where a record is refused. Expressions for the JVM.
+"""Parser of Kafka records, as expressions for the JVM: typed columns, or the reason of a refusal.
 
 A record is refused for the first of these that holds:
 
@@ -20,8 +20,8 @@ takes these texts from the message.
 
 Whether an aggregate function can read a value (a bitmap, a sketch) is checked in Python (`unreadable`).
 
-Refused and marked records carry their raw key, value and headers to Python; of a stream with columns that
-Python checks, every record does. For all others the raw parts would only add to the data that goes to
+Refused and marked records carry their raw key, value and headers to Python; if Python checks any column of
+the stream, every record does. For all other records the raw parts would only add to the data that goes to
 Python.
 """
 
@@ -77,7 +77,7 @@ _OPTIONS = {
 def value_column(index: int) -> str:
     """Return the name under which the stream's n-th column goes to Python.
 
-    Not the column's own name, which could be one of the names above.
+    This is not the column's own name, which could be one of the names above.
     """
     return f"value_{index}"
 
@@ -157,9 +157,9 @@ class RecordParser:
             `kafka_partition` int, `kafka_offset` bigint, `kafka_timestamp`, `reason` string (null:
             accepted) and `detail` string (the column that it is about, if any), the raw parts (null
             where accepted and not marked, unless `keeps_raw`), and `value_0`, `value_1`, ... in the order of
-            `plan.columns`: their values mean something where the record is accepted. Of a stream
-            that lets its table evolve also `undeclared` boolean: the record may have a new field. Of
-            one with text columns also `inexact` boolean: numbers in them may have lost digits.
+            `plan.columns`: their values mean something where the record is accepted. If the stream
+            lets its table evolve, also `undeclared` boolean: the record may have a new field. If it
+            has text columns, also `inexact` boolean: numbers in them may have lost digits.
         """
         output = self._output_with_raw if keeps_raw else self._output
         # Each projection names what the next one uses several times.

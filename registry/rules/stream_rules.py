@@ -1,7 +1,7 @@
 """Rules for streams: no stream can harm the columns of the other streams of its table.
 
-Pure: from a table, its streams and one more to the list of all problems of that one. The rules of
-design 4 that concern streams:
+Pure: from a table, its streams and one more stream, the list of all problems of the latter. The rules
+of design 4 that concern streams:
 
 1. A stream maps the whole key, and only columns that exist.
 2. One group has one owner. A stream writes whole groups: a part of a group would null the rest
@@ -55,8 +55,8 @@ def check_stream(
 
     Args:
         table: The stream's table, which breaks no rule for tables.
-        streams: The table's streams by name; one of the same name is replaced, and compared only for
-            the columns that it would no longer read.
+        streams: The table's streams by name; the one of the stream's own name is replaced by it, and
+            compared only for the columns that it would no longer read.
         stream: The completed stream (`braid.registry.rules.stream_completion.complete_stream`).
     """
     others = {name: spec for name, spec in streams.items() if name != stream.name}

@@ -29,7 +29,7 @@ class NamedRequest:
         return cls(key=key, digest=hashlib.sha256(changes.model_dump_json().encode()).hexdigest())
 
     def is_made(self, document: TableDocument) -> bool:
-        """Return whether the request is among the applied ones of the document.
+        """Return whether the document has the request among its applied ones.
 
         Raises:
             DefinitionRefused: Another request has had this name.

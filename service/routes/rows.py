@@ -31,8 +31,9 @@ _STATES = (
     "",
     response_model=WideRow,
     description=(
-        f"Return one wide row. {_KEY_PARAMETERS} {_STATES} If a column of the key has such a name, the "
-        "parameter is the column's: use `/lookup` to read an older state then."
+        f"Return one wide row. {_KEY_PARAMETERS} {_STATES} If a column of the key has one of "
+        "these names, the parameter is the column's value; an older state is then read with "
+        "`/lookup`."
     ),
 )
 def get_row(components: ComponentsOf, database: str, table: str, request: Request) -> Response:
@@ -47,8 +48,9 @@ def get_row(components: ComponentsOf, database: str, table: str, request: Reques
     "/lookup",
     response_model=WideRows,
     description=(
-        "Return several wide rows, all of one snapshot, in the order of the keys; null if the row does "
-        f"not exist. At most {KEYS_MAX} keys, each an object of the primary key's columns whose values "
+        "Return several wide rows, all of one snapshot, in the order of the keys; null stands "
+        f"for a row that does not exist. At most {KEYS_MAX} keys, each an object of the "
+        "primary key's columns whose values "
         "are text as in the address of one row, or JSON numbers and booleans; a number with a fraction "
         f"has to be text unless the column is FLOAT or DOUBLE. {_STATES}"
     ),
@@ -69,7 +71,7 @@ def look_up_rows(components: ComponentsOf, database: str, table: str, body: RowK
 def get_row_status(
     components: ComponentsOf, database: str, table: str, request: Request
 ) -> Response:
-    """Return the status of a row; of a row that does not exist every group is absent."""
+    """Return the status of a row; if the row does not exist, every group is absent."""
     document, found = components.registered(f"{database}.{table}")
     key = parse_key(found.schema, query_parameters(request))
     status = find_row_status(found, document, key, clock=components.clock)

@@ -32,7 +32,7 @@ def change_schema(
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> TableView:
-    """Apply all of the changes or none; running streams follow.
+    """Apply all of the changes or none; running streams adopt the new schema.
 
     A request with an `idempotency-key` is applied once: a repetition returns the table as it is now,
     and other changes with the same key are refused.
@@ -51,7 +51,7 @@ def change_schema(
 def validate_schema_changes(
     components: ComponentsOf, database: str, table: str, changes: SchemaChanges
 ) -> Validation:
-    """Return the problems for which `POST` would refuse; changes nothing."""
+    """Return the problems for which `POST` would refuse the same body; changes nothing."""
     plan = plan_changes(changes.changes)
     problems = components.registrar.check_alteration(f"{database}.{table}", plan)
     return Validation(valid=not problems, errors=tuple(problems))

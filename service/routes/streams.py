@@ -63,7 +63,7 @@ def delete_stream(
 def validate_stream(
     components: ComponentsOf, database: str, table: str, stream: str, definition: StreamDefinition
 ) -> Validation:
-    """Return the problems for which `PUT` would refuse; changes nothing."""
+    """Return the problems for which `PUT` would refuse the same body; changes nothing."""
     problems = components.registrar.check_stream(f"{database}.{table}", stream, definition)
     return Validation(valid=not problems, errors=tuple(problems))
 
@@ -78,7 +78,7 @@ def get_stream_status(
 
 @router.post("/{stream}/start", status_code=202)
 def start_stream(components: ComponentsOf, database: str, table: str, stream: str) -> VerbAnswer:
-    """Start the stream; one that failed or waits tries again at once. `message` has the effect."""
+    """Start the stream; one that failed or waits tries again at once. `message` states the effect."""
     return _apply_verb(components, f"{database}.{table}", stream, Verb.START)
 
 

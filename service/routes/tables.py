@@ -82,7 +82,7 @@ def drop_table(
 def validate_table(
     components: ComponentsOf, database: str, table: str, spec: TableSpec
 ) -> Validation:
-    """Return the problems for which `PUT` would refuse; changes nothing."""
+    """Return the problems for which `PUT` would refuse the same body; changes nothing."""
     problems = components.registrar.check_table(database, table, spec)
     return Validation(valid=not problems, errors=tuple(problems))
 

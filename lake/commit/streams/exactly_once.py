@@ -29,8 +29,8 @@ def decide_batch(position: StreamPosition | None, batch: StreamBatch) -> BatchDe
 
     Args:
         position: The stream's position in the newest snapshot; None when it has none.
-        batch: Of the same stream. A partition that the table does not know, of a topic that grew,
-            starts where the batch starts; the offset of a partition that the batch lacks stays.
+        batch: Of the same stream. A partition that the table does not know, because the topic grew,
+            starts where the batch starts; a partition that the batch lacks keeps its offset.
 
     Raises:
         StreamFenced: The table's epoch is higher than the batch's.

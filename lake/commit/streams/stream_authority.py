@@ -7,9 +7,9 @@ were committed, and while the snapshot that it was planned on expired, and then 
 oldest of them. Its positions are ahead of the table until the writer deletes it, or for good if it dies.
 
 When the walk finds none, the table has no streams if its history is complete, which means that it starts at
-snapshot 1; else it is unknown. A position that was recorded beside the table is then the newest one only
-if it is of the snapshot below the oldest one left, or of a later one, because those that are left carry
-none.
+snapshot 1; else that is unknown. A position that was recorded beside the table is then the newest one only
+if its snapshot is the one right below the oldest that is left, or a later one: the snapshots that are left
+carry no positions.
 """
 
 from collections.abc import Mapping

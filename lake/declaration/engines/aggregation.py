@@ -31,12 +31,14 @@ AGGREGATION: Final = EngineDeclaration(
     summary="Each column combines its values by an aggregate function, last_non_null_value "
     "where none is declared.",
     effects=(
-        KindEffect(kinds="+I +U", when="", effect="Every column takes the value in."),
+        KindEffect(
+            kinds="+I +U", when="", effect="The record's value is combined into every column."
+        ),
         KindEffect(
             kinds="-U -D",
             when="",
-            effect="Every column takes the value back. Where its function cannot and the column "
-            f"has no ignore-retract, {MERGING_FAILS}.",
+            effect="The record's value is taken back from every column. Where the function "
+            f"cannot do so and the column has no ignore-retract, {MERGING_FAILS}.",
         ),
         KindEffect(
             kinds="-D",

@@ -1,4 +1,4 @@
-"""The output of a file in an object store: one request for a small file, a multipart upload else."""
+"""The output of a file in an object store: one request for a small file, otherwise a multipart upload."""
 
 import io
 from collections.abc import Callable

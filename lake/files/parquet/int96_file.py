@@ -1,4 +1,4 @@
-"""Parquet files with an exchanged footer, for INT96 columns.
+"""Parquet files whose footer is replaced while they are written or read, for INT96 columns.
 
 `Int96Output` takes the bytes of a file whose columns are 12-byte binary, and writes a file in which they are
 INT96; `with_revealed_int96` is the inverse for reading.

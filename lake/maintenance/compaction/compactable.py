@@ -1,4 +1,4 @@
-"""Check whether this version can compact a table."""
+"""Rules for the tables that this version can compact."""
 
 from braid.lake.errors import Problem, UnsupportedFeature
 from braid.lake.format.schema import TableSchema

@@ -1,8 +1,8 @@
 """Expiry of changelogs that outlived their snapshots, one at a time and the oldest first.
 
-With `changelog-i` expire the changelog files that its changelog list names; the data files that its delta
-removes (they still exist only where the table has no changelog producer, so that appended files are the
-changelog); and the metadata that it names, except for what later changelogs, the oldest and the newest
+These expire with `changelog-i`: the changelog files that its changelog list names; the data files that its
+delta removes (they still exist only where the table has no changelog producer, so that appended files are
+the changelog); and the metadata that it names, except for what later changelogs, the oldest and the newest
 snapshot, tags and other branches need. The file of the changelog is deleted first, so an existing one is
 complete.
 

@@ -1,1 +1,1 @@
-"""Rescale: rewrites a table for another number of buckets."""
+"""Rescale of a table to another number of buckets."""

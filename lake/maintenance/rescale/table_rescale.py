@@ -95,8 +95,8 @@ class TableRescale:
         """Rescale the table.
 
         Raises:
-            CommitConflict: Another process has changed the schema, or keeps compacting; the table is as
-                before, or that process has rescaled it.
+            CommitConflict: Another process has changed the schema, or keeps compacting. The table is as
+                before, unless that process has rescaled it.
             CommitUnknown: The commit may have happened; rescale again.
             CorruptData: A live file cannot be read.
             StorageUnavailable: For readers the table is as before; rescale again.
@@ -234,7 +234,8 @@ class TableRescale:
     def _restore_old_count(self) -> None:
         """Create a schema with the old count again, so that writers of old files can continue.
 
-        Not if files of the new count are live already, or another process has changed the schema.
+        Nothing is created if files of the new count are live already, or if another process has changed the
+        schema.
         """
         if self.schemas.latest_id() != self.routing.id:
             return
@@ -248,8 +249,8 @@ class TableRescale:
     def _commit(self) -> None:
         """Replace the files of all rewritten units in one commit.
 
-        An empty one, too, where there are none: a writer that planned its commit before the schema was
-        created loses the race to it, and reads the schema again.
+        The commit is made even if no unit was rewritten: a writer that planned its commit before the schema
+        was created loses the race to it, and reads the schema again.
         """
         done = list(self._done.values())
         paths = {path for unit in done for path in unit.paths}

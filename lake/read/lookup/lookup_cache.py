@@ -1,9 +1,9 @@
 """Cache of the copies of one table's data files.
 
-A lookup that meets a file without a copy has two ways. It waits until the copy is made
-(`get_or_copy`), which pays for small files; or it reads the row groups that may have its keys, and
-records that (`record_read`). Once a quarter of the file's rows was decoded in that way, the copy is
-made in the background. Where the bounds leave no room for a copy, row groups are read instead.
+A lookup in a file without a copy either waits until the copy is made (`get_or_copy`), which pays for small
+files, or reads the row groups that may have its keys, and records that (`record_read`). Once a quarter of the
+file's rows was decoded in that way, the copy is made in the background. Where the bounds leave no room for a
+copy, row groups are read instead.
 
 A copy that `get` returned stays readable after it was evicted: its files are mapped.
 """

@@ -1,4 +1,4 @@
-"""Upper bound of the length of a row's key: the sum of its texts and bytes.
+"""Upper bound of the length of a row's key: the bytes of all its texts and byte strings together.
 
 The metadata of every file has its first and its last key, and every process that reads or writes the table
 holds those of all live files in memory. So the length of a key is bounded when it is written, by

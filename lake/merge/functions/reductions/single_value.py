@@ -1,4 +1,4 @@
-"""Reductions for functions without one of their own: they decide keys with at most one value.
+"""Reduction for functions that have none of their own: it decides keys with at most one value.
 
 With many streams that each fill their own columns, most keys have at most one value in a column.
 
