@@ -24,9 +24,10 @@ They are recognised in this order, the cheapest check first:
   reads: the marker, the previous snapshot and the hint.
 - Otherwise the chain above N decides: each snapshot names the one that it was built on
   (`braid.lake.snapshots.lineage`). If all of them do up to the newest, N is part of the chain. If one names
-  another than the one below it, or is missing, N is detached from the chain. Snapshots of other engines
-  name none, nor does the gap of a rollback, unless N leads to its target; then the result is in doubt,
-  and the caller compares the files of N with those of its successors.
+  another than the one below it, or is missing, N is detached from the chain. The result is in doubt where
+  a snapshot names none, as those of other engines do, or where the walk up from N meets the gap of a
+  rollback before it meets the rollback's target; the caller then compares the files of N with those of its
+  successors.
 - With the marker of a rollback the chain below N is checked too: where it does not lead to what the
   rollback leaves, N is detached, and so is whatever was built on it (`braid.lake.snapshots.removed_history`).
 - With nothing above N, a rollback is distinguished from an expiry by the snapshots below: expiry leaves

@@ -1,1 +1,1 @@
-"""From parsed records to level-0 files, in executors, and to a commit, in the driver."""
+"""The sink of a stream: parsed records become level-0 files in executors, and a commit in the driver."""

@@ -1,9 +1,9 @@
 """Rules for sequence groups that a change adds to a table with rows: over new columns only.
 
 A record without a value in a group's ordering columns has no position in its order, and the merge
-ignores its values of the group's columns. All existing rows are such records of a new group: of an older
-column that came into the group, the next merge would keep no value. An older ordering column would make
-its values outrank every record with a smaller one that is read again.
+ignores its values of the group's columns. For a new group all existing rows are such records: if an older
+column joined the group, the next merge would drop all of its values. If an older column became an ordering
+column, existing rows would win over every record that is read again with a smaller value.
 """
 
 from collections.abc import Iterator

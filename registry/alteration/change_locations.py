@@ -1,4 +1,4 @@
-"""Locations in a request for schema changes of problems that were found in their result.
+"""Locations of problems in a request for schema changes, when the rules find them in the result.
 
 Pure. The rules check the table and the streams that the changes lead to, and name fields of those; the
 client can only edit its request. `Origin` leads from a field of the result to the change that caused it.

@@ -10,7 +10,7 @@ The first line that applies decides:
 | stale   | `<group>__at` is older than the table's staleness for the group           |
 | present | otherwise                                                                 |
 
-Tables from before deletes were written as upserts of nulls hold retracts: these have set `<group>__at`,
+Deletes are written as upserts of nulls. Tables from before that hold retracts, which have set `<group>__at`,
 `<group>__op` and the group's columns to null and have left its ordering columns.
 
 A table without tracking has the states absent and present only. A row is complete iff every group of the
