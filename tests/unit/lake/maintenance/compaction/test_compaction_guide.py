@@ -11,7 +11,7 @@ GUIDE = Path(__file__).parents[5] / "docs" / "guides" / "compaction.md"
 def test_the_example_prints_the_given_result(capsys: pytest.CaptureFixture[str]) -> None:
     text = GUIDE.read_text(encoding="utf-8")
     example = re.search(
-        r"<!-- example: python -->\n```python\n(.*?)```\n\nprints `(.*?)`", text, re.DOTALL
+        r"<!-- example: python -->\n```python\n(.*?)```\n\nThis prints `(.*?)`", text, re.DOTALL
     )
     assert example is not None
 
