@@ -115,7 +115,7 @@ def _trap_lines(traps: Sequence[Trap]) -> Iterator[str]:
     for trap in traps:
         if not trap.functions:
             link = f"[Worked example](../traps.md#{trap.anchor})."
-            yield f"{trap.says} Workaround: {trap.way_round} {link}"
+            yield f"{trap.says} Workaround: {trap.workaround} {link}"
     if any(trap.functions for trap in traps):
         yield (
             "Aggregate functions have traps of their own: they are on each [function's page]"

@@ -152,7 +152,7 @@ def _cells(answer: Answer) -> tuple[str, ...]:
 
 
 def _trap_line(trap: Trap) -> str:
-    return f"{trap.says} Workaround: {trap.way_round} [Worked example](../traps.md#{trap.anchor})."
+    return f"{trap.says} Workaround: {trap.workaround} [Worked example](../traps.md#{trap.anchor})."
 
 
 def _compatibility(declaration: FunctionDeclaration) -> Iterator[Compatibility]:

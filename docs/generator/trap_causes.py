@@ -14,13 +14,13 @@ class TrapCause:
     Attributes:
         title: A sentence without its full stop; a heading of the page of traps.
         says: What happens, and why.
-        way_round: What avoids all of them, as far as one measure does.
+        workaround: What avoids all of them, as far as one measure does.
         names: Names of the tests of the traps.
     """
 
     title: str
     says: str
-    way_round: str
+    workaround: str
     names: tuple[str, ...]
 
     @property
@@ -34,10 +34,10 @@ CAUSES: Final = (
         title="A record alone of its key is not merged",
         says="A single record is kept as it was written; the engine and its functions process it only "
         "when a second record of its key arrives.",
-        way_round="Write values in the form in which readers should see them.",
+        workaround="Write values in the form in which readers should see them.",
         names=(
-            "a_lone_record_is_kept_as_it_was_written",
-            "a_lone_list_keeps_its_duplicates",
+            "a_single_record_is_kept_as_it_was_written",
+            "a_single_list_keeps_its_duplicates",
             "listagg_keeps_the_duplicates_of_the_first_text",
         ),
     ),
@@ -45,19 +45,19 @@ CAUSES: Final = (
         title="Retracts come before what they take back",
         says="A -U or -D whose row does not exist yet cannot wait for it: if it is merged first, it "
         "starts the row with its own values or is lost.",
-        way_round="Use one ordered stream, in which a retract follows its record; or `ignore-retract`.",
+        workaround="Use one ordered stream, in which a retract follows its record; or `ignore-retract`.",
         names=(
             "a_retract_that_comes_first_is_lost",
             "retracts_without_a_row_are_counted_from_their_own_value",
             "two_retracts_of_an_aggregation_are_a_visible_row",
-            "a_lone_retract_disappears_in_a_compaction",
+            "a_single_retract_disappears_in_a_compaction",
         ),
     ),
     TrapCause(
         title="A removed row leaves its values behind",
         says="A removal hides the row. Its values are kept until a compaction drops them, and the "
         "key's next record is merged with them.",
-        way_round="Clear a group's columns instead of removing the row, or write every column "
+        workaround="Clear a group's columns instead of removing the row, or write every column "
         "after a removal.",
         names=(
             "values_of_a_removed_row_come_back",
@@ -72,7 +72,7 @@ CAUSES: Final = (
         title="A compaction drops deletes",
         says="Compacted files contain no -D, and so not its position in the order: a record older "
         "than the delete is then a new row.",
-        way_round="If records can be late, do not remove rows: set the columns to null with a +I, or "
+        workaround="If records can be late, do not remove rows: set the columns to null with a +I, or "
         "mark the row in a column of its own.",
         names=(
             "a_compaction_forgets_how_new_a_delete_was",
@@ -85,7 +85,7 @@ CAUSES: Final = (
         says="An ordering column orders records with different values. Records with equal values, the "
         "treatment of late records by functions, and records that one commit merges early depend on "
         "the order of arrival.",
-        way_round="Use ordering values that do not repeat, and functions whose order of arrival is "
+        workaround="Use ordering values that do not repeat, and functions whose order of arrival is "
         "[free](aggregate-functions/README.md).",
         names=(
             "an_equal_ordering_value_is_the_newer_one",
@@ -101,7 +101,7 @@ CAUSES: Final = (
     TrapCause(
         title="Numbers are rounded and outgrow their types",
         says="Sums and products are computed record by record in the column's own type.",
-        way_round="Leave room: BIGINT for counts, DECIMAL(18, s) or DECIMAL(38, s) for amounts; "
+        workaround="Leave room: BIGINT for counts, DECIMAL(18, s) or DECIMAL(38, s) for amounts; "
         "DOUBLE only where the last digit does not matter.",
         names=(
             "a_sum_of_doubles_depends_on_the_order",
@@ -115,10 +115,10 @@ CAUSES: Final = (
         title="Functions do not know what they took in",
         says="A column stores its combined value, not the records it was made of. A retract is "
         "computed from that value alone.",
-        way_round="Set `fields.<column>.ignore-retract`, or send a -U only before a +U.",
+        workaround="Set `fields.<column>.ignore-retract`, or send a -U only before a +U.",
         names=(
             "last_value_turns_null_whatever_is_taken_back",
-            "a_retract_of_a_map_looks_at_keys_only",
+            "a_retract_of_a_map_compares_keys_only",
             "a_retracted_row_takes_all_equal_rows_with_it",
             "a_retract_takes_the_sequence_field_with_it",
         ),
@@ -128,7 +128,7 @@ CAUSES: Final = (
         says="A -U or -D that is the only record of its key in its commit is not merged, so it is not "
         "refused. From the key's next merge on every full scan and every compaction of the table "
         "fails: [when merging fails](../guides/which-row-wins.md#when-merging-fails).",
-        way_round="Declare what deletes do when the table is created.",
+        workaround="Declare what deletes do when the table is created.",
         names=(
             "a_refused_retract_fails_when_it_meets_a_row",
             "a_refused_delete_fails_when_it_meets_a_row",
@@ -137,7 +137,7 @@ CAUSES: Final = (
     TrapCause(
         title="First rows wait for a compaction",
         says="The first record of a key is determined when files are compacted.",
-        way_round="[Compact](../guides/compaction.md) after writing.",
+        workaround="[Compact](../guides/compaction.md) after writing.",
         names=("first_rows_are_invisible_until_they_are_compacted",),
     ),
 )

@@ -50,7 +50,7 @@ def trap_list(traps: Sequence[Trap]) -> str:
         (
             f"[{cause.title}](../reference/traps.md#{cause.anchor})",
             _from_guide(cause.says),
-            _from_guide(cause.way_round),
+            _from_guide(cause.workaround),
         )
         for cause in by_cause(traps)
     ]
@@ -66,12 +66,12 @@ def _from_guide(text: str) -> str:
 
 
 def _cause_parts(cause: TrapCause, traps: Sequence[Trap]) -> Iterator[str | None]:
-    yield section(cause.title, cause.says, f"**Workaround.** {cause.way_round}")
+    yield section(cause.title, cause.says, f"**Workaround.** {cause.workaround}")
     for trap in traps:
         yield subsection(
             trap.title,
             trap.says,
-            f"**Workaround.** {capital(trap.way_round)}",
+            f"**Workaround.** {capital(trap.workaround)}",
             f"Columns `{columns_text(trap.anomaly)}`; {_options(trap.options)}.",
             steps_table(trap.anomaly),
         )

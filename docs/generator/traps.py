@@ -13,7 +13,7 @@ from tests.unit.lake.merge import test_anomalies as pinned
 from tests.unit.lake.merge.given_anomaly import ANOMALIES, READ_FAILS, Anomaly
 
 PAGE = "docs/reference/traps.md"
-_WAY_ROUND, _SOURCE = "Way round: ", "Source: "
+_WORKAROUND, _SOURCE = "Workaround: ", "Source: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Trap:
         name: The name of its test, without `test_`.
         title: A sentence without its full stop.
         says: What happens.
-        way_round: What to do instead; begins with a lower-case letter.
+        workaround: What to do instead; begins with a lower-case letter.
         source: Where it is specified.
         anomaly: Table, records, rows.
     """
@@ -32,7 +32,7 @@ class Trap:
     name: str
     title: str
     says: str
-    way_round: str
+    workaround: str
     source: str
     anomaly: Anomaly
 
@@ -70,8 +70,8 @@ def _trap(name: str, describe: Callable[[], Anomaly]) -> Trap:
     return Trap(
         name=name,
         title=words[0].upper() + words[1:],
-        says=" ".join(p for p in paragraphs if not p.startswith((_WAY_ROUND, _SOURCE))),
-        way_round=_found(paragraphs, _WAY_ROUND),
+        says=" ".join(p for p in paragraphs if not p.startswith((_WORKAROUND, _SOURCE))),
+        workaround=_found(paragraphs, _WORKAROUND),
         source=_found(paragraphs, _SOURCE),
         anomaly=describe(),
     )

@@ -1,4 +1,4 @@
-"""Whether the changes that an engine tells of are those of a case."""
+"""Comparison of the changes that an engine returns with those of a case."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,9 +11,6 @@ from tests.conformance.values import sort_key, to_json
 
 SYMBOLS = ("+I", "-U", "+U", "-D")
 """Kinds by the byte that data files store."""
-
-Told = dict[int, list[Row]]
-"""Rows `[kind, values…]` by snapshot."""
 
 
 def changelog_difference(

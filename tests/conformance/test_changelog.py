@@ -62,5 +62,5 @@ def test_elements_without_an_order_may_come_in_any(table: Table) -> None:
         ),
     ],
 )
-def test_what_differs_is_told(table: Table, expected: list[list[object]]) -> None:
+def test_every_difference_is_found(table: Table, expected: list[list[object]]) -> None:
     assert difference(table, expected) is not None

@@ -49,7 +49,7 @@ def factor(progress: SinkProgress) -> int:
 
 
 @pytest.mark.slow
-def test_a_stream_slows_down_while_nobody_compacts_and_comes_back(bed: IngestBed) -> None:
+def test_a_stream_slows_down_without_compaction_and_speeds_up_again(bed: IngestBed) -> None:
     topic = bed.topic("left", partitions=1)
     plan = bed.plan("left", topic=topic, trigger_ms=100, max_records_per_batch=BATCH)
     count = 30 * BATCH

@@ -204,7 +204,7 @@ def test_a_service_ends_in_order_at_sigterm(supervisor: Supervisor, warehouse: P
     assert "Finished server process" in child.read_log_tail()
 
 
-def test_pages_of_changes_go_on_at_another_service(
+def test_pages_of_changes_continue_at_another_service(
     services: tuple[httpx.Client, ...], warehouse: Path
 ) -> None:
     one, other = services

@@ -151,7 +151,7 @@ def test_our_compaction_of_javas_tables_gives_what_javas_does(
     assert_same(java.case, table, rows)
 
 
-def test_java_goes_on_where_we_compacted(tmp_path: Path) -> None:
+def test_java_continues_a_table_that_we_compacted(tmp_path: Path) -> None:
     raw = given_case("sequence_group_removing")
     case = parse_case(raw)
     table = write_case(case, tmp_path)

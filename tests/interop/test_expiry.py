@@ -93,7 +93,9 @@ def test_step_by_step_and_in_turn_it_is_the_same(
         assert left(in_turn) == left(by_java), kept
 
 
-def test_java_goes_on_after_us(original: Path, java: JavaDriver, tmp_path: Path) -> None:
+def test_java_continues_a_table_whose_snapshots_we_expired(
+    original: Path, java: JavaDriver, tmp_path: Path
+) -> None:
     _, path = copies(original, tmp_path)
     expire(path, kept=2)
 

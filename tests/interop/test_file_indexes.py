@@ -162,7 +162,9 @@ def index_of(table: Table) -> dict[str, bytes]:
     return {column: bytes(kinds[BLOOM_FILTER] or b"") for column, kinds in indexes.items()}
 
 
-def test_indexes_that_only_java_has_hinder_nobody(java: JavaDriver, tmp_path: Path) -> None:
+def test_tables_with_indexes_that_only_java_has_are_read_and_compacted(
+    java: JavaDriver, tmp_path: Path
+) -> None:
     """Java writes them, we compact and write on without, and Java reads that."""
     path = tmp_path / "t"
     kinds = {

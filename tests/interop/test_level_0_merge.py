@@ -36,7 +36,9 @@ CASE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("engine", ["deduplicate", "partial-update"])
-def test_java_goes_on_with_merged_new_files(java: JavaDriver, tmp_path: Path, engine: str) -> None:
+def test_java_continues_a_table_with_merged_level_0_files(
+    java: JavaDriver, tmp_path: Path, engine: str
+) -> None:
     path = tmp_path / "db.db" / "t"
     java.do("create", path, case={**CASE, "options": {**CASE["options"], "merge-engine": engine}})
     table = open_table(path)

@@ -67,7 +67,7 @@ def rows(path: Path) -> list[list[Any]]:
     ("kind", "old", "new"),
     [(kind, *counts) for kind, counts in zip(KINDS, cycle([(2, 5), (4, 3), (3, 1)]))],
 )
-def test_java_goes_on_with_a_table_that_we_rescaled(
+def test_java_continues_a_table_that_we_rescaled(
     java: JavaDriver, tmp_path: Path, kind: str, old: int, new: int
 ) -> None:
     # The other one is never rescaled, and has the same done to it otherwise.
@@ -98,7 +98,7 @@ def test_java_goes_on_with_a_table_that_we_rescaled(
     assert java.do("orphans", path) == []
 
 
-def test_what_java_tells_of_changes_passes_a_rescale_over(java: JavaDriver, tmp_path: Path) -> None:
+def test_javas_changelog_has_no_rows_for_a_rescale(java: JavaDriver, tmp_path: Path) -> None:
     path = given_table(java, tmp_path / "db.db" / "t", "lookup", buckets=2)
     java.do("compact", path, mode="normal")
     first = java.do("snapshots", path)[-1][0]

@@ -91,7 +91,7 @@ def test_a_rollback_leaves_what_javas_leaves(java: JavaDriver, pair: tuple[Path,
     assert java.rows(by_us, tag="early") == rows(ours(by_java), ReadAt(tag="early"))
 
 
-def test_java_goes_on_after_our_rollback_and_we_after_javas(
+def test_java_continues_after_our_rollback_and_we_continue_after_javas(
     java: JavaDriver, pair: tuple[Path, Path]
 ) -> None:
     by_java, by_us = pair

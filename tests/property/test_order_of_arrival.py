@@ -33,7 +33,9 @@ def test_any_schedule_leaves_the_newest_record_of_each_group(
 
 
 @BOTH
-def test_a_topic_that_is_exchanged_goes_on_above_the_former_one(machine: Machine) -> None:
+def test_records_of_an_exchanged_topic_are_newer_than_those_of_the_former_one(
+    machine: Machine,
+) -> None:
     bed = ArrivalBed(chance=random.Random(1), machine=machine)
     for _ in range(3):
         given_record(bed, "shipping")
@@ -46,7 +48,7 @@ def test_a_topic_that_is_exchanged_goes_on_above_the_former_one(machine: Machine
 
 
 @BOTH
-def test_a_key_that_moves_to_an_added_partition_goes_on_above(machine: Machine) -> None:
+def test_records_of_a_key_that_moved_to_an_added_partition_are_newer(machine: Machine) -> None:
     bed = ArrivalBed(chance=random.Random(1), machine=machine)
     bed.take_over("shipping", partitions=1)
     given_record(bed, "shipping", key=1)

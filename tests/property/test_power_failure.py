@@ -33,7 +33,7 @@ def given_sweep(steps: list[tuple[str, Step]]) -> PowerSweep:
 
 
 @HISTORIES
-def test_whatever_survives_is_before_or_after_and_everybody_goes_on(history: History) -> None:
+def test_every_survival_is_the_state_before_or_after_and_work_continues(history: History) -> None:
     sweep = given_sweep(history())
     chance = random.Random(1)
 

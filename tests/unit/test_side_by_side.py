@@ -24,7 +24,7 @@ JAVA = SERVER.replace("integration", "interop").replace("two", "three")
     ],
     ids=["all-pass", "server-fails", "java-fails", "other-fails", "empty-parts", "nothing-chosen"],
 )
-def test_a_failure_of_any_part_is_told(
+def test_a_failure_of_any_part_is_the_exit_code(
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     engine: str,

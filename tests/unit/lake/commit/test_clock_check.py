@@ -73,7 +73,7 @@ def test_a_clock_that_is_about_right_or_late_commits(bed: Bed, ahead_ms: int) ->
     assert bed.table.latest_snapshot() is not None
 
 
-def test_storage_is_asked_once_in_a_while(bed: Bed) -> None:
+def test_the_time_of_storage_is_read_at_most_once_a_minute(bed: Bed) -> None:
     observed = FaultyFileIO(bed.file_io)
     check = ClockCheck(observed, PATHS)
     bed.file_io.write_new(PATHS.manifest("m"), b"")

@@ -460,7 +460,9 @@ def test_the_highest_sequence_number_is_carried(file_io: MemoryFileIO, paths: Ta
     assert new_committer(file_io, paths).max_sequence_number() == 99
 
 
-def test_after_another_engine_all_files_are_asked(file_io: MemoryFileIO, paths: TablePaths) -> None:
+def test_after_a_commit_of_another_engine_all_files_are_read(
+    file_io: MemoryFileIO, paths: TablePaths
+) -> None:
     committer = new_committer(file_io, paths)
     committer.commit([appended(data_file("a"))], commit_user="u")
     entry = ManifestEntry(

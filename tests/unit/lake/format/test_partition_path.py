@@ -109,7 +109,7 @@ def test_null_and_blank_values_share_the_default_partition(value: str | None) ->
         ("__DEFAULT_PARTITION__", " (p0='__DEFAULT_PARTITION__')"),
     ],
 )
-def test_a_label_tells_apart_what_shares_a_directory(value: str | None, behind: str) -> None:
+def test_partitions_of_one_directory_have_different_labels(value: str | None, behind: str) -> None:
     schema = _schema("STRING")
     partition = encode_row([value], [parse_type("STRING")])
 

@@ -245,7 +245,7 @@ def test_u20_an_interval_begins_with_the_first_full_compaction() -> None:
 @pytest.mark.parametrize(
     ("last_full_ms", "expected"), [(9_500, [10_501]), (5_000, [10_000]), (None, [10_000])]
 )
-def test_u21_an_interval_goes_on_from_the_last_full_compaction(
+def test_u21_an_interval_begins_at_the_last_full_compaction(
     last_full_ms: int | None, expected: list[int]
 ) -> None:
     given = options("trigger=9 levels=5 interval=1000")

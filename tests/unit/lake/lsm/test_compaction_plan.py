@@ -232,7 +232,7 @@ def test_a_file_that_is_compacted_already_only_moves(given: dict[str, str]) -> N
     assert moved(plan("1[1,5]", given)) == "1[1,5]"
 
 
-def test_a_compacted_file_is_news_to_a_changelog_of_full_compactions() -> None:
+def test_a_compacted_file_that_moves_is_read_for_a_changelog_of_full_compactions() -> None:
     assert moved(plan("1[1,5]", {"changelog-producer": "full-compaction"})) == "1[1,5]*"
 
 

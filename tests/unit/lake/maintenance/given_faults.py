@@ -43,7 +43,7 @@ def _opened(file_io: FileIO, seed: int) -> Table:
 def history(file_io: FileIO) -> History:
     """Return the rows and changes of every retained snapshot, read by a new process."""
     table = later(file_io)
-    return [_told(table, number) for number in SnapshotStore(file_io, table.paths).list_ids()]
+    return [_described(table, number) for number in SnapshotStore(file_io, table.paths).list_ids()]
 
 
 def rows_of(table: Table, snapshot_id: int | None = None) -> Rows:
@@ -51,7 +51,7 @@ def rows_of(table: Table, snapshot_id: int | None = None) -> Rows:
     return _sorted(table.scan(at=snapshot_id).to_arrow())
 
 
-def _told(table: Table, number: int) -> tuple[int, str, Rows, Rows]:
+def _described(table: Table, number: int) -> tuple[int, str, Rows, Rows]:
     kind = table.snapshot(number).commit_kind
     return number, kind, rows_of(table, number), _changes(table, number)
 
@@ -70,11 +70,11 @@ class Judge:
 
     Attributes:
         sweep: Of an operation that adds snapshots and removes none.
-        go_on: Writes and compacts; gives the same rows whatever happened before.
+        write_more: Writes and compacts; gives the same rows whatever happened before.
     """
 
     sweep: Sweep
-    go_on: Callable[[Table], object]
+    write_more: Callable[[Table], object]
     _known: dict[Outcome, int] = field(default_factory=dict, init=False)
     _cleaned: set[Outcome] = field(default_factory=set, init=False)
 
@@ -93,7 +93,7 @@ class Judge:
 
     @cached_property
     def goals(self) -> list[Rows]:
-        """The results of `go_on` from before the operation and from after it."""
+        """The results of `write_more` from before the operation and from after it."""
         return [self._continued(file_io) for file_io in (self.sweep.given, self.sweep.done)]
 
     def check_deaths(self) -> None:
@@ -137,7 +137,7 @@ class Judge:
         count = len(SnapshotStore(file_io, table.paths).list_ids())
         newer = range(len(self.before), count)
         assert count <= len(self.after), fault
-        assert [_told(table, self.after[number][0]) for number in newer] == [
+        assert [_described(table, self.after[number][0]) for number in newer] == [
             self.after[number] for number in newer
         ], fault
         assert rows_of(table) == self.after[count - 1][2], fault
@@ -153,7 +153,7 @@ class Judge:
 
     def _continued(self, given: MemoryFileIO) -> Rows:
         file_io = copied(given)
-        self.go_on(later(file_io))
+        self.write_more(later(file_io))
         return rows_of(later(file_io))
 
 

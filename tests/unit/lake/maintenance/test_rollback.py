@@ -423,7 +423,7 @@ def assert_before_or_after_then_done(inner: MemoryFileIO) -> None:
     assert keys(late(inner)) == [20, 25]
 
 
-def test_a_mark_that_an_expiry_left_hinders_no_rollback_to_a_tag() -> None:
+def test_a_mark_that_an_expiry_left_prevents_no_rollback_to_a_tag() -> None:
     file_io = MemoryFileIO()
     table = given_history(file_io)
     table.create_tag("two", snapshot_id=2)

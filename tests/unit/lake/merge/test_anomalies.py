@@ -30,10 +30,10 @@ def function(name: str, **options: str) -> dict[str, str]:
 
 
 @pinned
-def test_a_lone_record_is_kept_as_it_was_written() -> Anomaly:
+def test_a_single_record_is_kept_as_it_was_written() -> Anomaly:
     """A key's only record is not merged at all, so a group without an ordering value keeps its values until a second record comes.
 
-    Way round: give every record an ordering value, or null the group where there is none.
+    Workaround: give every record an ordering value, or null the group where there is none.
 
     Source: merge-semantics 1.6, 3.4.
     """
@@ -48,10 +48,10 @@ def test_a_lone_record_is_kept_as_it_was_written() -> Anomaly:
 
 
 @pinned
-def test_a_lone_list_keeps_its_duplicates() -> Anomaly:
+def test_a_single_list_keeps_its_duplicates() -> Anomaly:
     """`collect` with `distinct` drops duplicates only when a second record comes.
 
-    Way round: write lists without duplicates.
+    Workaround: write lists without duplicates.
 
     Source: merge-semantics 1.6.
     """
@@ -69,7 +69,7 @@ def test_a_lone_list_keeps_its_duplicates() -> Anomaly:
 def test_values_of_a_removed_row_come_back() -> Anomaly:
     """After a -D removed a row (`partial-update.remove-record-on-delete`), a new record of the key is merged onto the removed values.
 
-    Way round: write every column after a removal, or let a group's columns be nulled instead.
+    Workaround: write every column after a removal, or let a group's columns be nulled instead.
 
     Source: merge-semantics 2.3, consequence 1.
     """
@@ -91,7 +91,7 @@ def test_values_of_a_removed_row_come_back() -> Anomaly:
 def test_values_of_a_removed_row_do_not_come_back_after_a_compaction() -> Anomaly:
     """A full compaction drops the -D with its values, so the same records give another row when one ran in between.
 
-    Way round: write every column after a removal, or let a group's columns be nulled instead.
+    Workaround: write every column after a removal, or let a group's columns be nulled instead.
 
     Source: merge-semantics 2.3, consequence 1.
     """
@@ -114,7 +114,7 @@ def test_values_of_a_removed_row_do_not_come_back_after_a_compaction() -> Anomal
 def test_a_delete_and_a_new_row_in_one_commit_remove_nothing() -> Anomaly:
     """A commit merges its records of a key before they meet the table: a -D and the +I behind it are one +I then, which is merged onto the row as if nothing had been removed (`partial-update.remove-record-on-delete`).
 
-    Way round: commit a -D before the key's next record, or write every column after a removal.
+    Workaround: commit a -D before the key's next record, or write every column after a removal.
 
     Source: merge-semantics 1.4, 2.3, consequence 1.
     """
@@ -137,7 +137,7 @@ def test_a_delete_and_a_new_row_in_one_commit_remove_nothing() -> Anomaly:
 def test_a_row_that_a_group_removed_comes_back_with_another_group() -> Anomaly:
     """A record of another group brings back a row that `partial-update.remove-record-on-sequence-group` removed, with the values of the -D.
 
-    Way round: only where one stream writes all groups, or with the values of the -D null.
+    Workaround: only where one stream writes all groups, or with the values of the -D null.
 
     Source: merge-semantics 3.5.
     """
@@ -160,7 +160,7 @@ def test_a_row_that_a_group_removed_comes_back_with_another_group() -> Anomaly:
 def test_sums_continue_from_a_removed_row() -> Anomaly:
     """After a -D removed a row (`aggregation.remove-record-on-delete`), the next record is aggregated onto the removed values.
 
-    Way round: write -D with null in the columns that are aggregated.
+    Workaround: write -D with null in the columns that are aggregated.
 
     Source: merge-semantics 2.4.
     """
@@ -185,7 +185,7 @@ def test_an_ignored_delete_lends_its_values() -> Anomaly:
 
     Only where the -D is in the table from before the option was set: writers discard it otherwise.
 
-    Way round: set `ignore-delete` when the table is created.
+    Workaround: set `ignore-delete` when the table is created.
 
     Source: merge-semantics 2.3, consequence 2.
     """
@@ -204,7 +204,7 @@ def test_an_ignored_delete_lends_its_values() -> Anomaly:
 def test_a_retract_that_comes_first_is_lost() -> Anomaly:
     """A retract merged before anything it could take back cancels itself: 5 taken back, then 7 added, is 7.
 
-    Way round: keep a retract behind the record that it takes back, in one ordered stream.
+    Workaround: keep a retract behind the record that it takes back, in one ordered stream.
 
     Source: merge-semantics 2.3, consequence 3.
     """
@@ -219,7 +219,7 @@ def test_a_retract_that_comes_first_is_lost() -> Anomaly:
 def test_retracts_without_a_row_are_counted_from_their_own_value() -> Anomaly:
     """A key of retracts only is invisible; merged with a later record it is a retract again and cancels itself.
 
-    Way round: keep a retract behind the record that it takes back, in one ordered stream.
+    Workaround: keep a retract behind the record that it takes back, in one ordered stream.
 
     Source: merge-semantics 2.3, consequences 3 and 4.
     """
@@ -237,7 +237,7 @@ def test_retracts_without_a_row_are_counted_from_their_own_value() -> Anomaly:
 def test_two_retracts_of_an_aggregation_are_a_visible_row() -> Anomaly:
     """One retract of an unknown key is invisible under aggregation, two are a row with negative sums, and compaction keeps it.
 
-    Way round: keep retracts behind the records that they take back.
+    Workaround: keep retracts behind the records that they take back.
 
     Source: merge-semantics 2.4.
     """
@@ -253,10 +253,10 @@ def test_two_retracts_of_an_aggregation_are_a_visible_row() -> Anomaly:
 
 
 @pinned
-def test_a_lone_retract_disappears_in_a_compaction() -> Anomaly:
+def test_a_single_retract_disappears_in_a_compaction() -> Anomaly:
     """A full compaction drops a retract that found nothing to take back; the record that it was for then counts.
 
-    Way round: keep retracts behind the records that they take back.
+    Workaround: keep retracts behind the records that they take back.
 
     Source: merge-semantics 1.7, 7.4.
     """
@@ -275,7 +275,7 @@ def test_a_lone_retract_disappears_in_a_compaction() -> Anomaly:
 def test_a_compaction_forgets_how_new_a_delete_was() -> Anomaly:
     """Once a compaction dropped a -D, a record older than it is taken for a new row.
 
-    Way round: null a group with a +I instead of deleting, so that its ordering value stays.
+    Workaround: null a group with a +I instead of deleting, so that its ordering value stays.
 
     Source: merge-semantics 7.4, design of removals.
     """
@@ -294,7 +294,7 @@ def test_a_compaction_forgets_how_new_a_delete_was() -> Anomaly:
 def test_a_delete_that_is_kept_holds_off_older_records() -> Anomaly:
     """A -D that no compaction dropped holds off older records: they change nothing but that the row is visible, cleared.
 
-    Way round: null a group with a +I instead of deleting, so that a compaction changes nothing.
+    Workaround: null a group with a +I instead of deleting, so that a compaction changes nothing.
 
     Source: merge-semantics 3.5.
     """
@@ -312,7 +312,7 @@ def test_a_delete_that_is_kept_holds_off_older_records() -> Anomaly:
 def test_a_sequence_field_forgets_how_new_a_delete_was() -> Anomaly:
     """Once a compaction dropped a -D, a record with an older sequence field brings the row back.
 
-    Way round: mark rows as deleted in a column of their own.
+    Workaround: mark rows as deleted in a column of their own.
 
     Source: merge-semantics 7.4.
     """
@@ -333,7 +333,7 @@ def test_a_sequence_field_forgets_how_new_a_delete_was() -> Anomaly:
 def test_an_equal_ordering_value_is_the_newer_one() -> Anomaly:
     """Of two records with equal ordering values the one that arrives last wins, with its nulls.
 
-    Way round: ordering values that do not repeat; a second ordering column makes them so.
+    Workaround: ordering values that do not repeat; a second ordering column makes them so.
 
     Source: merge-semantics 3.4.
     """
@@ -352,7 +352,7 @@ def test_an_equal_ordering_value_is_the_newer_one() -> Anomaly:
 def test_first_non_null_value_turns_null() -> Anomaly:
     """A late record with null makes `first_non_null_value` null again.
 
-    Way round: `min` of the values, or no nulls in late records.
+    Workaround: `min` of the values, or no nulls in late records.
 
     Source: merge-semantics 4, note 2.
     """
@@ -370,7 +370,7 @@ def test_first_non_null_value_turns_null() -> Anomaly:
 def test_first_value_takes_the_late_record_that_arrives_last() -> Anomaly:
     """`first_value` takes every late value, so among late records the last to arrive wins, not the oldest.
 
-    Way round: let the records of a key arrive in order, or keep the oldest with `min`.
+    Workaround: let the records of a key arrive in order, or keep the oldest with `min`.
 
     Source: merge-semantics 4.
     """
@@ -389,7 +389,7 @@ def test_first_value_takes_the_late_record_that_arrives_last() -> Anomaly:
 def test_listagg_puts_late_texts_in_order_of_arrival() -> Anomaly:
     """`listagg` puts each late text in front, so several late ones stand in the order of their arrival, reversed.
 
-    Way round: `collect` rows with their ordering value, and sort when reading.
+    Workaround: `collect` rows with their ordering value, and sort when reading.
 
     Source: merge-semantics 4.1.
     """
@@ -408,7 +408,7 @@ def test_listagg_puts_late_texts_in_order_of_arrival() -> Anomaly:
 def test_listagg_keeps_the_duplicates_of_the_first_text() -> Anomaly:
     """`listagg` with `distinct` never looks for duplicates in the text that came first.
 
-    Way round: write one item a record.
+    Workaround: write one item a record.
 
     Source: merge-semantics 4.1.
     """
@@ -426,7 +426,7 @@ def test_listagg_keeps_the_duplicates_of_the_first_text() -> Anomaly:
 def test_collect_appends_late_lists() -> Anomaly:
     """`collect` appends late lists like any other: the list is in order of arrival.
 
-    Way round: `collect` rows with their ordering value, and sort when reading.
+    Workaround: `collect` rows with their ordering value, and sort when reading.
 
     Source: merge-semantics 4.
     """
@@ -444,7 +444,7 @@ def test_collect_appends_late_lists() -> Anomaly:
 def test_a_sum_of_doubles_depends_on_the_order() -> Anomaly:
     """Sums of FLOAT and DOUBLE are rounded at each step, so other orders and other commits give other sums.
 
-    Way round: DECIMAL, or integers of the smallest unit.
+    Workaround: DECIMAL, or integers of the smallest unit.
 
     Source: merge-semantics 4, arithmetic.
     """
@@ -465,7 +465,7 @@ def test_a_sum_of_doubles_depends_on_the_order() -> Anomaly:
 def test_a_wide_decimal_that_overflows_starts_again() -> Anomaly:
     """A sum of DECIMAL with 19 or more digits that needs more digits becomes null, and the next value starts it anew.
 
-    Way round: leave room: DECIMAL(38, s).
+    Workaround: leave room: DECIMAL(38, s).
 
     Source: merge-semantics 4, arithmetic.
     """
@@ -484,7 +484,7 @@ def test_a_wide_decimal_that_overflows_starts_again() -> Anomaly:
 def test_a_short_decimal_outgrows_its_type() -> Anomaly:
     """A sum of DECIMAL with 18 or fewer digits is not checked: it may have more digits than its type.
 
-    Way round: leave room: DECIMAL(18, s) holds any sum that fits 64 bits.
+    Workaround: leave room: DECIMAL(18, s) holds any sum that fits 64 bits.
 
     Source: merge-semantics 4, arithmetic.
     """
@@ -499,7 +499,7 @@ def test_a_short_decimal_outgrows_its_type() -> Anomaly:
 def test_a_product_of_decimals_depends_on_the_order() -> Anomaly:
     """Products of DECIMAL are rounded to the column's scale at each step.
 
-    Way round: a scale that holds every product, or DOUBLE where rounding is expected.
+    Workaround: a scale that holds every product, or DOUBLE where rounding is expected.
 
     Source: merge-semantics 4, arithmetic.
     """
@@ -520,7 +520,7 @@ def test_a_product_of_decimals_depends_on_the_order() -> Anomaly:
 def test_a_retracted_product_is_divided_without_the_rest() -> Anomaly:
     """Taking a factor back from a product of integers drops the rest of the division.
 
-    Way round: DECIMAL or DOUBLE, or retract only what was multiplied.
+    Workaround: DECIMAL or DOUBLE, or retract only what was multiplied.
 
     Source: merge-semantics 4, arithmetic.
     """
@@ -538,7 +538,7 @@ def test_a_retracted_product_is_divided_without_the_rest() -> Anomaly:
 def test_last_value_turns_null_whatever_is_taken_back() -> Anomaly:
     """Any retract makes `last_value` null, even one of another value or an older record.
 
-    Way round: `fields.<column>.ignore-retract`.
+    Workaround: `fields.<column>.ignore-retract`.
 
     Source: merge-semantics 4.
     """
@@ -553,10 +553,10 @@ def test_last_value_turns_null_whatever_is_taken_back() -> Anomaly:
 
 
 @pinned
-def test_a_retract_of_a_map_looks_at_keys_only() -> Anomaly:
+def test_a_retract_of_a_map_compares_keys_only() -> Anomaly:
     """Taking a map back from `merge_map` removes its keys, whatever values they have by now.
 
-    Way round: write -U only before a +U that brings the keys back.
+    Workaround: write -U only before a +U that brings the keys back.
 
     Source: merge-semantics 4.
     """
@@ -575,7 +575,7 @@ def test_a_retract_of_a_map_looks_at_keys_only() -> Anomaly:
 def test_times_of_map_entries_are_compared_as_texts() -> Anomaly:
     """`merge_map_with_keytime` compares its time field as text: 9 is newer than 10.
 
-    Way round: times of equal length, such as ISO 8601.
+    Workaround: times of equal length, such as ISO 8601.
 
     Source: merge-semantics 4.3.
     """
@@ -597,7 +597,7 @@ def test_times_of_map_entries_are_compared_as_texts() -> Anomaly:
 def test_a_retracted_row_takes_all_equal_rows_with_it() -> Anomaly:
     """Without `nested-key`, taking one row back from `nested_update` removes every equal row.
 
-    Way round: a `nested-key`.
+    Workaround: a `nested-key`.
 
     Source: merge-semantics 4.4.
     """
@@ -620,7 +620,7 @@ def test_a_retracted_row_takes_all_equal_rows_with_it() -> Anomaly:
 def test_a_count_limit_keeps_what_arrives_first() -> Anomaly:
     """`nested_update` with `count-limit` keeps the rows that arrived first, not the newest.
 
-    Way round: no limit, and cut when reading.
+    Workaround: no limit, and cut when reading.
 
     Source: merge-semantics 4.4.
     """
@@ -643,7 +643,7 @@ def test_a_count_limit_keeps_what_arrives_first() -> Anomaly:
 def test_a_retract_takes_the_sequence_field_with_it() -> Anomaly:
     """Under aggregation a retract makes the sequence field null, so the row becomes the oldest of its key.
 
-    Way round: no retracts, or no sequence field.
+    Workaround: no retracts, or no sequence field.
 
     Source: merge-semantics 5.
     """
@@ -661,7 +661,7 @@ def test_a_retract_takes_the_sequence_field_with_it() -> Anomaly:
 def test_rows_of_one_commit_stand_together_under_a_sequence_field() -> Anomaly:
     """Records that are merged early count as one at the newest sequence value: three records in one commit give 2, in two commits 1.
 
-    Way round: sequence groups instead of `sequence.field` under partial-update.
+    Workaround: sequence groups instead of `sequence.field` under partial-update.
 
     Source: merge-semantics 3.6.
     """
@@ -680,7 +680,7 @@ def test_rows_of_one_commit_stand_together_under_a_sequence_field() -> Anomaly:
 def test_a_refused_retract_fails_when_it_meets_a_row() -> Anomaly:
     """A retract that a function cannot take back is stored when it is alone in its commit; when it meets a row, every full scan and every compaction of the table fails, for good.
 
-    Way round: `ignore-delete`, or `ignore-retract` of the columns (against -D alone also `aggregation.remove-record-on-delete`), when the table is created: its options do not change later.
+    Workaround: `ignore-delete`, or `ignore-retract` of the columns (against -D alone also `aggregation.remove-record-on-delete`), when the table is created: its options do not change later.
 
     Source: merge-semantics 1.6, 2.
     """
@@ -698,7 +698,7 @@ def test_a_refused_retract_fails_when_it_meets_a_row() -> Anomaly:
 def test_a_refused_delete_fails_when_it_meets_a_row() -> Anomaly:
     """A -U or -D under partial-update without groups and without a rule for deletes is stored when it is alone of its key; when it meets a row, every full scan and every compaction of the table fails, for good.
 
-    Way round: `ignore-delete`, or `partial-update.remove-record-on-delete`, when the table is created: its options do not change later.
+    Workaround: `ignore-delete`, or `partial-update.remove-record-on-delete`, when the table is created: its options do not change later.
 
     Source: merge-semantics 1.6, 2.3.
     """
@@ -717,7 +717,7 @@ def test_a_refused_delete_fails_when_it_meets_a_row() -> Anomaly:
 def test_first_rows_are_invisible_until_they_are_compacted() -> Anomaly:
     """A first-row table shows nothing that no compaction has seen.
 
-    Way round: compact after writing; a writer that is not write-only does.
+    Workaround: compact after writing; a writer that is not write-only does.
 
     Source: merge-semantics 1.7, 2.2.
     """

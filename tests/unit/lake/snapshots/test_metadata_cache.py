@@ -50,7 +50,7 @@ def test_a_table_that_is_opened_again_reads_no_manifest_again(tmp_path: Path) ->
     assert one is other
 
 
-def test_storage_of_its_owner_alone_is_remembered_apart(tmp_path: Path) -> None:
+def test_storage_without_a_common_identity_has_a_cache_of_its_own(tmp_path: Path) -> None:
     disk = _CountingDisk()
     given_table(Catalog(str(tmp_path))).write_and_commit(ROWS)
     for _ in range(2):
@@ -60,7 +60,7 @@ def test_storage_of_its_owner_alone_is_remembered_apart(tmp_path: Path) -> None:
     assert metadata_cache_for(MemoryFileIO()) is not metadata_cache_for(MemoryFileIO())
 
 
-def test_storage_is_told_from_other_storage() -> None:
+def test_different_storage_has_different_caches() -> None:
     local = LocalFileIO()
     ours = ObjectStoreFileIO(StoreSettings(endpoint="http://one"))
     theirs = ObjectStoreFileIO(StoreSettings(endpoint="http://two"))

@@ -54,7 +54,7 @@ def test_the_newest_is_found_under_any_hint(hint: bytes | None) -> None:
     assert store.latest() == replace(SNAPSHOT, id=12)
 
 
-def test_a_very_old_hint_costs_one_listing_instead_of_many_looks() -> None:
+def test_a_very_old_hint_costs_one_listing_instead_of_many_reads() -> None:
     inner = MemoryFileIO()
     given_snapshots(inner, *range(1, 200))
     inner.overwrite(PATHS.latest_hint, b"1")

@@ -69,7 +69,7 @@ def test_what_expires_meanwhile_is_not_found() -> None:
     assert chain.newest_until(30) == 3
 
 
-def test_a_chain_that_cannot_be_read_is_told() -> None:
+def test_a_chain_that_cannot_be_read_is_an_error() -> None:
     with pytest.raises(StorageUnavailable, match="removed faster than one can be found"):
         newest_until(1, bounds=lambda: (1, 2), find=lambda _: None, commit_time_ms=lambda _: 0)
 

@@ -92,7 +92,7 @@ def test_a_first_row_table_has_one_change_per_key() -> None:
 
 
 @pytest.mark.parametrize("options", [FULL, LOOKUP], ids=["full-compaction", "lookup"])
-def test_a_compaction_of_old_rows_alone_tells_nothing(options: dict[str, str]) -> None:
+def test_a_compaction_of_old_rows_alone_writes_no_changelog(options: dict[str, str]) -> None:
     table = given_table(options)
     write(table, ("+I", 1, "a"))
     table.compact()
@@ -143,7 +143,7 @@ def test_changelog_files_of_compactions_are_no_part_of_the_table() -> None:
     assert table.scan().to_arrow()["k"].to_pylist() == [1]
 
 
-def test_a_lone_record_stays_as_it_is_where_nothing_is_looked_up() -> None:
+def test_a_single_record_stays_as_it_is_where_nothing_is_looked_up() -> None:
     table = Catalog("/wh", file_io=MemoryFileIO()).create_table(
         "db.t",
         columns=[("k", "INT"), ("v", "INT")],

@@ -48,7 +48,7 @@ def given(options: Mapping[str, str]) -> MemoryFileIO:
     return file_io
 
 
-def go_on(table: Table) -> None:
+def write_more(table: Table) -> None:
     """Write the same rows again: whether they were there before makes no difference."""
     append(table)
     table.compact()
@@ -57,7 +57,7 @@ def go_on(table: Table) -> None:
 @cache
 def judge(name: str) -> Judge:
     sweep = Sweep(given=given(CASES[name]), opened=acting, act=append)
-    return Judge(sweep=sweep, go_on=go_on)
+    return Judge(sweep=sweep, write_more=write_more)
 
 
 CASE = pytest.mark.parametrize("name", CASES)

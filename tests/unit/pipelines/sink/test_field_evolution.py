@@ -100,7 +100,7 @@ def test_a_field_that_became_a_column_is_declared(bench: Bench) -> None:
     assert not bench.reader().read(read_message(b'{"tip": 1, "fee": 2}'))
 
 
-def test_a_refused_field_is_not_asked_for_again(bench: Bench) -> None:
+def test_a_refused_field_is_not_declared_again(bench: Bench) -> None:
     bench.declared.added, bench.declared.refused = ("tip",), {"fee": "the rules say no"}
     bench.evolve()
 

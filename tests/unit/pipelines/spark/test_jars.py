@@ -244,5 +244,5 @@ def test_absent_java_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         ("", "nothing"),
     ],
 )
-def test_complaint_is_the_most_telling_line(output: str, complaint: str) -> None:
+def test_the_complaint_is_the_line_that_names_the_cause(output: str, complaint: str) -> None:
     assert complaint in maven._ivy_complaint(output)

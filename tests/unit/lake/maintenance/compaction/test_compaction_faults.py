@@ -256,7 +256,7 @@ def given(case: Case) -> MemoryFileIO:
     return file_io
 
 
-def go_on(table: Table) -> None:
+def write_more(table: Table) -> None:
     write(table, (1, 1_000), (200, 2))
     table.compact()
 
@@ -269,7 +269,7 @@ def judge(name: str) -> Judge:
     if case.others is not None:
         others = case.others
         sweep.others = lambda file_io: others(later(file_io))
-    return Judge(sweep=sweep, go_on=go_on)
+    return Judge(sweep=sweep, write_more=write_more)
 
 
 CASE = pytest.mark.parametrize("name", CASES)
@@ -313,5 +313,5 @@ def test_storage_fails_for_good_at_any_call(name: str, is_done: bool) -> None:
 @pytest.mark.parametrize("is_lasting", [False, True], ids=["once", "for-good"])
 def test_storage_fails_wherever_it_can(name: str, is_done: bool, is_lasting: bool) -> None:
     sweep = replace(judge(name).sweep, reads_all=True, share=1, endings={})
-    everywhere = Judge(sweep=sweep, go_on=go_on)
+    everywhere = Judge(sweep=sweep, write_more=write_more)
     everywhere.check_failures(is_done=is_done, is_lasting=is_lasting)

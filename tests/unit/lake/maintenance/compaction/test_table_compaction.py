@@ -83,7 +83,7 @@ def test_every_earlier_snapshot_stays_readable() -> None:
     ]
 
 
-def test_a_lone_file_is_only_moved() -> None:
+def test_a_single_file_is_only_moved() -> None:
     table = given_table()
     write(table, (1, 10), (2, 20))
     (before,) = files(table)
@@ -314,7 +314,7 @@ class TestFirstRow:
         table.compact(machine=machine)
         assert read(table) == [("x", 1, 10, None), ("x", 2, 20, None), ("x", 3, 30, None)]
 
-    def test_a_lone_retract_is_not_stored_where_no_compaction_could_take_it(self) -> None:
+    def test_a_single_retract_is_not_stored_where_no_compaction_could_take_it(self) -> None:
         table = given_table(FIRST_ROW)
 
         with pytest.raises(SchemaMismatch, match=r"first-row .* takes no retract"):

@@ -30,7 +30,7 @@ def test_a_table_without_snapshots_has_nothing_to_expire() -> None:
     assert expire_all(table) == ExpiryResult()
 
 
-def test_the_newest_stays_whatever_is_asked() -> None:
+def test_the_newest_snapshot_is_never_expired() -> None:
     table, _ = given_history()
     before = read(table)
 

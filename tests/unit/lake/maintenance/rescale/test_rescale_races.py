@@ -121,14 +121,14 @@ def test_a_commit_that_slips_in_behind_the_schema_is_taken_along(p: str) -> None
     writer = slow.writer()
     writer.write(rows((3, 333), p=p))
     messages = writer.prepare_commit().messages
-    started, go_on = threading.Event(), threading.Event()
+    started, is_released = threading.Event(), threading.Event()
 
     def wait(number: int, method: str, path: str) -> None:
         del number
         if creates("snapshot")(method, path):
             slow_io.before = lambda *_: None
             started.set()
-            assert go_on.wait(PATIENCE_S)
+            assert is_released.wait(PATIENCE_S)
 
     slow_io.before = wait
     thread = threading.Thread(target=lambda: slow.committer().commit(messages, commit_user="slow"))
@@ -136,7 +136,7 @@ def test_a_commit_that_slips_in_behind_the_schema_is_taken_along(p: str) -> None
     assert started.wait(PATIENCE_S)
 
     def let_go() -> None:
-        go_on.set()
+        is_released.set()
         thread.join()
 
     table = rescale_while(inner, at=creates("snapshot"), act=let_go)

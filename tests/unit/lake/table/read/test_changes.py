@@ -28,7 +28,7 @@ def given_table(producer: str = "none", **options: str) -> Table:
     )
 
 
-def test_without_a_producer_appends_tell_what_was_written() -> None:
+def test_without_a_producer_the_changes_are_the_rows_that_appends_wrote() -> None:
     table = given_table()
     write(table, ("+I", 2, "b"), ("+I", 1, "a"))
     write(table, ("+U", 1, "a2"), ("-D", 2, "b"))
@@ -42,7 +42,7 @@ def test_without_a_producer_appends_tell_what_was_written() -> None:
     ]
 
 
-def test_the_input_is_told_unfolded() -> None:
+def test_input_changes_are_the_records_before_folding() -> None:
     table = given_table("input")
     write(table, ("+I", 2, "b"), ("+I", 1, "a"), ("+U", 2, "b2"), ("-D", 2, "b2"))
     write(table, ("+U", 1, "a2"))
@@ -53,7 +53,7 @@ def test_the_input_is_told_unfolded() -> None:
     ]
 
 
-def test_a_range_goes_on_where_the_one_before_ended() -> None:
+def test_a_range_continues_where_the_one_before_ended() -> None:
     table = given_table("input")
     for number in range(1, 5):
         write(table, ("+I", number, str(number)))
@@ -131,7 +131,7 @@ def test_batches_are_bounded() -> None:
     assert [batch.num_rows for batch in part.to_batches()] == [4, 4, 2]
 
 
-def test_every_bucket_and_partition_is_told_of() -> None:
+def test_changes_come_from_every_bucket_and_partition() -> None:
     table = Catalog("/wh", file_io=MemoryFileIO()).create_table(
         "db.t",
         columns=[("p", "STRING"), ("k", "INT")],
@@ -299,7 +299,7 @@ def test_files_that_are_done_are_not_opened() -> None:
     assert counters.files == 1
 
 
-def test_a_range_is_leased_and_the_lease_goes_on_elsewhere() -> None:
+def test_a_range_is_leased_and_another_range_continues_its_lease() -> None:
     table = given_table("input")
     for number in range(1, 5):
         write(table, ("+I", number, str(number)))

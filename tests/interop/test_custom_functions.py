@@ -1,4 +1,4 @@
-"""Tables with a function of a user's own are marked: other engines refuse them by its name."""
+"""Tables with a custom aggregate function: Java refuses them and names the function."""
 
 import sys
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     reset_installed_functions()
     created = Catalog(str(tmp_path / "warehouse"), file_io=LocalFileIO()).create_table(
-        "t.own",
+        "t.custom",
         columns=[("id", "BIGINT"), ("lines", "BIGINT")],
         primary_key=["id"],
         options={
@@ -47,7 +47,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
 
 
 @pytest.mark.parametrize("is_compacted", [False, True], ids=["unmerged", "compacted"])
-def test_java_refuses_such_a_table_and_names_the_function(table: Table, is_compacted: bool) -> None:
+def test_java_refuses_a_custom_function_by_name(table: Table, is_compacted: bool) -> None:
     if is_compacted:
         table.compact()
 
