@@ -24,7 +24,7 @@ from braid.lake.lsm.merge_runs import merge_runs
 from braid.lake.lsm.round_merge import PlainMerge
 from braid.lake.merge.fold import fold
 from braid.lake.merge.spec import MergeSpec, SequenceGroup
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 RUNS = 4
 ROWS = 1_000_000

@@ -124,13 +124,13 @@ from braid.lake.maintenance.table_tags import TagDeletion
 from braid.lake.merge.fold import Machine
 from braid.lake.merge.functions.registry import function_named
 from braid.lake.merge.value_checks import ValueChecks
-from braid.lake.option_parsers import parse_duration, parse_size
-from braid.lake.options import MergeEngine, TableOptions
-from braid.lake.read.changes import ChangesMode
+from braid.lake.options.option_parsers import parse_duration, parse_size
+from braid.lake.options.table_options import MergeEngine, TableOptions
 from braid.lake.read.condition_text import parse_conditions
 from braid.lake.read.lookup.lookup_settings import LookupSettings
 from braid.lake.read.predicate import Condition, Operator
 from braid.lake.read.scan_plan import ScanPlan, Split
+from braid.lake.read.snapshot_changes import ChangesMode
 from braid.lake.snapshots.consumer_store import ConsumerFile
 from braid.lake.snapshots.lease import Lease, LeaseLost
 from braid.lake.table.catalog import Catalog

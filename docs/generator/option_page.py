@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from braid.lake.option_declaration import Option
+from braid.lake.options.option_declaration import Option
 from docs.generator.markdown import code, page, table
 
 PAGE = "docs/reference/options.md"

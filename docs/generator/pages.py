@@ -4,7 +4,7 @@ from pathlib import Path
 
 from braid.lake.declaration.engine_declarations import ENGINES
 from braid.lake.merge.functions.registry import FUNCTIONS
-from braid.lake.options import OPTIONS
+from braid.lake.options.table_options import OPTIONS
 from docs.generator import engine_pages, function_pages, trap_pages
 from docs.generator.option_page import PAGE as OPTIONS_PAGE, option_page
 from docs.generator.traps import PAGE as TRAPS_PAGE, traps

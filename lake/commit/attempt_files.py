@@ -8,7 +8,7 @@ Only the base list is written anew.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from braid.lake.commit.changes import CommitChanges
+from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.steps import OnStep, announce_step
 from braid.lake.errors import StorageUnavailable
 from braid.lake.files.paths import TablePaths

@@ -23,8 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from braid.lake.commit.attempt_files import AttemptFiles
-from braid.lake.commit.changes import CommitChanges
 from braid.lake.commit.clock_check import ClockCheck
+from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.commit_result import CommitResult, Outcome
 from braid.lake.commit.identity_log import CommitIdentity, IdentityLog
 from braid.lake.commit.intent import Intent, PlainCommit, Revision
@@ -233,7 +233,7 @@ class CommitRun:
             return None
         is_in_chain = published is PublishOutcome.PUBLISHED
         if published in (PublishOutcome.IN_DOUBT, PublishOutcome.GONE):
-            is_in_chain = self._is_built_upon(snapshot)
+            is_in_chain = self._successor_holds_files(snapshot)
         if is_in_chain:
             self.publisher.write_hints(snapshot)
             self._clean(lists)
@@ -293,7 +293,7 @@ class CommitRun:
         identity = CommitIdentity(user=intent.user, identifier=intent.identifier, kind=intent.kind)
         return self.identities.find(identity, state.latest, unsettled_above=self.unsettled_above)
 
-    def _is_built_upon(self, snapshot: Snapshot) -> bool:
+    def _successor_holds_files(self, snapshot: Snapshot) -> bool:
         """Return whether the chain above an unsettled snapshot holds its files."""
         for attempt in range(self.policy.lookups_max):
             try:

@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from braid.lake.commit.attempt_files import AttemptFiles
-from braid.lake.commit.changes import changes_of
 from braid.lake.commit.clock_check import ClockCheck
+from braid.lake.commit.commit_changes import changes_of
 from braid.lake.commit.commit_result import CommitResult, Outcome
 from braid.lake.commit.commit_run import CommitRun
 from braid.lake.commit.identity_log import IdentityLog

@@ -31,7 +31,7 @@ from braid.lake.format.indexes.index_manifest import (
 from braid.lake.format.manifest import FileIdentity, FileKind, ManifestEntry
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import CommitKind
-from braid.lake.options import DYNAMIC_BUCKET
+from braid.lake.options.table_options import DYNAMIC_BUCKET
 
 Live = Mapping[FileIdentity, ManifestEntry]
 

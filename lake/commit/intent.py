@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from braid.lake.commit.changes import CommitChanges
+from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.streams.exactly_once import BatchDecision, check_same_topic, decide_batch
 from braid.lake.commit.streams.former_position import discards_former_position
 from braid.lake.commit.streams.group_order import GroupClaim, next_order

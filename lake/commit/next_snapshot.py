@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from braid.lake.commit.attempt_files import WrittenList
-from braid.lake.commit.changes import CommitChanges
+from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.intent import Intent, Revision
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, Snapshot

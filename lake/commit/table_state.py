@@ -27,7 +27,7 @@ from braid.lake.format.manifest import FileKind, ManifestEntry
 from braid.lake.format.manifest_list import ManifestFileMeta
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import MAX_SEQUENCE_NUMBER_PROPERTY, CommitKind, Snapshot
-from braid.lake.options import DYNAMIC_BUCKET
+from braid.lake.options.table_options import DYNAMIC_BUCKET
 from braid.lake.snapshots.live_files import LiveFiles
 from braid.lake.snapshots.manifest_store import ManifestStore
 from braid.lake.snapshots.schema_store import SchemaStore

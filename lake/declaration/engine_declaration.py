@@ -6,7 +6,7 @@ Source: merge-semantics 2.
 from dataclasses import dataclass
 
 from braid.lake.merge.compatibility import Compatibility
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

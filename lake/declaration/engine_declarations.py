@@ -14,7 +14,7 @@ from braid.lake.declaration.engines.aggregation import AGGREGATION
 from braid.lake.declaration.engines.deduplicate import DEDUPLICATE
 from braid.lake.declaration.engines.first_row import FIRST_ROW
 from braid.lake.declaration.engines.partial_update import PARTIAL_UPDATE
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 ENGINES: Final[dict[MergeEngine, EngineDeclaration]] = {
     declaration.engine: declaration

@@ -9,7 +9,7 @@ from braid.lake.declaration.engine_declarations import why_excluded
 from braid.lake.declaration.rule_problems import conflict
 from braid.lake.errors import Problem
 from braid.lake.format.schema import TableSchema
-from braid.lake.options import ChangelogProducer, MergeEngine, TableOptions
+from braid.lake.options.table_options import ChangelogProducer, MergeEngine, TableOptions
 
 FIRST_ROW = f"merge-engine = {MergeEngine.FIRST_ROW}"
 

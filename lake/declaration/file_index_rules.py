@@ -11,10 +11,10 @@ from typing import Final
 
 from braid.lake.declaration.rule_problems import find_field, known_names, unknown_column
 from braid.lake.errors import Problem
-from braid.lake.file_index_options import column_of, parse_file_index_options
 from braid.lake.format.indexes.file_index import BLOOM_FILTER
 from braid.lake.format.indexes.indexed_columns import bloom_problems
 from braid.lake.format.schema import TableSchema
+from braid.lake.options.file_index_options import column_of, parse_file_index_options
 
 KINDS: Final = (BLOOM_FILTER, "bitmap", "bsi", "range-bitmap")
 """This engine writes and reads the first and ignores the others, which other engines use."""

@@ -36,7 +36,7 @@ from braid.lake.merge.functions.extension import (
 from braid.lake.merge.functions.registry import FUNCTIONS, function_named
 from braid.lake.merge.functions.user_function_errors import error_text, user_function_errors
 from braid.lake.merge.spec import effective_functions
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 
 _REMOVE_ON_DELETE = "aggregation.remove-record-on-delete"
 

@@ -26,8 +26,8 @@ from braid.lake.merge.declared_options import (
 )
 from braid.lake.merge.functions.registry import FUNCTIONS, function_named
 from braid.lake.merge.spec import effective_functions
-from braid.lake.option_keys import similar_option_key
-from braid.lake.options import MergeEngine
+from braid.lake.options.option_keys import similar_option_key
+from braid.lake.options.table_options import MergeEngine
 
 _FUNCTION: Final = "aggregate-function"
 _IGNORE_RETRACT: Final = "ignore-retract"

@@ -11,7 +11,7 @@ from braid.lake.format.data_types import TypeRoot
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.system_columns import RESERVED_NAMES, is_reserved
 from braid.lake.merge.declared_options import split_names
-from braid.lake.options import DYNAMIC_BUCKET
+from braid.lake.options.table_options import DYNAMIC_BUCKET
 
 
 def key_problems(schema: TableSchema) -> Iterator[Problem]:

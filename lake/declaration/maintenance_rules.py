@@ -12,8 +12,8 @@ from typing import Final
 from braid.lake.declaration.rule_problems import unknown_column
 from braid.lake.errors import Problem
 from braid.lake.format.schema import TableSchema
-from braid.lake.option_parsers import parse_duration, parse_integer
-from braid.lake.options import TableOptions
+from braid.lake.options.option_parsers import parse_duration, parse_integer
+from braid.lake.options.table_options import TableOptions
 
 _TRIGGER: Final = "num-sorted-run.compaction-trigger"
 _FROM_TRIGGER: Final = {

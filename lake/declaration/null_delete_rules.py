@@ -11,7 +11,12 @@ from braid.lake.format.data_types import TEXT_ROOTS
 from braid.lake.format.schema import TableSchema
 from braid.lake.merge.declared_options import SequenceGroup, declared_groups
 from braid.lake.merge.spec import effective_functions
-from braid.lake.options import NULL_DELETES, NULL_DELETES_KEPT, NULL_DELETES_MARKS, TableOptions
+from braid.lake.options.table_options import (
+    NULL_DELETES,
+    NULL_DELETES_KEPT,
+    NULL_DELETES_MARKS,
+    TableOptions,
+)
 
 
 def null_delete_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:

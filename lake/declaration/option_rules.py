@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from braid.lake.errors import Problem
-from braid.lake.option_parsers import parse_size
+from braid.lake.options.option_parsers import parse_size
 
 _LONG_MAX: Final = (1 << 63) - 1
 _INT_MAX: Final = (1 << 31) - 1

@@ -22,7 +22,7 @@ from braid.lake.merge.declared_options import (
 )
 from braid.lake.merge.functions.registry import function_named
 from braid.lake.merge.spec import effective_functions
-from braid.lake.options import MergeEngine, TableOptions
+from braid.lake.options.table_options import MergeEngine, TableOptions
 
 _REMOVE_ON_DELETE = "partial-update.remove-record-on-delete"
 

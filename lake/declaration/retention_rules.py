@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from braid.lake.errors import Problem
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 
 SNAPSHOT_MIN: Final = "snapshot.num-retained.min"
 SNAPSHOT_MAX: Final = "snapshot.num-retained.max"

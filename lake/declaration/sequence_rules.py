@@ -12,7 +12,7 @@ from braid.lake.errors import Problem
 from braid.lake.format.data_types import TypeRoot
 from braid.lake.format.schema import TableSchema
 from braid.lake.merge.declared_options import DEFAULT_FUNCTION, FIELDS, split_names
-from braid.lake.options import MergeEngine, TableOptions
+from braid.lake.options.table_options import MergeEngine, TableOptions
 
 
 def sequence_field_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:

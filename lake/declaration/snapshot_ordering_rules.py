@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from braid.lake.declaration.rule_problems import conflict
 from braid.lake.errors import Problem
 from braid.lake.format.schema import TableSchema
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 
 _ORDERING = "sequence.snapshot-ordering"
 

@@ -9,7 +9,12 @@ from braid.lake.declaration.rule_problems import conflict, find_field, unknown_c
 from braid.lake.errors import Problem
 from braid.lake.format.data_types import TIMESTAMP_ROOTS
 from braid.lake.format.schema import TableSchema
-from braid.lake.options import DELETE_RETENTION, DELETE_TIME_FIELDS, MergeEngine, TableOptions
+from braid.lake.options.table_options import (
+    DELETE_RETENTION,
+    DELETE_TIME_FIELDS,
+    MergeEngine,
+    TableOptions,
+)
 
 
 def tombstone_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:

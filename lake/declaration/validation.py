@@ -45,7 +45,7 @@ from braid.lake.declaration.tombstone_rules import tombstone_problems
 from braid.lake.declaration.type_rules import type_problems
 from braid.lake.errors import InvalidRequest, Problem
 from braid.lake.format.schema import TableSchema
-from braid.lake.options import MergeEngine, TableOptions
+from braid.lake.options.table_options import MergeEngine, TableOptions
 
 
 def validate_schema(schema: TableSchema) -> None:

@@ -24,7 +24,7 @@ from braid.lake.evolution.schema_changes import (
     UpdateColumnPosition,
     UpdateColumnType,
 )
-from braid.lake.format.casts.rules import can_cast, has_executor
+from braid.lake.format.casts.rules import can_cast, has_conversion
 from braid.lake.format.data_types import DataField, DataType
 from braid.lake.format.schema import TableSchema
 
@@ -227,7 +227,7 @@ def _check_nullability(schema: TableSchema, path: Path, old: DataType, new: Data
 def _check_cast(schema: TableSchema, old: DataType, new: DataType) -> None:
     # Old files keep the old type, so every reader has to be able to cast their values.
     explicitly = not _is_on(schema, "disable-explicit-type-casting")
-    if not can_cast(old, new, explicitly=explicitly) or not has_executor(old, new):
+    if not can_cast(old, new, explicitly=explicitly) or not has_conversion(old, new):
         message = f"values of type {old} cannot be read as this type"
         hint = "change the fields of a nested column one by one" if old.is_nested else None
         refuse("type", str(new), message, hint)

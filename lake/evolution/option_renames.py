@@ -10,7 +10,7 @@ Source: merge-semantics 8.3.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from braid.lake.options import (
+from braid.lake.options.table_options import (
     DELETE_TIME_FIELDS,
     NULL_DELETES,
     NULL_DELETES_KEPT,

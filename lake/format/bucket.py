@@ -26,7 +26,7 @@ from braid.lake.format.row_words import (
     row_blocks,
 )
 from braid.lake.format.schema import TableSchema
-from braid.lake.options import BucketFunction
+from braid.lake.options.table_options import BucketFunction
 
 Int32Array = npt.NDArray[np.int32]
 

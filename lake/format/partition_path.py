@@ -18,7 +18,7 @@ from braid.lake.format.binary_row import EPOCH, decode_row
 from braid.lake.format.data_types import TIMESTAMP_ROOTS, DataField, TypeRoot
 from braid.lake.format.java_text import java_float_text
 from braid.lake.format.schema import TableSchema
-from braid.lake.options import POSTPONE_BUCKET
+from braid.lake.options.table_options import POSTPONE_BUCKET
 
 _ESCAPED: Final = re.compile("[\\x00-\\x1f\"#%'*/:=?\\\\\\x7f{}\\[\\]^]")
 

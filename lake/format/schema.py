@@ -18,7 +18,7 @@ from braid.lake.format.arrow_types import arrow_schema
 from braid.lake.format.data_types import DataField
 from braid.lake.format.json_document import JsonDocument, dump_json
 from braid.lake.format.type_codec import field_to_json, parse_field
-from braid.lake.options import POSTPONE_BUCKET, BucketFunction, TableOptions
+from braid.lake.options.table_options import POSTPONE_BUCKET, BucketFunction, TableOptions
 
 SCHEMA_VERSION: Final = 3
 # Defaults of older versions of the file; a value in the file takes precedence.

@@ -22,15 +22,14 @@ KEY_PREFIX = "_KEY_"
 SEQUENCE_NUMBER = "_SEQUENCE_NUMBER"
 VALUE_KIND = "_VALUE_KIND"
 LEVEL = "_LEVEL"
-ROW_KIND = "rowkind"
-ROW_ID = "_ROW_ID"
 
 KEY_FIELD_ID_START = 1_073_741_823
 SEQUENCE_NUMBER_FIELD_ID = 2_147_483_646
 VALUE_KIND_FIELD_ID = 2_147_483_645
 
-# Names that a user's column cannot have (table-format 2).
-RESERVED_NAMES = frozenset({SEQUENCE_NUMBER, VALUE_KIND, LEVEL, ROW_KIND, ROW_ID})
+# Names that a user's column cannot have (table-format 2). The last two are columns that other engines add to
+# rows; here the kind of a row is in `VALUE_KIND`.
+RESERVED_NAMES = frozenset({SEQUENCE_NUMBER, VALUE_KIND, LEVEL, "rowkind", "_ROW_ID"})
 
 SEQUENCE_NUMBER_FIELD = pa.field(SEQUENCE_NUMBER, pa.int64(), nullable=False)
 VALUE_KIND_FIELD = pa.field(VALUE_KIND, pa.int8(), nullable=False)

@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 
 from braid.lake.format.data_file import FileSource
 from braid.lake.lsm.levels import LevelRun, Levels
-from braid.lake.options import ChangelogProducer, LookupCompaction, TableOptions
+from braid.lake.options.table_options import ChangelogProducer, LookupCompaction, TableOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

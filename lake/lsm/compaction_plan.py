@@ -21,7 +21,7 @@ from braid.lake.format.data_types import DataField
 from braid.lake.lsm.compaction_pick import CompactionUnit
 from braid.lake.lsm.levels import LevelRun, Levels
 from braid.lake.lsm.sorted_run import Section, SortedRun, plan_sections
-from braid.lake.options import ChangelogProducer, MergeEngine, TableOptions
+from braid.lake.options.table_options import ChangelogProducer, MergeEngine, TableOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,7 @@ from braid.lake.lsm.levels import LevelRun, Levels
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.functions.registry import function_named
 from braid.lake.merge.spec import MergeSpec
-from braid.lake.options import MergeEngine, TableOptions
+from braid.lake.options.table_options import MergeEngine, TableOptions
 
 _ASSOCIATIVE: Final = frozenset(
     {"last_value", "last_non_null_value", "first_value", "first_non_null_value"}

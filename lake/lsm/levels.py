@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from braid.lake.format.data_file import DataFileMeta
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

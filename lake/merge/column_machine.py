@@ -24,14 +24,14 @@ import pyarrow as pa
 from braid.lake.format.arrays import combined_array, validity
 from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind, is_retract
 from braid.lake.merge.column_parts import ColumnParts
+from braid.lake.merge.computed_column import ComputedColumn
 from braid.lake.merge.declared_options import SequenceGroup
 from braid.lake.merge.engines.aggregation_columns import aggregation_columns
 from braid.lake.merge.engines.first_row import retract_of_first_row
 from braid.lake.merge.engines.partial_update import null_in_not_null_column
 from braid.lake.merge.engines.partial_update_columns import partial_update_columns
-from braid.lake.merge.function_columns import FunctionColumn
-from braid.lake.merge.group_reduction import GroupOrder, group_order
-from braid.lake.merge.history import History
+from braid.lake.merge.group_reduction import OrderingCodes, ordering_codes
+from braid.lake.merge.key_histories import History
 from braid.lake.merge.records import records_of
 from braid.lake.merge.reductions import first_rows_where, last_rows_where
 from braid.lake.merge.retracts import retracted_keys
@@ -39,10 +39,10 @@ from braid.lake.merge.row_machine import merge_segments, selection_of
 from braid.lake.merge.segments import Bools, Ints, Segments
 from braid.lake.merge.selection import NO_ROW, Merged, Pick, Selection
 from braid.lake.merge.spec import MergeSpec
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 Kinds = npt.NDArray[np.int8]
-Orders = Mapping[SequenceGroup, GroupOrder]
+Orders = Mapping[SequenceGroup, OrderingCodes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,14 +208,14 @@ class _FoldedColumns:
         history = History(segments=segments, untouched=untouched if untouched.any() else None)
         self._add(self._columns_of(history), keys)
 
-    def _columns_of(self, history: History) -> Iterator[tuple[str, FunctionColumn]]:
+    def _columns_of(self, history: History) -> Iterator[tuple[str, ComputedColumn]]:
         if self._spec.engine is MergeEngine.AGGREGATION:
             return aggregation_columns(self._values, self._spec, history)
         return partial_update_columns(self._values, self._spec, history, self._orders)
 
     def _add(
         self,
-        columns: Iterable[tuple[str, FunctionColumn]],
+        columns: Iterable[tuple[str, ComputedColumn]],
         keys: Ints | None,
         last_history: Ints | None = None,
     ) -> None:
@@ -277,7 +277,7 @@ def _group_orders(table: pa.Table, spec: MergeSpec) -> Orders:
     """
     names = set(table.column_names)
     return {
-        group: group_order([table.column(name) for name in group.ordering])
+        group: ordering_codes([table.column(name) for name in group.ordering])
         for group in spec.groups
         if all(name in names for name in group.ordering)
     }

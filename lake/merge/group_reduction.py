@@ -23,7 +23,7 @@ from braid.lake.merge.selection import NO_ROW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupOrder:
+class OrderingCodes:
     """The order that the ordering columns of one group give to the rows of a table.
 
     Attributes:
@@ -35,18 +35,18 @@ class GroupOrder:
     takes_part: Bools | None
 
 
-def group_order(ordering: Sequence[pa.ChunkedArray]) -> GroupOrder:
+def ordering_codes(ordering: Sequence[pa.ChunkedArray]) -> OrderingCodes:
     """Return the order of a group's ordering columns, equally long."""
     # One column without null is enough: no row has null in all of them then.
     if any(column.null_count == 0 for column in ordering):
-        return GroupOrder(codes=key_codes(ordering), takes_part=None)
+        return OrderingCodes(codes=key_codes(ordering), takes_part=None)
     takes_part = np.zeros(len(ordering[0]), dtype=np.bool_)
     for column in ordering:
         takes_part |= validity(combined_array(column))
-    return GroupOrder(codes=key_codes(ordering), takes_part=takes_part)
+    return OrderingCodes(codes=key_codes(ordering), takes_part=takes_part)
 
 
-def winning_rows(segments: Segments, order: GroupOrder, untouched: Bools | None) -> Ints:
+def winning_rows(segments: Segments, order: OrderingCodes, untouched: Bools | None) -> Ints:
     """Return the last accepted row of each segment, `NO_ROW` where no row takes part.
 
     Args:
@@ -65,7 +65,7 @@ def winning_rows(segments: Segments, order: GroupOrder, untouched: Bools | None)
     return rows
 
 
-def takes_part(segments: Segments, order: GroupOrder) -> Bools:
+def takes_part(segments: Segments, order: OrderingCodes) -> Bools:
     """Return which positions of the segments take part in a group."""
     if order.takes_part is None:
         return np.ones(len(segments.order), dtype=np.bool_)
@@ -73,7 +73,7 @@ def takes_part(segments: Segments, order: GroupOrder) -> Bools:
     return found
 
 
-def late_positions(segments: Segments, order: GroupOrder, chosen: Bools) -> Bools | None:
+def late_positions(segments: Segments, order: OrderingCodes, chosen: Bools) -> Bools | None:
     """Return which of the chosen positions are smaller than an earlier one; None when none is.
 
     Args:

@@ -26,16 +26,16 @@ from braid.lake.format.system_columns import RowKind, is_retract
 from braid.lake.merge.declared_options import LAST_NON_NULL_VALUE, LAST_VALUE, SequenceGroup
 from braid.lake.merge.engines.partial_update import null_in_not_null_column, retract_not_allowed
 from braid.lake.merge.functions.registry import FUNCTIONS
-from braid.lake.merge.group_reduction import GroupOrder, late_positions, takes_part
-from braid.lake.merge.history import History
+from braid.lake.merge.group_reduction import OrderingCodes, late_positions, takes_part
+from braid.lake.merge.key_histories import History
 from braid.lake.merge.reductions import last_positions
 from braid.lake.merge.segments import Bools, Ints, Segments
 from braid.lake.merge.selection import NO_ROW
 from braid.lake.merge.spec import MergeSpec
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 Kinds = npt.NDArray[np.int8]
-Orders = Mapping[SequenceGroup, GroupOrder]
+Orders = Mapping[SequenceGroup, OrderingCodes]
 
 # They keep state of a key beside the accumulated value, and a removal does not reset it.
 _STATEFUL = frozenset({"first_value", "first_non_null_value", "first_not_null_value"})
@@ -105,7 +105,7 @@ class _Records:
         return deletes
 
     @property
-    def removing_orders(self) -> list[GroupOrder]:
+    def removing_orders(self) -> list[OrderingCodes]:
         """Return the orders of the groups whose -D removes the row."""
         return [
             order

@@ -20,12 +20,12 @@ from braid.lake.merge.engines.deduplicate import Deduplicate
 from braid.lake.merge.engines.first_row import FirstRow
 from braid.lake.merge.engines.merge_function import MergedRow, MergeFunction
 from braid.lake.merge.engines.partial_update import PartialUpdate
+from braid.lake.merge.function_definition import folded_array
 from braid.lake.merge.order.order_values import OrderValue
 from braid.lake.merge.records import Records, records_of
-from braid.lake.merge.row_function import folded_array
 from braid.lake.merge.selection import Merged, Selection, pick_of
 from braid.lake.merge.spec import MergeSpec
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 
 def select_by_rows(table: pa.Table, spec: MergeSpec, *, single_untouched: bool = True) -> Selection:

@@ -20,7 +20,7 @@ from braid.lake.merge.declared_options import (
     removing_columns,
 )
 from braid.lake.merge.functions.registry import FUNCTIONS, function_named
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 __all__ = ["ColumnFunction", "MergeSpec", "SequenceGroup", "columns_needed", "merge_spec"]
 

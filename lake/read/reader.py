@@ -23,7 +23,7 @@ from braid.lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
 from braid.lake.lsm.sorted_run import Section
 from braid.lake.merge.fold import FoldCounters, Machine, drop_retracts
 from braid.lake.merge.spec import MergeSpec, columns_needed, merge_spec
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 from braid.lake.read.index_pruning import IndexPruning
 from braid.lake.read.predicate import BoundCondition, Condition, bind_conditions, matching_rows
 from braid.lake.read.pruning import matching_partitions, may_match

@@ -35,7 +35,7 @@ from braid.lake.format.partition_path import partition_directory
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import Snapshot
 from braid.lake.lsm.sorted_run import Section, SortedRun, plan_sections
-from braid.lake.options import BucketFunction, MergeEngine
+from braid.lake.options.table_options import BucketFunction, MergeEngine
 from braid.lake.read.index_pruning import IndexPruning
 from braid.lake.read.predicate import BoundCondition, Condition, bind_conditions
 from braid.lake.read.pruning import (

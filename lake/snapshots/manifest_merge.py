@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from braid.lake.format.manifest import FileIdentity, FileKind, ManifestEntry
 from braid.lake.format.manifest_list import ManifestFileMeta
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 
 ReadManifest = Callable[[str], Sequence[ManifestEntry]]
 WriteManifests = Callable[[Sequence[ManifestEntry]], list[ManifestFileMeta]]

@@ -9,8 +9,8 @@ from braid.lake.errors import InvalidRequest, Problem
 from braid.lake.format.data_types import DataField, DataType
 from braid.lake.format.schema import TableSchema
 from braid.lake.merge.fold import Machine
-from braid.lake.read.changes import ChangesMode
 from braid.lake.read.predicate import Condition
+from braid.lake.read.snapshot_changes import ChangesMode
 
 _SHOWN_MAX: Final = 200
 _FIRST_NUMBER_MAX: Final = 1 << 62

@@ -17,7 +17,7 @@ from braid.lake.format.indexes.index_manifest import IndexManifestEntry
 from braid.lake.format.manifest import ManifestEntry
 from braid.lake.format.schema import TableSchema, check_supported
 from braid.lake.format.snapshot import Snapshot
-from braid.lake.options import DYNAMIC_BUCKET
+from braid.lake.options.table_options import DYNAMIC_BUCKET
 from braid.lake.read.lookup.copy_store import CopyStore
 from braid.lake.snapshots.deletion_vectors import vector_entries
 from braid.lake.snapshots.lease import LEASE_MS

@@ -26,10 +26,10 @@ from braid.lake.format.snapshot import Snapshot
 from braid.lake.format.tag import Tag
 from braid.lake.lsm.run_counts import count_runs
 from braid.lake.merge.fold import Machine
-from braid.lake.read.changes import ChangesMode
 from braid.lake.read.lookup.copy_store import CopyStore
 from braid.lake.read.predicate import Condition
 from braid.lake.read.reader import BATCH_ROWS
+from braid.lake.read.snapshot_changes import ChangesMode
 from braid.lake.snapshots.consumer_store import ConsumerFile
 from braid.lake.snapshots.metadata_cache import MetadataCache
 from braid.lake.snapshots.schema_store import SchemaStore

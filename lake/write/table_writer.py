@@ -33,7 +33,7 @@ from braid.lake.format.system_columns import (
 from braid.lake.merge.fold import Machine, fold
 from braid.lake.merge.spec import merge_spec
 from braid.lake.merge.value_checks import ValueChecks
-from braid.lake.options import DYNAMIC_BUCKET, ChangelogProducer
+from braid.lake.options.table_options import DYNAMIC_BUCKET, ChangelogProducer
 from braid.lake.write.buckets.dynamic_buckets import DynamicBuckets, RoutingIndex
 from braid.lake.write.buckets.routing import RoutedRows, route
 from braid.lake.write.files.changelog_files import changelog_files, input_changelog

@@ -2,7 +2,7 @@
 
 from braid.lake.errors import Problem, UnsupportedFeature
 from braid.lake.format.schema import TableSchema
-from braid.lake.options import DYNAMIC_BUCKET, POSTPONE_BUCKET
+from braid.lake.options.table_options import DYNAMIC_BUCKET, POSTPONE_BUCKET
 from braid.lake.write.files.encoding_rules import encoding_problems
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from braid.lake import parse_duration, parse_size
-from braid.lake.option_keys import similar_option_key
+from braid.lake.options.option_keys import similar_option_key
 from braid.schemas import FieldProblem, MergeEngine, TableSpec
 from braid.schemas.field_problems import problem_at, quoted_list
 

@@ -14,7 +14,7 @@ from braid.lake.errors import SchemaMismatch
 from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 from braid.lake.lsm.level_0_merge import can_merge_adjacent
 from braid.lake.merge.fold import drop_retracts, fold
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 from tests.property.declarations import draw_declaration
 from tests.property.function_columns import BY_NAME
 from tests.property.histories import History, Shape, draw_history

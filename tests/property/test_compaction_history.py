@@ -12,7 +12,7 @@ from braid.lake.lsm.compaction_plan import CompactionPlan
 from braid.lake.lsm.level_0_merge import pick_merge_or_compaction
 from braid.lake.lsm.levels import LevelRun, Levels
 from braid.lake.merge.spec import MergeSpec
-from braid.lake.options import MergeEngine, TableOptions
+from braid.lake.options.table_options import MergeEngine, TableOptions
 from tests.support.compaction_history import Bucket, bounds
 
 Append: TypeAlias = tuple[int, int, int, int]

@@ -9,7 +9,7 @@ from braid.lake.lsm.compaction_pick import Picked, PickState, first_pick_state
 from braid.lake.lsm.compaction_plan import CompactionPlan, plan_compaction
 from braid.lake.lsm.levels import Levels, levels_of
 from braid.lake.lsm.sorted_run import Section
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 from tests.support.committing import ID, data_file
 
 Pick = Callable[[Levels, PickState, int], Picked]

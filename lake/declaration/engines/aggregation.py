@@ -24,7 +24,7 @@ from braid.lake.declaration.engines.common import (
     TYPES_EARLIER,
     WRITE_OPTIONS,
 )
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 AGGREGATION: Final = EngineDeclaration(
     engine=MergeEngine.AGGREGATION,

@@ -15,7 +15,7 @@ from braid.lake.declaration.engines.common import (
     TWO_ORDERS,
     WRITE_OPTIONS,
 )
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 DEDUPLICATE: Final = EngineDeclaration(
     engine=MergeEngine.DEDUPLICATE,

@@ -14,7 +14,7 @@ from braid.lake.declaration.engines.common import (
     WRITE_OPTIONS,
 )
 from braid.lake.merge.compatibility import Compatibility
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 FIRST_ROW: Final = EngineDeclaration(
     engine=MergeEngine.FIRST_ROW,

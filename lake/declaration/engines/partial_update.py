@@ -25,7 +25,7 @@ from braid.lake.declaration.engines.common import (
     WRITE_OPTIONS,
 )
 from braid.lake.merge.compatibility import Compatibility
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 PARTIAL_UPDATE: Final = EngineDeclaration(
     engine=MergeEngine.PARTIAL_UPDATE,

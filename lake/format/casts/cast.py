@@ -16,7 +16,7 @@ from braid.lake.format.casts.numbers import (
     number_to_decimal,
     number_to_number,
 )
-from braid.lake.format.casts.rules import has_executor
+from braid.lake.format.casts.rules import has_conversion
 from braid.lake.format.casts.times import (
     date_to_timestamp,
     seconds_to_timestamp,
@@ -49,11 +49,11 @@ def column_cast(source: DataType, target: DataType) -> ColumnCast | None:
         target: Type of the result.
 
     Requires:
-        `has_executor(source, target)`.
+        `has_conversion(source, target)`.
     """
     if source.with_nullable(True) == target.with_nullable(True) or _is_longer(source, target):
         return None
-    assert has_executor(source, target), (source, target)
+    assert has_conversion(source, target), (source, target)
     arrow_type = to_arrow_type(target)
     if target.root in TEXT_ROOTS:
         if source.root in TEXT_ROOTS:

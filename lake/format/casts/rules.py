@@ -72,7 +72,7 @@ def can_cast(source: DataType, target: DataType, *, explicitly: bool) -> bool:
     return cast is Cast.IMPLICIT or (explicitly and cast is Cast.EXPLICIT)
 
 
-def has_executor(source: DataType, target: DataType) -> bool:
+def has_conversion(source: DataType, target: DataType) -> bool:
     """Return whether values of one type can be converted to the other; ignores nullability."""
     if source.with_nullable(True) == target.with_nullable(True):
         return True

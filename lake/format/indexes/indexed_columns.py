@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from braid.lake.errors import Problem
-from braid.lake.file_index_options import BLOOM_COLUMNS, BloomColumn
 from braid.lake.format.data_types import TEXT_ROOTS, DataType, TypeRoot
 from braid.lake.format.indexes.bloom_filter import BITS_MAX, bloom_shape
 from braid.lake.format.indexes.value_hash import HASHED_ROOTS
 from braid.lake.format.schema import TableSchema
+from braid.lake.options.file_index_options import BLOOM_COLUMNS, BloomColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

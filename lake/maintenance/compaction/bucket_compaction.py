@@ -43,7 +43,7 @@ from braid.lake.maintenance.compaction.old_rows import OldRows
 from braid.lake.merge.fold import Machine, drop_retracts
 from braid.lake.merge.order.key_codes import Uints
 from braid.lake.merge.spec import merge_spec
-from braid.lake.options import ChangelogProducer, MergeEngine
+from braid.lake.options.table_options import ChangelogProducer, MergeEngine
 from braid.lake.read.lookup.bucket_lookup import BucketLookup
 from braid.lake.read.lookup.lookup_cache import LookupCache
 from braid.lake.read.run_reader import RunReader

@@ -15,7 +15,7 @@ from braid.lake.lsm.compaction_plan import full_compaction_unit
 from braid.lake.lsm.level_0_merge import pick_merge_or_compaction
 from braid.lake.lsm.levels import Levels
 from braid.lake.merge.spec import merge_spec
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 
 Pick: TypeAlias = Callable[[BucketId, Levels, frozenset[str]], CompactionUnit | None]
 """From a bucket, its runs, and the names of its files with deletion vectors to what to compact."""

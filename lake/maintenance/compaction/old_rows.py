@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyroaring import AbstractBitMap, BitMap
 
 from braid.lake.format.schema import TableSchema
-from braid.lake.options import ChangelogProducer, MergeEngine
+from braid.lake.options.table_options import ChangelogProducer, MergeEngine
 from braid.lake.read.lookup.bucket_lookup import BucketLookup
 
 

@@ -5,7 +5,7 @@ from braid.lake.commit.streams.position_hold import HOLD_ID
 from braid.lake.commit.streams.stream_position import STREAMS_PROPERTY, positions_of
 from braid.lake.format.snapshot import Snapshot
 from braid.lake.maintenance.expiry.expiry_plan import Hold
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 from braid.lake.snapshots.consumer_store import UNREADABLE_MS, ConsumerFile, ConsumerStore
 from braid.lake.snapshots.snapshot_store import SnapshotStore
 

@@ -42,7 +42,7 @@ from braid.lake.maintenance.unreferenced_files import (
     removed_files,
     without,
 )
-from braid.lake.options import ChangelogProducer
+from braid.lake.options.table_options import ChangelogProducer
 from braid.lake.snapshots.manifest_store import ManifestGone
 from braid.lake.snapshots.table_store import TableStore
 

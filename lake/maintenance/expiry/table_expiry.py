@@ -26,7 +26,7 @@ from braid.lake.maintenance.expiry.expiry_plan import (
 from braid.lake.maintenance.expiry.expiry_result import ExpiryResult
 from braid.lake.maintenance.expiry.file_removal import FileRemoval
 from braid.lake.maintenance.expiry.snapshot_expiry import SnapshotExpiry
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 from braid.lake.snapshots.removed_history import RemovedHistory
 from braid.lake.snapshots.rollback_marker import RollbackMarker
 from braid.lake.snapshots.table_store import TableStore

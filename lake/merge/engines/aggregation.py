@@ -13,8 +13,8 @@ Source: merge-semantics 2.4.
 from braid.lake.format.system_columns import RowKind
 from braid.lake.merge.engines.merge_function import MergedRow
 from braid.lake.merge.engines.partial_update import copied_cells
+from braid.lake.merge.function_definition import definition_of
 from braid.lake.merge.records import Records
-from braid.lake.merge.row_function import row_function
 from braid.lake.merge.spec import MergeSpec
 
 
@@ -25,7 +25,7 @@ class Aggregation:
         self._records = records
         self._spec = spec
         self._functions = {
-            function.column: row_function(function, records.types[function.column])
+            function.column: definition_of(function, records.types[function.column])
             for function in spec.functions
             if function.column in records.cells
         }

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from braid.lake.format.arrays import combined_array
-from braid.lake.merge.function_columns import FunctionColumn, function_column
-from braid.lake.merge.history import History, KeySteps, steps_of
+from braid.lake.merge.computed_column import ComputedColumn, computed_column
+from braid.lake.merge.key_histories import History, KeySteps, steps_of
 from braid.lake.merge.selection import Pick
 from braid.lake.merge.spec import MergeSpec
 
 
 def aggregation_columns(
     table: pa.Table, spec: MergeSpec, history: History
-) -> Iterator[tuple[str, FunctionColumn]]:
+) -> Iterator[tuple[str, ComputedColumn]]:
     """Yield every table column of the merged rows.
 
     Args:
@@ -34,10 +34,10 @@ def aggregation_columns(
     for name in table.column_names:
         function = functions.get(name)
         if function is None:
-            yield name, FunctionColumn(merged=Pick(rows=segments.last_rows))
+            yield name, ComputedColumn(merged=Pick(rows=segments.last_rows))
             continue
         ignoring = function.ignore_retract
         if ignoring not in steps:
             steps[ignoring] = steps_of(history, without_retracts=ignoring)
         column = combined_array(table.column(name))
-        yield name, function_column(function, column, steps[ignoring], segments.count)
+        yield name, computed_column(function, column, steps[ignoring], segments.count)

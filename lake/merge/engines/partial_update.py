@@ -23,8 +23,8 @@ from braid.lake.errors import Problem, SchemaMismatch
 from braid.lake.format.system_columns import RowKind
 from braid.lake.merge.declared_options import SequenceGroup
 from braid.lake.merge.engines.merge_function import MergedRow
+from braid.lake.merge.function_definition import definition_of
 from braid.lake.merge.records import Records
-from braid.lake.merge.row_function import row_function
 from braid.lake.merge.spec import MergeSpec
 
 
@@ -42,7 +42,7 @@ class PartialUpdate:
             for name in group.protected + group.ordering
         }
         self._functions = {
-            function.column: row_function(function, records.types[function.column])
+            function.column: definition_of(function, records.types[function.column])
             for function in spec.functions
             if function.column in records.cells
         }

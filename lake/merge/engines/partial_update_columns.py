@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from braid.lake.format.arrays import combined_array, validity
 from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.computed_column import ComputedColumn, computed_column, needs_late
 from braid.lake.merge.declared_options import SequenceGroup
-from braid.lake.merge.function_columns import FunctionColumn, function_column, needs_late
-from braid.lake.merge.group_reduction import GroupOrder, late_positions, takes_part, winning_rows
-from braid.lake.merge.history import History, KeySteps, steps_of
+from braid.lake.merge.group_reduction import OrderingCodes, late_positions, takes_part, winning_rows
+from braid.lake.merge.key_histories import History, KeySteps, steps_of
 from braid.lake.merge.reductions import last_positions, last_rows_where
 from braid.lake.merge.segments import Bools, Ints
 from braid.lake.merge.selection import NO_ROW, Pick
@@ -27,8 +27,8 @@ def partial_update_columns(
     table: pa.Table,
     spec: MergeSpec,
     history: History,
-    orders: Mapping[SequenceGroup, GroupOrder],
-) -> Iterator[tuple[str, FunctionColumn]]:
+    orders: Mapping[SequenceGroup, OrderingCodes],
+) -> Iterator[tuple[str, ComputedColumn]]:
     """Yield every table column of the merged rows.
 
     Args:
@@ -51,9 +51,9 @@ def partial_update_columns(
     plain = _PlainColumns(history)
     for name in table.column_names:
         if name in spec.key_columns:
-            yield name, FunctionColumn(merged=plain.last)
+            yield name, ComputedColumn(merged=plain.last)
         elif name not in grouped:
-            yield name, FunctionColumn(merged=plain.pick(table.column(name)))
+            yield name, ComputedColumn(merged=plain.pick(table.column(name)))
 
 
 class _PlainColumns:
@@ -99,10 +99,10 @@ def _group_columns(
     table: pa.Table,
     history: History,
     group: SequenceGroup,
-    order: GroupOrder,
+    order: OrderingCodes,
     names: Sequence[str],
     functions: Mapping[str, ColumnFunction],
-) -> Iterator[tuple[str, FunctionColumn]]:
+) -> Iterator[tuple[str, ComputedColumn]]:
     segments = history.segments
     # Without retracts the winner is the maximum of the ordering codes. Otherwise, and where a function
     # distinguishes late values, it takes a running maximum to find the accepted records.
@@ -126,9 +126,9 @@ def _group_columns(
     steps: dict[bool, KeySteps | None] = {}
     for name in names:
         if name in group.ordering:
-            yield name, FunctionColumn(merged=ordering)
+            yield name, ComputedColumn(merged=ordering)
         elif name not in functions:
-            yield name, FunctionColumn(merged=protected)
+            yield name, ComputedColumn(merged=protected)
         else:
             ignoring = functions[name].ignore_retract
             if ignoring not in steps:
@@ -140,7 +140,7 @@ def _group_columns(
                     without_retracts=ignoring,
                 )
             column = combined_array(table.column(name))
-            yield name, function_column(functions[name], column, steps[ignoring], segments.count)
+            yield name, computed_column(functions[name], column, steps[ignoring], segments.count)
 
 
 def _winners(history: History, in_group: Bools, is_late: Bools | None) -> tuple[Pick, Pick]:

@@ -18,12 +18,12 @@ from braid.lake.merge.aggregate_function import (
 )
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.compatibility import Compatibility
-from braid.lake.merge.functions.exact_numbers import arithmetic_of
-from braid.lake.merge.functions.function_errors import value_error
-from braid.lake.merge.functions.option_values import choice_problems, has_option, option_key
-from braid.lake.merge.functions.overflow import ON_OVERFLOW, OVERFLOW_CHOICES, overflow_of
 from braid.lake.merge.functions.reductions.product_reduction import product_reduction
 from braid.lake.merge.functions.reductions.sum_reduction import sum_reduction
+from braid.lake.merge.functions.support.exact_numbers import arithmetic_of
+from braid.lake.merge.functions.support.function_errors import value_error
+from braid.lake.merge.functions.support.option_values import choice_problems, has_option, option_key
+from braid.lake.merge.functions.support.overflow import ON_OVERFLOW, OVERFLOW_CHOICES, overflow_of
 
 _FLOATING = frozenset({TypeRoot.FLOAT, TypeRoot.DOUBLE})
 _NUMERIC = frozenset(

@@ -10,13 +10,13 @@ import pyarrow as pa
 from braid.lake.format.data_types import DataType
 from braid.lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from braid.lake.merge.column_function import ColumnFunction
-from braid.lake.merge.functions.function_errors import refused_retract
 from braid.lake.merge.functions.reductions.position_reductions import (
     first_non_null_value_reduction,
     first_value_reduction,
     last_non_null_value_reduction,
     last_value_reduction,
 )
+from braid.lake.merge.functions.support.function_errors import refused_retract
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,11 @@ from braid.lake.merge.aggregate_function import (
 )
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.compatibility import Compatibility
-from braid.lake.merge.functions.elements import is_codable
-from braid.lake.merge.functions.option_values import flag, flag_problems
 from braid.lake.merge.functions.reductions.list_reduction import all_elements, distinct_elements
 from braid.lake.merge.functions.reductions.single_value import NULLS_ONLY
-from braid.lake.merge.functions.value_equality import identity
+from braid.lake.merge.functions.support.elements import is_codable
+from braid.lake.merge.functions.support.option_values import flag, flag_problems
+from braid.lake.merge.functions.support.value_equality import identity
 from braid.lake.merge.steps import Step
 
 COLLECT = "collect"

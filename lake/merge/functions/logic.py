@@ -11,11 +11,11 @@ import pyarrow as pa
 from braid.lake.format.data_types import DataType, TypeRoot
 from braid.lake.merge.aggregate_function import AggregateFunction, FunctionDeclaration
 from braid.lake.merge.column_function import ColumnFunction
-from braid.lake.merge.functions.function_errors import refused_retract
 from braid.lake.merge.functions.reductions.order_reductions import (
     largest_reduction,
     smallest_reduction,
 )
+from braid.lake.merge.functions.support.function_errors import refused_retract
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,12 @@ from braid.lake.merge.aggregate_function import (
 )
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.compatibility import Compatibility
-from braid.lake.merge.functions.elements import is_codable
-from braid.lake.merge.functions.function_errors import refused_retract, value_error
-from braid.lake.merge.functions.option_values import has_option, option_key
 from braid.lake.merge.functions.reductions.map_reduction import merged_maps
 from braid.lake.merge.functions.reductions.single_value import SINGLE_VALUES
-from braid.lake.merge.functions.value_equality import identity
+from braid.lake.merge.functions.support.elements import is_codable
+from braid.lake.merge.functions.support.function_errors import refused_retract, value_error
+from braid.lake.merge.functions.support.option_values import has_option, option_key
+from braid.lake.merge.functions.support.value_equality import identity
 from braid.lake.merge.steps import Step
 
 MERGE_MAP = "merge_map"

@@ -36,7 +36,9 @@ from braid.lake.merge.functions.nested_tables import (
     NestedPartialUpdate,
     NestedUpdate,
 )
-from braid.lake.merge.functions.option_values import (
+from braid.lake.merge.functions.reductions.list_reduction import present_elements
+from braid.lake.merge.functions.reductions.single_value import NULLS_ONLY
+from braid.lake.merge.functions.support.option_values import (
     INT_MAX,
     choice,
     choice_problems,
@@ -46,8 +48,6 @@ from braid.lake.merge.functions.option_values import (
     names,
     option_key,
 )
-from braid.lake.merge.functions.reductions.list_reduction import present_elements
-from braid.lake.merge.functions.reductions.single_value import NULLS_ONLY
 
 
 def _accepts(data_type: DataType) -> bool:

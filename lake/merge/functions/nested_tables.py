@@ -11,9 +11,15 @@ from collections.abc import Hashable, Iterable, Iterator
 import pyarrow as pa
 
 from braid.lake.merge.column_function import ColumnFunction
-from braid.lake.merge.functions.function_errors import refused_retract, value_error
-from braid.lake.merge.functions.option_values import INT_MAX, choice, integer, names, option_key
-from braid.lake.merge.functions.value_equality import identity, ordering
+from braid.lake.merge.functions.support.function_errors import refused_retract, value_error
+from braid.lake.merge.functions.support.option_values import (
+    INT_MAX,
+    choice,
+    integer,
+    names,
+    option_key,
+)
+from braid.lake.merge.functions.support.value_equality import identity, ordering
 
 NESTED_UPDATE = "nested_update"
 NESTED_PARTIAL_UPDATE = "nested_partial_update"

@@ -21,9 +21,9 @@ from braid.lake.merge.aggregate_function import (
 )
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.compatibility import Compatibility
-from braid.lake.merge.functions.function_errors import refused_retract
-from braid.lake.merge.functions.option_values import flag, flag_problems
 from braid.lake.merge.functions.reductions.text_reduction import joined_texts, single_texts
+from braid.lake.merge.functions.support.function_errors import refused_retract
+from braid.lake.merge.functions.support.option_values import flag, flag_problems
 from braid.lake.merge.steps import Step, Steps
 
 LISTAGG = "listagg"

@@ -21,7 +21,7 @@ from braid.lake.format.value_limits import limit_breaches
 from braid.lake.merge.aggregate_function import AggregateFunction, Reduced, Reduction
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.functions.extension import is_user_function_name
-from braid.lake.merge.functions.function_errors import value_error
+from braid.lake.merge.functions.support.function_errors import value_error
 from braid.lake.merge.selection import NO_ROW, Pick
 from braid.lake.merge.steps import Steps
 

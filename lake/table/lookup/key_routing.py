@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from braid.lake.format.bucket import BucketId, bucket_hashes, buckets_of
 from braid.lake.format.schema import TableSchema
-from braid.lake.options import BucketFunction
+from braid.lake.options.table_options import BucketFunction
 from braid.lake.read.lookup.wanted_keys import Rows
 from braid.lake.table.lookup.key_partitions import KeyPartitions
 from braid.lake.table.lookup.lookup_keys import KeyArrays

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from braid.lake.errors import CorruptData, InvalidRequest, LakeError, Problem, UnsupportedFeature
 from braid.lake.format.schema import TableSchema
-from braid.lake.options import DYNAMIC_BUCKET
+from braid.lake.options.table_options import DYNAMIC_BUCKET
 from braid.lake.table.arguments import refuse_argument
 from braid.lake.table.lookup.key_columns import exact_key_column, exact_key_values
 

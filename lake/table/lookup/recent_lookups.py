@@ -7,7 +7,7 @@ from typing import Final
 
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import Snapshot
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 from braid.lake.read.lookup.copy_store import CopyStore
 from braid.lake.read.lookup.lookup_cache import LookupCache
 from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup

@@ -8,9 +8,9 @@ import pyarrow as pa
 from braid.lake.files.data_files import ReadCounters
 from braid.lake.format.schema import TableSchema
 from braid.lake.merge.fold import Machine
-from braid.lake.read.changes import ChangesMode
 from braid.lake.read.lookup.lookup_cache import LookupCache
 from braid.lake.read.predicate import Condition
+from braid.lake.read.snapshot_changes import ChangesMode
 from braid.lake.table.arguments import check_names, check_scan, checked_mode, chosen_columns
 from braid.lake.table.lookup.python_rows import Row
 from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup

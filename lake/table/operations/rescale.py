@@ -13,7 +13,7 @@ from braid.lake.format.schema import TableSchema
 from braid.lake.maintenance.rescale.rescale_result import RescaleResult
 from braid.lake.maintenance.rescale.rescale_writer import RescaleWriter
 from braid.lake.maintenance.rescale.table_rescale import TableRescale
-from braid.lake.options import BUCKETS_MAX, POSTPONE_BUCKET
+from braid.lake.options.table_options import BUCKETS_MAX, POSTPONE_BUCKET
 from braid.lake.snapshots.table_store import TableStore
 from braid.lake.table.arguments import check_wait, refuse_argument
 from braid.lake.table.opened_table import OpenedTable

@@ -15,8 +15,13 @@ from braid.lake.files.storage.file_io import FileIO
 from braid.lake.format.manifest import ManifestEntry
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import Snapshot
-from braid.lake.options import ChangelogProducer
-from braid.lake.read.changes import ChangesMode, changed_files, changes_schema, read_changes
+from braid.lake.options.table_options import ChangelogProducer
+from braid.lake.read.snapshot_changes import (
+    ChangesMode,
+    changed_files,
+    changes_schema,
+    read_changes,
+)
 from braid.lake.snapshots.lease import Lease
 from braid.lake.snapshots.lease_keeper import LeaseKeeper
 from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from braid.lake.errors import Problem
 from braid.lake.files.file_encoding import CODECS, FileEncoding, FileFormat
-from braid.lake.options import ChangelogProducer, TableOptions
+from braid.lake.options.table_options import ChangelogProducer, TableOptions
 
 _FORMATS = ", ".join(FileFormat)
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from braid.lake.errors import Problem
 from braid.lake.format.data_types import BYTES_ROOTS, TEXT_ROOTS, DataField
 from braid.lake.format.schema import TableSchema
-from braid.lake.options import KEY_BYTES_MAX
+from braid.lake.options.table_options import KEY_BYTES_MAX
 
 _UTF8_BYTES_MAX = 4
 _SHOWN_MAX = 60

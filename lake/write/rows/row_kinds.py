@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from braid.lake.errors import Problem, SchemaMismatch
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.system_columns import RowKind, is_retract
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 _TEXTS = {kind.symbol: kind for kind in RowKind}
 _KINDS = f"expected {', '.join(f'{int(kind)} ({kind.symbol})' for kind in RowKind)}"

@@ -247,13 +247,13 @@ DEFECTS: Final = (
     PlantedDefect(
         name="a snapshot in doubt is never found in the chain",
         owner=CommitRun,
-        attribute="_is_built_upon",
+        attribute="_successor_holds_files",
         body=_no_trace,
     ),
     PlantedDefect(
         name="a snapshot in doubt is believed to be in the chain",
         owner=CommitRun,
-        attribute="_is_built_upon",
+        attribute="_successor_holds_files",
         body=_always_a_trace,
         seed=1_008,
     ),

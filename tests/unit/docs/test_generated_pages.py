@@ -7,7 +7,7 @@ import pytest
 
 from braid.lake.declaration.engine_declarations import ENGINES
 from braid.lake.merge.functions.registry import FUNCTIONS
-from braid.lake.options import OPTIONS
+from braid.lake.options.table_options import OPTIONS
 from docs.generate import ROOT
 from docs.generator.function_examples import EXAMPLES
 from docs.generator.pages import generated_pages

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from braid.lake.format.arrays import validity
 from braid.lake.merge.aggregate_function import Reduced
-from braid.lake.merge.functions.elements import (
+from braid.lake.merge.functions.support.elements import (
     Elements,
     element_codes,
     first_and_last,

@@ -8,7 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.lake.merge.aggregate_function import Reduced
-from braid.lake.merge.functions.elements import element_codes, first_and_last, gather_elements
+from braid.lake.merge.functions.support.elements import (
+    element_codes,
+    first_and_last,
+    gather_elements,
+)
 from braid.lake.merge.steps import Steps
 
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from braid.lake.format.arrays import validity
 from braid.lake.merge.aggregate_function import Reduced, Reduction
-from braid.lake.merge.functions.exact_numbers import DECIMAL64_DIGITS
-from braid.lake.merge.functions.number_columns import halves_of, numbers_of
+from braid.lake.merge.functions.support.exact_numbers import DECIMAL64_DIGITS
+from braid.lake.merge.functions.support.number_columns import halves_of, numbers_of
 from braid.lake.merge.order.key_codes import Numbers, concatenated
 from braid.lake.merge.order.normalized_keys import normalized_keys
 from braid.lake.merge.reductions import last_rows_of_greatest, last_rows_of_maximum

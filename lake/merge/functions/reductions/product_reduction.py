@@ -15,7 +15,8 @@ import pyarrow as pa
 from braid.lake.format.arrays import validity
 from braid.lake.merge.aggregate_function import Reduced, Reduction
 from braid.lake.merge.column_function import ColumnFunction
-from braid.lake.merge.functions.number_columns import (
+from braid.lake.merge.functions.reductions.segment_folds import following, has_any, in_order
+from braid.lake.merge.functions.support.number_columns import (
     Numbers,
     decimal_column,
     halves_of,
@@ -24,8 +25,7 @@ from braid.lake.merge.functions.number_columns import (
     numbers_of,
     sign_of,
 )
-from braid.lake.merge.functions.overflow import Overflow, overflow_of
-from braid.lake.merge.functions.reductions.segment_folds import following, has_any, in_order
+from braid.lake.merge.functions.support.overflow import Overflow, overflow_of
 from braid.lake.merge.reductions import first_positions
 from braid.lake.merge.segments import Bools, Ints, Segments
 from braid.lake.merge.steps import Step, Steps

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from braid.lake.merge.functions.number_columns import Numbers
+from braid.lake.merge.functions.support.number_columns import Numbers
 from braid.lake.merge.segments import Bools, Ints, Segments
 
 # Fewer segments than this are finished one by one, each by one numpy call over its remaining values.

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from braid.lake.merge.aggregate_function import Reduced, Reduction
-from braid.lake.merge.functions.arrival_order import value_counts
-from braid.lake.merge.functions.elements import present_positions
+from braid.lake.merge.functions.support.arrival_order import value_counts
+from braid.lake.merge.functions.support.elements import present_positions
 from braid.lake.merge.segments import Ints
 from braid.lake.merge.selection import NO_ROW, Pick
 from braid.lake.merge.steps import Step, Steps

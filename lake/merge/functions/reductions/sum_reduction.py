@@ -16,8 +16,15 @@ import pyarrow as pa
 from braid.lake.format.arrays import validity
 from braid.lake.merge.aggregate_function import Reduced, Reduction
 from braid.lake.merge.column_function import ColumnFunction
-from braid.lake.merge.functions.exact_numbers import DECIMAL64_DIGITS
-from braid.lake.merge.functions.number_columns import (
+from braid.lake.merge.functions.reductions.segment_folds import (
+    greatest_length,
+    has_any,
+    in_order,
+    prefix_bounds,
+    sums,
+)
+from braid.lake.merge.functions.support.exact_numbers import DECIMAL64_DIGITS
+from braid.lake.merge.functions.support.number_columns import (
     Numbers,
     decimal_column,
     halves_of,
@@ -26,14 +33,7 @@ from braid.lake.merge.functions.number_columns import (
     numbers_of,
     sign_of,
 )
-from braid.lake.merge.functions.overflow import Overflow, overflow_of
-from braid.lake.merge.functions.reductions.segment_folds import (
-    greatest_length,
-    has_any,
-    in_order,
-    prefix_bounds,
-    sums,
-)
+from braid.lake.merge.functions.support.overflow import Overflow, overflow_of
 from braid.lake.merge.segments import Bools, Ints, Segments
 from braid.lake.merge.steps import Step, Steps
 

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from braid.lake.format.arrays import validity
 from braid.lake.merge.aggregate_function import Reduced
-from braid.lake.merge.functions.arrival_order import late_first, value_counts
 from braid.lake.merge.functions.reductions.single_value import pick_single, some
+from braid.lake.merge.functions.support.arrival_order import late_first, value_counts
 from braid.lake.merge.segments import Bools, Ints
 from braid.lake.merge.steps import Step, Steps
 

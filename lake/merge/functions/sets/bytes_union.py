@@ -17,8 +17,8 @@ from braid.lake.merge.aggregate_function import (
 )
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.compatibility import Compatibility
-from braid.lake.merge.functions.function_errors import refused_retract, value_error
 from braid.lake.merge.functions.reductions.single_value import SINGLE_VALUES
+from braid.lake.merge.functions.support.function_errors import refused_retract, value_error
 
 Unite = Callable[[bytes, bytes], bytes]
 """From the accumulated value and a new one to their union; ValueError if one is malformed."""

@@ -20,14 +20,14 @@ from braid.lake.errors import Problem
 from braid.lake.format.data_types import DataField
 from braid.lake.merge.aggregate_function import FunctionDeclaration, FunctionOption
 from braid.lake.merge.column_function import ColumnFunction
-from braid.lake.merge.functions.option_values import (
+from braid.lake.merge.functions.sets.bytes_union import CheckSize, Unite, bytes_union
+from braid.lake.merge.functions.support.option_values import (
     choice,
     choice_problems,
     has_option,
     integer,
     range_problems,
 )
-from braid.lake.merge.functions.sets.bytes_union import CheckSize, Unite, bytes_union
 
 HLL_SKETCH = "hll_sketch"
 THETA_SKETCH = "theta_sketch"

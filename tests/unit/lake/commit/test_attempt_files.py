@@ -3,7 +3,7 @@
 import pytest
 
 from braid.lake.commit.attempt_files import AttemptFiles
-from braid.lake.commit.changes import changes_of
+from braid.lake.commit.commit_changes import changes_of
 from braid.lake.commit.steps import ignore_step
 from braid.lake.errors import StorageUnavailable
 from braid.lake.files.paths import TablePaths

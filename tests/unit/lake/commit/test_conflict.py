@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from braid.lake.commit.changes import changes_of
+from braid.lake.commit.commit_changes import changes_of
 from braid.lake.commit.conflict import (
     check_delta,
     check_files,

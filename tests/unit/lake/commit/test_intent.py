@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from braid.lake.commit.changes import CommitChanges
+from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
 from braid.lake.commit.streams.group_order import GroupClaim, GroupOrder
 from braid.lake.commit.streams.stream_authority import StreamAuthority

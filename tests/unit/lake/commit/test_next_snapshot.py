@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from braid.lake.commit.attempt_files import WrittenList
-from braid.lake.commit.changes import CommitChanges, changes_of
+from braid.lake.commit.commit_changes import CommitChanges, changes_of
 from braid.lake.commit.intent import PlainCommit, Revision
 from braid.lake.commit.next_snapshot import SnapshotFiles, next_snapshot, next_time_ms
 from braid.lake.commit.streams.stream_authority import StreamAuthority

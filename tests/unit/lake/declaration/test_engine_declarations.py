@@ -5,7 +5,7 @@ import pytest
 from braid.lake.declaration.engine_declarations import ENGINES, why_excluded
 from braid.lake.declaration.validation import validate_schema
 from braid.lake.errors import InvalidRequest
-from braid.lake.options import MergeEngine, TableOptions
+from braid.lake.options.table_options import MergeEngine, TableOptions
 from tests.unit.lake.merge.given_schemas import given_schema
 
 COLUMNS = "k INT, g INT, v INT"

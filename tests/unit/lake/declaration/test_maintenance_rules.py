@@ -4,7 +4,7 @@ import pytest
 
 from braid.lake.declaration.validation import validate_schema
 from braid.lake.errors import InvalidRequest
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 from tests.unit.lake.merge.given_schemas import given_schema
 
 IGNORED = "changelog-producer.row-deduplicate-ignore-fields"

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from braid.lake.format.arrow_types import to_arrow_type
 from braid.lake.format.casts.cast import column_cast, read_text
-from braid.lake.format.casts.rules import Cast, can_cast, cast_of, has_executor
+from braid.lake.format.casts.rules import Cast, can_cast, cast_of, has_conversion
 from braid.lake.format.data_types import TypeRoot
 from braid.lake.format.type_codec import parse_type
 
@@ -123,7 +123,7 @@ def test_an_invalid_text_is_refused(text: str, target: str) -> None:
 @pytest.mark.parametrize("target", ATOMIC)
 def test_every_cast_with_an_executor_is_executed(source: str, target: str) -> None:
     one, other = parse_type(source), parse_type(target)
-    if has_executor(one, other):
+    if has_conversion(one, other):
         assert cast([None, None], source, target) == [None, None]
         assert can_cast(one, other, explicitly=True)
     assert can_cast(one, other, explicitly=False) == (cast_of(one, other) is Cast.IMPLICIT)

@@ -9,7 +9,7 @@ from braid.lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
 from braid.lake.format.data_types import DataField
 from braid.lake.format.schema import TableSchema, check_supported, parse_schema, serialize_schema
 from braid.lake.format.type_codec import parse_type
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 from tests.unit.lake.format.java_files import java_file
 
 SCHEMA = TableSchema(

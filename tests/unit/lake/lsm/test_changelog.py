@@ -11,7 +11,7 @@ from braid.lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.order.key_order import key_codes
 from braid.lake.merge.spec import MergeSpec
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 MAX_LEVEL = 5
 DEDUPLICATE = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",))

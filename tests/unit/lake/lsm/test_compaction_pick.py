@@ -13,7 +13,7 @@ from braid.lake.lsm.compaction_pick import (
     pick_compaction,
 )
 from braid.lake.lsm.levels import Levels, levels_of
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 from tests.support.committing import data_file
 
 ONLY_RATIO = {"compaction.max-size-amplification-percent": "1000000000"}

@@ -9,7 +9,7 @@ from braid.lake.format.data_file import DataFileMeta
 from braid.lake.lsm.compaction_pick import CompactionUnit
 from braid.lake.lsm.compaction_plan import CompactionPlan, full_compaction_unit, plan_compaction
 from braid.lake.lsm.levels import LevelRun, Levels, levels_of
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 from tests.support.committing import ID, data_file
 
 TOP = 2

@@ -14,7 +14,7 @@ from braid.lake.lsm.levels import Levels, levels_of
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.declared_options import SequenceGroup
 from braid.lake.merge.spec import MergeSpec
-from braid.lake.options import MergeEngine, TableOptions
+from braid.lake.options.table_options import MergeEngine, TableOptions
 from tests.support.committing import data_file
 from tests.support.compaction_history import Bucket
 

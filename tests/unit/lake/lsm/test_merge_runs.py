@@ -16,7 +16,7 @@ from braid.lake.lsm.merge_runs import (
 from braid.lake.lsm.round_merge import PlainMerge
 from braid.lake.merge.fold import FoldCounters, Machine, fold
 from braid.lake.merge.spec import MergeSpec
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 SPEC = MergeSpec(engine=MergeEngine.PARTIAL_UPDATE, key_columns=("k",))
 PLAIN = PlainMerge(spec=SPEC)

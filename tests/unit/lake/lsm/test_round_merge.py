@@ -10,7 +10,7 @@ from braid.lake.lsm.round_merge import LookupMerge, PlainMerge, lowest_levels
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.fold import FoldCounters, Machine
 from braid.lake.merge.spec import MergeSpec
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 
 SUM = MergeSpec(
     engine=MergeEngine.AGGREGATION,

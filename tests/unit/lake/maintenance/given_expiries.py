@@ -9,7 +9,7 @@ from braid.lake.files.paths import TablePaths
 from braid.lake.format.data_file import FileSource
 from braid.lake.format.manifest import FileKind, ManifestEntry
 from braid.lake.format.snapshot import CommitKind, Snapshot
-from braid.lake.options import ChangelogProducer
+from braid.lake.options.table_options import ChangelogProducer
 from braid.lake.snapshots.changelog_store import ChangelogStore
 from braid.lake.snapshots.live_files import LiveFiles
 from braid.lake.snapshots.manifest_store import ManifestStore

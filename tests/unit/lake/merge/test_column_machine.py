@@ -2,7 +2,7 @@ from braid.lake.merge.column_machine import select_by_columns
 from braid.lake.merge.order.key_order import key_codes
 from braid.lake.merge.order.merge_order import find_segments
 from braid.lake.merge.spec import MergeSpec, SequenceGroup
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records
 
 

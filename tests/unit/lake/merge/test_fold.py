@@ -7,7 +7,7 @@ from braid.lake.format.system_columns import SEQUENCE_NUMBER
 from braid.lake.merge.fold import FoldCounters, Machine, drop_retracts, fold
 from braid.lake.merge.order.key_order import key_codes
 from braid.lake.merge.spec import ColumnFunction, MergeSpec, SequenceGroup
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records, written
 
 DEDUPLICATE = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",))

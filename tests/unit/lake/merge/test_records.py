@@ -1,6 +1,6 @@
 from braid.lake.merge.records import records_of
 from braid.lake.merge.spec import ColumnFunction, MergeSpec
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records
 
 

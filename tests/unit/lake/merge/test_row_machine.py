@@ -1,7 +1,7 @@
 from braid.lake.merge.records import records_of
 from braid.lake.merge.row_machine import merge_segments, select_by_rows
 from braid.lake.merge.spec import MergeSpec
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records, written
 
 FIRST_ROW = MergeSpec(engine=MergeEngine.FIRST_ROW, key_columns=("k",), ignore_delete=True)

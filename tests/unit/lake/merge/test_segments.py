@@ -7,7 +7,7 @@ from braid.lake.merge.order.key_order import key_codes
 from braid.lake.merge.order.merge_order import find_segments
 from braid.lake.merge.segments import LAYERS_MAX, Segments
 from braid.lake.merge.spec import MergeSpec
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records
 
 SPEC = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",))

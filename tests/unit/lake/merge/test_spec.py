@@ -10,7 +10,7 @@ from braid.lake.merge.spec import (
     columns_needed,
     merge_spec,
 )
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 from tests.unit.lake.merge.given_schemas import given_schema
 
 COLUMNS = "k INT NOT NULL, d INT NOT NULL, g INT, h INT, a INT, b INT, s INT"

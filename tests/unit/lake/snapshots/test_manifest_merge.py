@@ -6,14 +6,14 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from braid.lake.commit.changes import changes_of
+from braid.lake.commit.commit_changes import changes_of
 from braid.lake.files.paths import TablePaths
 from braid.lake.files.storage.memory import MemoryFileIO
 from braid.lake.format.manifest import FileKind, ManifestEntry
 from braid.lake.format.manifest_list import ManifestFileMeta
 from braid.lake.format.snapshot import CommitKind
 from braid.lake.format.statistics import EMPTY_STATS
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 from braid.lake.snapshots.manifest_merge import (
     ManifestMergePlan,
     MergedGroup,

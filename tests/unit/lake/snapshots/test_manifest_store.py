@@ -2,7 +2,7 @@
 
 import pytest
 
-from braid.lake.commit.changes import changes_of
+from braid.lake.commit.commit_changes import changes_of
 from braid.lake.files.paths import TablePaths
 from braid.lake.files.storage.memory import MemoryFileIO
 from braid.lake.format.manifest import ManifestEntry

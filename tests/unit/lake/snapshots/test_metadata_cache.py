@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from braid.lake import Catalog, LocalFileIO, MemoryFileIO, Table
-from braid.lake.commit.changes import changes_of
+from braid.lake.commit.commit_changes import changes_of
 from braid.lake.files.object_store.settings import StoreSettings
 from braid.lake.files.object_store.store import ObjectStoreFileIO
 from braid.lake.files.paths import TablePaths

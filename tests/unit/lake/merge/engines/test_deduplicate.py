@@ -3,7 +3,7 @@ from braid.lake.merge.engines.deduplicate import Deduplicate
 from braid.lake.merge.engines.merge_function import MergedRow
 from braid.lake.merge.records import records_of
 from braid.lake.merge.spec import MergeSpec
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records
 
 SPEC = MergeSpec(engine=MergeEngine.DEDUPLICATE, key_columns=("k",))

@@ -10,7 +10,7 @@ from braid.lake.merge.engines.partial_update import PartialUpdate
 from braid.lake.merge.records import records_of
 from braid.lake.merge.row_machine import selection_of
 from braid.lake.merge.spec import ColumnFunction, MergeSpec, SequenceGroup
-from braid.lake.options import MergeEngine
+from braid.lake.options.table_options import MergeEngine
 from tests.unit.lake.merge.given_records import given_records, written
 
 PLAIN = MergeSpec(engine=MergeEngine.PARTIAL_UPDATE, key_columns=("f0",))

@@ -9,8 +9,8 @@ import pyarrow as pa
 from braid.lake.errors import SchemaMismatch
 from braid.lake.merge.aggregate_function import AggregateFunction
 from braid.lake.merge.column_function import ColumnFunction
-from braid.lake.merge.functions.overflow import ON_OVERFLOW
 from braid.lake.merge.functions.registry import function_named
+from braid.lake.merge.functions.support.overflow import ON_OVERFLOW
 from braid.lake.merge.plain_values import plain_values
 from braid.lake.merge.segments import Segments
 from braid.lake.merge.selection import Pick

@@ -10,9 +10,9 @@ from braid.lake.format.data_types import DataField
 from braid.lake.format.type_codec import parse_type
 from braid.lake.merge.aggregate_function import AggregateFunction, Reduction
 from braid.lake.merge.column_function import ColumnFunction
+from braid.lake.merge.function_definition import definition_of
 from braid.lake.merge.functions.registry import FUNCTIONS
 from braid.lake.merge.plain_values import plain_array, plain_values
-from braid.lake.merge.row_function import row_function
 from braid.lake.merge.segments import Segments
 from braid.lake.merge.selection import Pick
 from braid.lake.merge.steps import Step, Steps
@@ -30,7 +30,7 @@ def declared(name: str, **options: str) -> ColumnFunction:
 
 def given_function(name: str, kind: pa.DataType, **options: str) -> AggregateFunction:
     """Return the definition of a function, as the machines call it."""
-    return row_function(declared(name, **options), kind)
+    return definition_of(declared(name, **options), kind)
 
 
 def given_reduction(name: str, kind: pa.DataType, **options: str) -> Reduction | None:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from braid.lake.merge.functions.value_equality import identity
+from braid.lake.merge.functions.support.value_equality import identity
 from braid.lake.merge.steps import Step
 from tests.unit.lake.merge.functions.given_values import (
     Happenings,

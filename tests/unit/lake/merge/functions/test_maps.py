@@ -4,7 +4,7 @@ import pytest
 from braid.lake.errors import SchemaMismatch
 from braid.lake.format.type_codec import parse_type
 from braid.lake.merge.functions.registry import FUNCTIONS
-from braid.lake.merge.functions.value_equality import identity
+from braid.lake.merge.functions.support.value_equality import identity
 from braid.lake.merge.steps import Step
 from tests.unit.lake.merge.functions.given_values import (
     added,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from braid.lake.format.arrow_types import to_arrow_type
-from braid.lake.merge.functions.value_equality import ordering
+from braid.lake.merge.functions.support.value_equality import ordering
 from braid.lake.merge.order.key_order import key_codes
 from braid.lake.merge.order.order_values import order_values
 from braid.lake.merge.plain_values import plain_array, plain_values

@@ -3,7 +3,7 @@
 import pytest
 
 from braid.lake.files.file_encoding import FileEncoding, FileFormat
-from braid.lake.options import TableOptions
+from braid.lake.options.table_options import TableOptions
 from braid.lake.write.files.file_encodings import file_encoding, formats_of
 
 BY_LEVEL = {

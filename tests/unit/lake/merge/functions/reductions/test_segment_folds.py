@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from braid.lake.merge.functions.number_columns import Numbers
 from braid.lake.merge.functions.reductions.segment_folds import (
     following,
     greatest_length,
@@ -10,6 +9,7 @@ from braid.lake.merge.functions.reductions.segment_folds import (
     prefix_bounds,
     sums,
 )
+from braid.lake.merge.functions.support.number_columns import Numbers
 from braid.lake.merge.segments import Segments
 
 

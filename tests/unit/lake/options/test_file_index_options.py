@@ -2,8 +2,8 @@
 
 import pytest
 
-from braid.lake.file_index_options import BloomColumn, parse_file_index_options
-from braid.lake.options import TableOptions
+from braid.lake.options.file_index_options import BloomColumn, parse_file_index_options
+from braid.lake.options.table_options import TableOptions
 
 BLOOM = "file-index.bloom-filter"
 

@@ -1,7 +1,7 @@
 """The declaration of one option: key, parser, default and meaning, in one place.
 
 `TableOptions` declares each of its attributes with `option`. Everything else that is known of options
-comes from these declarations: parsing, the keys that this engine knows (`braid.lake.option_keys`), and the
+comes from these declarations: parsing, the keys that this engine knows (`braid.lake.options.option_keys`), and the
 reference page (`docs/reference/options.md`).
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final, Generic, TypeVar, cast
 
 from braid.lake.errors import Problem
-from braid.lake.option_parsers import Parser
+from braid.lake.options.option_parsers import Parser
 
 ValueT = TypeVar("ValueT")
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from braid.lake import options as lake_options
+from braid import lake
 from braid.lake.declaration.engine_declarations import ENGINES
-from braid.lake.option_keys import OPTION_KEYS, OWN_KEYS, similar_option_key
-from braid.lake.options import OPTIONS
+from braid.lake.options.option_keys import OPTION_KEYS, OWN_KEYS, similar_option_key
+from braid.lake.options.table_options import OPTIONS
 
 
 def test_every_option_that_this_engine_declares_is_known() -> None:
@@ -27,8 +27,8 @@ def test_every_option_that_the_engines_declare_is_known() -> None:
 
 def test_every_option_that_the_source_reads_by_name_is_known() -> None:
     asked = re.compile(r"""options(?:\.get\(|\[)\s*"([a-z0-9.-]+)\"""")
-    rooms = Path(lake_options.__file__).parent
-    found = {key for path in rooms.rglob("*.py") for key in asked.findall(path.read_text())}
+    folder = Path(lake.__file__).parent
+    found = {key for path in folder.rglob("*.py") for key in asked.findall(path.read_text())}
 
     assert "record-level.expire-time" in found
     assert found - OPTION_KEYS == set()

@@ -10,7 +10,7 @@ from braid.lake.errors import Problem
 from braid.lake.format.data_types import DataField
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.declared_options import split_names
-from braid.lake.option_parsers import parse_integer
+from braid.lake.options.option_parsers import parse_integer
 
 INT_MAX = 2**31 - 1
 _INT_MIN = -(2**31)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.lake.format.arrays import validity
-from braid.lake.merge.functions.arrival_order import late_first, value_counts
+from braid.lake.merge.functions.support.arrival_order import late_first, value_counts
 from braid.lake.merge.segments import Bools, Ints, run_starts
 from braid.lake.merge.steps import Steps
 

@@ -31,7 +31,7 @@ from braid.lake.format.partition_path import partition_directory
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import CommitKind, Snapshot
 from braid.lake.format.system_columns import VALUE_KIND_FIELD
-from braid.lake.options import ChangelogProducer
+from braid.lake.options.table_options import ChangelogProducer
 from braid.lake.read.reader import BATCH_ROWS
 from braid.lake.snapshots.manifest_store import ManifestStore
 

@@ -1,7 +1,7 @@
 """Arithmetic of one column type on plain values, with the results of the Java virtual machine.
 
 Integers are exact and must fit their width, unless the column declares that they wrap around
-(`braid.lake.merge.functions.overflow`). FLOAT is rounded to 32 bits after every operation, and division by zero
+(`braid.lake.merge.functions.support.overflow`). FLOAT is rounded to 32 bits after every operation, and division by zero
 follows IEEE 754. DECIMALs are computed as unscaled integers, independent of a decimal context.
 
 Source: merge-semantics 4, "Overflow / arithmetic".
@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
-from braid.lake.merge.functions.overflow import Overflow, wrapped, wrapped_digits
+from braid.lake.merge.functions.support.overflow import Overflow, wrapped, wrapped_digits
 
 NumberT = TypeVar("NumberT", int, float, Decimal)
 

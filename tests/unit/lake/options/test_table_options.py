@@ -3,8 +3,8 @@ import dataclasses
 import pytest
 
 from braid.lake.errors import InvalidRequest
-from braid.lake.option_declaration import Following
-from braid.lake.options import (
+from braid.lake.options.option_declaration import Following
+from braid.lake.options.table_options import (
     OPTIONS,
     BucketFunction,
     ChangelogProducer,

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from braid.lake.merge.functions.value_equality import identity, ordering
+from braid.lake.merge.functions.support.value_equality import identity, ordering
 from braid.lake.merge.order.order_values import order_values
 from braid.lake.merge.plain_values import plain_array
 from tests.unit.lake.merge.functions.given_values import arrow_type

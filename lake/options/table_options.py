@@ -4,7 +4,7 @@ Only options that this engine knows have an attribute; others stay in the schema
 other engines. Keys, values and defaults are the format's own.
 
 One file, although it is long: it is a table with one entry per option, from which parsing, the known
-keys and the reference page come (`braid.lake.option_declaration`).
+keys and the reference page come (`braid.lake.options.option_declaration`).
 
 Source: merge-semantics 9 and table-format 1, 4, 6, 9 to 13, 19.
 """
@@ -15,9 +15,15 @@ from enum import StrEnum
 from typing import Any, Final
 
 from braid.lake.errors import InvalidRequest, Problem
-from braid.lake.file_index_options import BloomColumn, parse_file_index_options
-from braid.lake.option_declaration import Following, Option, declared, declared_options, option
-from braid.lake.option_parsers import (
+from braid.lake.options.file_index_options import BloomColumn, parse_file_index_options
+from braid.lake.options.option_declaration import (
+    Following,
+    Option,
+    declared,
+    declared_options,
+    option,
+)
+from braid.lake.options.option_parsers import (
     BUCKET_BOUND,
     DIRECTORY,
     DURATION,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from braid.lake.commit.changes import changes_of
+from braid.lake.commit.commit_changes import changes_of
 from braid.lake.errors import InvalidRequest
 from braid.lake.format.manifest import FileKind
 from braid.lake.format.snapshot import CommitKind

@@ -5,7 +5,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from braid.lake.merge.functions.exact_numbers import Decimals, Floats, Integers
+from braid.lake.merge.functions.support.exact_numbers import Decimals, Floats, Integers
 
 WIDTHS = [8, 16, 32, 64]
 

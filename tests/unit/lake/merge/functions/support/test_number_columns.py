@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from braid.lake.merge.functions.number_columns import (
+from braid.lake.merge.functions.support.number_columns import (
     decimal_column,
     halves_of,
     number_column,

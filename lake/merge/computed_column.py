@@ -14,21 +14,21 @@ import pyarrow as pa
 from braid.lake.merge.aggregate_function import Reduction
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.column_parts import ColumnParts
+from braid.lake.merge.function_definition import definition_of, fold_steps
 from braid.lake.merge.functions.registry import function_named
 from braid.lake.merge.functions.user_function_errors import (
     checked_reduced,
     checked_reduction,
     user_function_errors,
 )
-from braid.lake.merge.history import KeySteps
-from braid.lake.merge.row_function import fold_steps, row_function
+from braid.lake.merge.key_histories import KeySteps
 from braid.lake.merge.segments import Bools, Ints
 from braid.lake.merge.selection import NO_ROW, Merged, Pick
 from braid.lake.merge.steps import Step, Steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionColumn:
+class ComputedColumn:
     """The values that a function computes.
 
     Attributes:
@@ -40,9 +40,9 @@ class FunctionColumn:
     looped: int = 0
 
 
-def function_column(
+def computed_column(
     function: ColumnFunction, column: pa.Array, found: KeySteps | None, count: int
-) -> FunctionColumn:
+) -> ComputedColumn:
     """Return the value that a function computes for each key; null for a key without steps.
 
     Args:
@@ -55,7 +55,7 @@ def function_column(
         SchemaMismatch: The function cannot combine a value, or cannot retract it.
     """
     if found is None:
-        return FunctionColumn(merged=Pick(rows=np.full(count, NO_ROW, dtype=np.int64)))
+        return ComputedColumn(merged=Pick(rows=np.full(count, NO_ROW, dtype=np.int64)))
     parts = ColumnParts(count=count)
     reduction = _reduction(function, column.type)
     steps, keys = found.steps, found.keys
@@ -67,7 +67,7 @@ def function_column(
         others = np.flatnonzero(~found.untouched)
         steps, keys = steps.subset(others), _some(keys, others)
     looped = _fill(parts, function, column, steps, keys, reduction)
-    return FunctionColumn(merged=parts.assembled(column), looped=looped)
+    return ComputedColumn(merged=parts.assembled(column), looped=looped)
 
 
 def needs_late(function: ColumnFunction, data_type: pa.DataType) -> bool:
@@ -87,7 +87,7 @@ def _fill(
     """Add the parts of all keys; return how many were computed value by value."""
     if not steps.segments.count:
         return 0
-    definition = row_function(function, column.type)
+    definition = definition_of(function, column.type)
     if reduction is None:
         parts.add(fold_steps(function, definition, steps, column), keys)
         return steps.segments.count

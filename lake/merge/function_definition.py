@@ -19,7 +19,7 @@ from braid.lake.merge.plain_values import plain_array, plain_values
 from braid.lake.merge.steps import Step, Steps
 
 
-def row_function(function: ColumnFunction, data_type: pa.DataType) -> AggregateFunction:
+def definition_of(function: ColumnFunction, data_type: pa.DataType) -> AggregateFunction:
     """Return the definition of a column's function.
 
     Args:
@@ -45,7 +45,7 @@ def fold_steps(
 
     Args:
         function: Of the column.
-        definition: Its `row_function`.
+        definition: Its `definition_of`.
         steps: Of the column.
         column: All its values.
 

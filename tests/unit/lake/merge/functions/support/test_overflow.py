@@ -17,8 +17,8 @@ from braid.lake import (
     SetOption,
     Table,
 )
-from braid.lake.merge.functions.exact_numbers import Decimals, Integers
-from braid.lake.merge.functions.overflow import Overflow, wrapped, wrapped_digits
+from braid.lake.merge.functions.support.exact_numbers import Decimals, Integers
+from braid.lake.merge.functions.support.overflow import Overflow, wrapped, wrapped_digits
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])

@@ -10,7 +10,7 @@ Source: merge-semantics 9, table-format, and what other engines of the format do
 from difflib import get_close_matches
 from typing import Final
 
-from braid.lake.options import OPTIONS
+from braid.lake.options.table_options import OPTIONS
 
 # Behind these anything is valid: names of columns, of classes, and options of file formats.
 _OPEN_FAMILIES: Final = (

@@ -1,6 +1,6 @@
 import pytest
 
-from braid.lake.option_parsers import DURATION, SIZE, parse_duration, parse_size
+from braid.lake.options.option_parsers import DURATION, SIZE, parse_duration, parse_size
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Arithmetic, equality, options and errors that several aggregate functions share."""

@@ -1,0 +1,13 @@
+"""The options of a table: declared once, parsed, and checked one by one.
+
+| module | what |
+|---|---|
+| `table_options` | all options of a table, typed: `TableOptions` |
+| `option_declaration` | the declaration of one option |
+| `option_parsers` | text to typed values |
+| `file_index_options` | options of file indexes, whose keys name columns |
+| `option_keys` | all known keys, and the known key that a misspelt one means |
+
+Below everything but the errors, because every layer reads options. Rules that combine an option with others or
+with columns are in `braid.lake.declaration`.
+"""
