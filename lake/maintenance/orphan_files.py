@@ -12,7 +12,7 @@ between a snapshot and its files. A rollback leaves them on purpose.
 4. To delete, collect once more, then delete what is still not reachable.
 
 Source:
-    Table-format 1, 19; design 7.
+    Table-format 1, 19.
 """
 
 import logging

@@ -26,7 +26,7 @@ Files that only the removed snapshots referenced stay, as after a rollback of th
 because readers may still use them. Orphan cleaning deletes them when they are old enough.
 
 Source:
-    Design 7; table-format 4.1, 19, 20.
+    Table-format 4.1, 19, 20; decisions 0010 and 0029.
 """
 
 from collections.abc import Iterator, Sequence

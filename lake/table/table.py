@@ -374,7 +374,7 @@ class Table(ReadableTable):
             StorageUnavailable: Readers see the table as before; rescale again.
 
         Source:
-            table-format 18.3; design 7.
+            table-format 18.3; decision 0013.
         """
         check_text(commit_user=commit_user)
         return rescale.rescale(self._opened, buckets, commit_user=commit_user)

@@ -2,7 +2,7 @@
 
 Pure. A function is order-free when any order of arrival gives the same value. A column that several
 writers, or late records, can reach needs such a function: nothing else makes its value independent of the
-order of arrival (design 4).
+order of arrival (decision 0008).
 """
 
 from collections.abc import Mapping

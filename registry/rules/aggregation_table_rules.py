@@ -1,7 +1,7 @@
 """Rules for aggregation tables that several streams feed.
 
 Pure. Sequence numbers of concurrent writers are not ordered, and every record of one stream is null
-in the columns of the others (design 4). So with more than one stream:
+in the columns of the others (decision 0008). So with more than one stream:
 
 1. One column has one owner, except for key columns.
 2. A function gives the same value in any order of arrival, or the table takes that risk with

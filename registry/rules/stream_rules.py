@@ -1,7 +1,7 @@
 """Rules for streams: no stream can harm the columns of the other streams of its table.
 
 Pure: from a table, its streams and one more stream, the list of all problems of the latter. The rules
-of design 4 that concern streams:
+(decision 0008) that concern streams:
 
 1. A stream maps the whole key, and only columns that exist.
 2. One group has one owner. A stream writes whole groups: a part of a group would null the rest

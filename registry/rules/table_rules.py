@@ -1,7 +1,7 @@
 """Rules for declared tables: the streams that feed a table cannot harm each other's columns.
 
 Pure: from a declaration to the list of all its problems, each with location, value and hint. The rules
-of design 4 that concern a table by itself:
+(decision 0008) that concern a table by itself:
 
 1. Every non-key column is protected by exactly one sequence group, because sequence numbers of
    concurrent writers are not ordered: without an order in the data the older of two versions

@@ -167,7 +167,7 @@ def draw_order_free_declaration(
     engines: Sequence[str],
     functions: Sequence[FunctionColumn] = ORDER_FREE,
 ) -> Declaration:
-    """Return a random table whose rows do not depend on the order of arrival (design 4).
+    """Return a random table whose rows do not depend on the order of arrival (decision 0008).
 
     Every column is protected by a group, whose ordering values never repeat, or has a function that
     minds no order; or the table is deduplicate with a sequence field whose values never repeat.

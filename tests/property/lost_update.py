@@ -1,4 +1,4 @@
-"""The schedule that loses an update where order comes from sequence numbers (design 4).
+"""The schedule that loses an update where order comes from sequence numbers (decision 0024).
 
 1. Stream A commits its value 1.
 2. A slow writer of stream A begins, so its sequence numbers are given out now.

@@ -1,4 +1,4 @@
-"""Tables without a dependence on order give the same rows for any order of arrival (design 4).
+"""Tables without a dependence on order give the same rows for any order of arrival (decision 0008).
 
 On these tables each column is protected by a group whose ordering values never repeat, or has a
 function that is independent of order. So rows may arrive in any order, from several writers whose

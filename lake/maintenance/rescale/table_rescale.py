@@ -16,7 +16,7 @@ changes nothing. After 2 writers of partitions with old files are refused until 
 which takes little, or is undone: a rescale that fails gives the table its old count back where it can.
 Orphan cleaning finds the files of interrupted work.
 
-Source: table-format 18.3; design 7.
+Source: table-format 18.3; decision 0013.
 """
 
 import logging

@@ -277,7 +277,7 @@ def test_a_compaction_forgets_how_new_a_delete_was() -> Anomaly:
 
     Workaround: null a group with a +I instead of deleting, so that its ordering value stays.
 
-    Source: merge-semantics 7.4, design of removals.
+    Source: merge-semantics 7.4; decision 0008.
     """
     return Anomaly(
         columns={"k": "INT", "g": "INT", "a": "STRING"},
