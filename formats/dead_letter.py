@@ -11,6 +11,8 @@ from enum import StrEnum
 _PREFIX = "__connect.errors."
 REASON_HEADER = "braid.reason"
 CUT_HEADER = "braid.value.cut"
+_SENDER_CLASS = "pipelines.ingest.Ingest"
+"""Stored in topics, where consumers may filter by it: it stays when the class that sends moves."""
 
 
 class DeadLetterReason(StrEnum):
@@ -85,8 +87,7 @@ class DeadLetter:
             f"{_PREFIX}connector.name": connector,
             f"{_PREFIX}task.id": str(self.partition),
             f"{_PREFIX}stage": self.reason.stage,
-            # A name that consumers may filter by, whatever the class is called.
-            f"{_PREFIX}class.name": "braid.pipelines.stream.ingest.Ingest",
+            f"{_PREFIX}class.name": _SENDER_CLASS,
             f"{_PREFIX}exception.class.name": f"braid.{self.reason}",
             f"{_PREFIX}exception.message": self.message,
             REASON_HEADER: self.reason.value,

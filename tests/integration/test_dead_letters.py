@@ -178,7 +178,7 @@ def test_a_dead_letter_names_its_record_as_kafka_connect_does(bed: IngestBed) ->
         "__connect.errors.connector.name": "braid.db.wide.left",
         "__connect.errors.task.id": "1",
         "__connect.errors.stage": "VALUE_CONVERTER",
-        "__connect.errors.class.name": "braid.pipelines.stream.ingest.Ingest",
+        "__connect.errors.class.name": "pipelines.ingest.Ingest",
         "__connect.errors.exception.class.name": "braid.wrong_type",
         "braid.reason": "wrong_type",
     }

@@ -25,7 +25,7 @@ def test_own_headers_come_first_and_null_ones_stay() -> None:
         "__connect.errors.connector.name": b"c",
         "__connect.errors.task.id": b"2",
         "__connect.errors.stage": b"TASK_PUT",
-        "__connect.errors.class.name": b"braid.pipelines.stream.ingest.Ingest",
+        "__connect.errors.class.name": b"pipelines.ingest.Ingest",
         "__connect.errors.exception.class.name": b"braid.missing_key",
         "__connect.errors.exception.message": b"key column id is missing or null",
         "braid.reason": b"missing_key",
