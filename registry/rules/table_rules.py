@@ -32,7 +32,7 @@ from braid.registry.rules.default_rules import check_defaults
 from braid.registry.rules.delete_retention import check_delete_retention
 from braid.registry.rules.delete_rules import check_deletes
 from braid.registry.rules.engine_check import FIELD_OF_OPTION, check_with_engine
-from braid.registry.rules.option_rules import check_option, orders_whole_rows
+from braid.registry.rules.settable_options import check_option, orders_whole_rows
 from braid.schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec, Unordered
 from braid.schemas.field_problems import problem_at, quoted_list
 

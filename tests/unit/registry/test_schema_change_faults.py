@@ -10,6 +10,7 @@ import pytest
 from braid.lake import AddColumn, Catalog, FileIO, LakeError, ManualClock, MemoryFileIO, parse_type
 from braid.registry.alteration.alteration import AlterationPlan
 from braid.registry.alteration.table_changes import plan_changes
+from braid.registry.declared_table import DeclaredTable, read_declared_table
 from braid.registry.errors import DefinitionRefused, PreconditionFailed, RegistryError
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.layout.stream_columns import stream_columns
@@ -17,7 +18,6 @@ from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.named_request import NamedRequest
 from braid.registry.store.revision import Precondition
-from braid.registry.table_state import TableState, read_table_state
 from braid.schemas import SchemaChanges
 from tests.support.faulty_file_io import Died, FaultyFileIO, Moment
 from tests.support.table_files import copied
@@ -53,8 +53,8 @@ class Shop:
     def registrar(self) -> Registrar:
         return Registrar(self.store, self.catalog, ManualClock())
 
-    def state(self) -> TableState:
-        return read_table_state(self.store, self.catalog, ORDERS)
+    def state(self) -> DeclaredTable:
+        return read_declared_table(self.store, self.catalog, ORDERS)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def given(file_io: MemoryFileIO) -> MemoryFileIO:
     return file_io
 
 
-def fits(state: TableState) -> bool:
+def fits(state: DeclaredTable) -> bool:
     """Say whether the table is what is declared, and every stream could be started."""
     document, schema = state.document, state.table.schema
     columns = [(field.name, str(field.type)) for field in physical_table(document.table).columns]
@@ -83,7 +83,7 @@ def fits(state: TableState) -> bool:
     )
 
 
-def declared(state: TableState) -> tuple[str, ...]:
+def declared(state: DeclaredTable) -> tuple[str, ...]:
     return state.document.table.column_names
 
 

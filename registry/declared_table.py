@@ -15,7 +15,7 @@ _ATTEMPTS_MAX: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableState:
+class DeclaredTable:
     """A table's declaration and schema as of one moment.
 
     Attributes:
@@ -28,7 +28,7 @@ class TableState:
     table: Table
 
 
-def read_table_state(store: RegistryStore, catalog: Catalog, identifier: str) -> TableState:
+def read_declared_table(store: RegistryStore, catalog: Catalog, identifier: str) -> DeclaredTable:
     """Return a table's declaration and the opened table, as of one moment.
 
     Raises:
@@ -46,6 +46,6 @@ def read_table_state(store: RegistryStore, catalog: Catalog, identifier: str) ->
         # Schema ids only grow: the same id before and after the read of the document means that the
         # schema did not change in between.
         if table.schema.id == schema_id:
-            return TableState(document=found.value, table=table)
+            return DeclaredTable(document=found.value, table=table)
     message = f"the schema of {identifier} changed during every attempt to read it"
     raise CommitConflict(message)
