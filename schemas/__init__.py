@@ -9,7 +9,7 @@ from braid.schemas.document import (
     StreamEntry,
     TableDocument,
 )
-from braid.schemas.problem import FieldProblem, Problem, ProblemCode
+from braid.schemas.problem import FieldProblem, ProblemCode, ProblemDocument
 from braid.schemas.progress import (
     Account,
     BackPressure,
@@ -106,8 +106,8 @@ __all__ = [
     "OnNullOrdering",
     "OnPartitionsAdded",
     "PendingSchema",
-    "Problem",
     "ProblemCode",
+    "ProblemDocument",
     "RemoveOptionChange",
     "RenameColumnChange",
     "RowStatus",

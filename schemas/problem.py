@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from braid.schemas.contract import Contract
@@ -65,7 +65,7 @@ class FieldProblem(Contract):
     path: SkipJsonSchema[JsonPath] = Field(default=(), exclude=True, repr=False)
 
 
-class Problem(Contract):
+class ProblemDocument(Contract):
     """The body of every answer that is an error (`application/problem+json`).
 
     Attributes:
@@ -78,6 +78,9 @@ class Problem(Contract):
         errors: All problems of the request, field by field.
         request_id: The same as in the header `x-request-id`, and in the log.
     """
+
+    # In the OpenAPI document, where the class's name is of no interest.
+    model_config = ConfigDict(title="Problem")
 
     type: str
     title: str

@@ -10,7 +10,7 @@ from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.table_dropper import TableDropper
-from braid.schemas import Problem
+from braid.schemas import ProblemDocument
 from braid.service.body_thread import BodyThread
 from braid.service.components import Components
 from braid.service.guard.admission import Admission
@@ -26,6 +26,7 @@ from braid.service.settings import ServiceSettings
 
 TITLE = "Braid"
 VERSION = "1"  # of the API, which addresses begin with, not of the program
+_PROBLEM = "Problem"  # name of `ProblemDocument` in the OpenAPI document
 SUMMARY = "Many Kafka streams, one wide row per key."
 
 
@@ -92,8 +93,8 @@ def create_app(
 
 def _problem_responses() -> dict[int | str, dict[str, Any]]:
     return {
-        "4XX": {"model": Problem, "description": "The request has to be changed"},
-        "5XX": {"model": Problem, "description": "The service failed, or is not ready"},
+        "4XX": {"model": ProblemDocument, "description": "The request has to be changed"},
+        "5XX": {"model": ProblemDocument, "description": "The service failed, or is not ready"},
     }
 
 
@@ -105,5 +106,9 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
                 for status in _problem_responses():
                     # The framework documents all answers of an address with one media type.
                     content = operation["responses"][status]["content"]
-                    content[MEDIA_TYPE] = content.pop("application/json")
+                    del content["application/json"]
+                    content[MEDIA_TYPE] = {"schema": {"$ref": f"#/components/schemas/{_PROBLEM}"}}
+        models = schema["components"]["schemas"]
+        models[_PROBLEM] = models.pop(ProblemDocument.__name__)
+        schema["components"]["schemas"] = dict(sorted(models.items()))
     return app.openapi_schema or {}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from fastapi import Response
 
-from braid.schemas import FieldProblem, Problem, ProblemCode
+from braid.schemas import FieldProblem, ProblemCode, ProblemDocument
 from braid.service.problems.problem_table import STATUS_AND_TITLE
 
 MEDIA_TYPE = "application/problem+json"
@@ -35,12 +35,12 @@ def problem_of(
     instance: str,
     request_id: str,
     errors: Sequence[FieldProblem] = (),
-) -> Problem:
+) -> ProblemDocument:
     """Return a problem; of too many errors the first `ERRORS_MAX`, with their number in the detail."""
     status, title = STATUS_AND_TITLE[code]
     if len(errors) > ERRORS_MAX:
         detail = f"{detail}; the first {ERRORS_MAX} of {len(errors)} are listed"
-    return Problem(
+    return ProblemDocument(
         type=f"/problems/{code.value}",
         title=title,
         status=status,

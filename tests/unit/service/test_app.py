@@ -16,11 +16,14 @@ from tests.unit.service.http_client import HttpClient
 def test_openapi_is_served_and_problems_have_their_media_type(client: HttpClient) -> None:
     document = client.get("/v1/openapi.json").json()
 
-    assert "Problem" in document["components"]["schemas"]
+    assert document["components"]["schemas"]["Problem"]["title"] == "Problem"
+    assert "ProblemDocument" not in str(document)
     assert "HTTPValidationError" not in document["components"]["schemas"]
     for path, operations in document["paths"].items():
         for operation in operations.values():
-            assert "application/problem+json" in operation["responses"]["4XX"]["content"], path
+            content = operation["responses"]["4XX"]["content"]
+            model = {"schema": {"$ref": "#/components/schemas/Problem"}}
+            assert content == {"application/problem+json": model}, path
 
 
 def test_openapi_is_the_same_when_requested_twice(client: HttpClient) -> None:

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from braid.lake import Catalog, ManualClock, MemoryFileIO
-from braid.schemas import Problem
+from braid.schemas import ProblemDocument
 from braid.service.app import create_app
 from braid.service.problems.problem_table import STATUS_AND_TITLE
 from braid.service.settings import ServiceSettings
@@ -36,7 +36,7 @@ def fault_of(request: HostileRequest, answer: httpx.Response) -> str | None:
         return None if answer.status_code < 500 else f"{answer.status_code}"
     if answer.headers.get("content-type") != "application/problem+json":
         return f"{answer.status_code} {answer.headers.get('content-type')}"
-    problem = Problem.model_validate(answer.json())
+    problem = ProblemDocument.model_validate(answer.json())
     if STATUS_AND_TITLE[problem.code][0] != answer.status_code or answer.status_code >= 500:
         return f"{answer.status_code} {problem.code} {problem.detail}"
     if len(answer.content) > 200_000:

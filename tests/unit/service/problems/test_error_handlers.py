@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from braid.lake import CorruptData, ManualClock, MemoryFileIO, StorageUnavailable
-from braid.schemas import Problem
+from braid.schemas import ProblemDocument
 from braid.service.app import create_app
 from braid.service.settings import ServiceSettings
 from tests.unit.registry.shop import ORDERS
@@ -78,7 +78,7 @@ def test_an_error_is_a_problem_of_the_closed_set(
     shop: HttpClient, method: str, path: str, options: dict[str, Any], status: int, code: str
 ) -> None:
     answer = shop.request(method, path, **options)
-    problem = Problem.model_validate(answer.json())
+    problem = ProblemDocument.model_validate(answer.json())
 
     assert answer.headers["content-type"] == "application/problem+json"
     assert (answer.status_code, problem.status, problem.code) == (status, status, code)
