@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from braid.formats.kafka_clusters import KafkaClusters
 from braid.lake import LookupSettings
-from braid.service.guard.limits import RequestLimits
+from braid.service.limits import RequestLimits
 
 # The time to live of a runner's lease: from then on another runner may have its streams.
 RUNNER_TIMEOUT_MS = 15_000

@@ -89,7 +89,7 @@ def service(
         warehouse_path,
     )
     from braid.lake import LookupSettings
-    from braid.service.http.server import serve
+    from braid.service.server import serve
     from braid.service.settings import ServiceSettings
 
     warehouse = warehouse_path(warehouse)

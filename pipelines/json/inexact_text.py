@@ -24,7 +24,7 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.unpaired_surrogates import may_hold_surrogate
 from braid.lake import DataType, TypeRoot
 from braid.pipelines.json.surrogate_check import has_unpaired_surrogate
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 
 # A double as Spark writes it, alone or somewhere in an array or an object.
 _DOUBLE: Final = r'(?:-?\d+\.\d|"-?Infinity")'

@@ -18,7 +18,7 @@ from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.mapped_column import MappedColumn
 from braid.pipelines.json.json_column import JsonColumn, json_type, read_column
 from braid.pipelines.json.surrogate_check import has_unpaired_surrogate
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 
 PARSED_KEY: Final = "parsed_key"
 _ROOT: Final = "key"

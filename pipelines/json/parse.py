@@ -44,23 +44,25 @@ from braid.pipelines.json.inexact_text import has_inexact_text
 from braid.pipelines.json.json_column import JsonColumn, json_type, read_column
 from braid.pipelines.json.key_column import PARSED_KEY, has_paths, parse_key, raw_key, read_key
 from braid.pipelines.new_fields.undeclared_field_check import has_undeclared_fields
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.record_columns import (
+    DETAIL,
+    INEXACT,
+    KEY,
+    OFFSET,
+    PARTITION,
+    PARTITION_TOO_LONG,
+    RAW_HEADERS,
+    RAW_KEY,
+    RAW_VALUE,
+    REASON,
+    TIMESTAMP,
+    UNDECLARED,
+    UNPARSABLE,
+    value_column,
+)
+from braid.pipelines.stream_plan import StreamPlan
 from braid.schemas import OnNewField
 
-KEY = "key"
-"""Detail of `too_large`: the key is, and not the value as a whole."""
-UNPARSABLE = "unparsable"
-PARTITION_TOO_LONG = "partition_too_long"
-PARTITION = "kafka_partition"
-OFFSET = "kafka_offset"
-TIMESTAMP = "kafka_timestamp"
-REASON = "reason"
-DETAIL = "detail"
-UNDECLARED = "undeclared"
-INEXACT = "inexact"
-RAW_KEY = "raw_key"
-RAW_VALUE = "raw_value"
-RAW_HEADERS = "raw_headers"
 # The longest name of a directory on common file systems.
 _DIRECTORY_BYTES_MAX: Final = 255
 # One byte each, three when escaped: the characters that the table format writes as `%XX`.
@@ -72,14 +74,6 @@ _OPTIONS = {
     "columnNameOfCorruptRecord": _CORRUPT,
     "allowSingleQuotes": "false",
 }
-
-
-def value_column(index: int) -> str:
-    """Return the name under which the stream's n-th column goes to Python.
-
-    This is not the column's own name, which could be one of the names above.
-    """
-    return f"value_{index}"
 
 
 def partition_bytes_max(column: str) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from braid.lake import DataType
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

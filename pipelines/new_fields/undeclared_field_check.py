@@ -17,7 +17,7 @@ from pyspark.sql import (
 
 from braid.lake import DataType, TypeRoot
 from braid.pipelines.new_fields.field_tree import FieldTree, field_tree
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 
 _OBJECT: Final = "map<string, string>"
 

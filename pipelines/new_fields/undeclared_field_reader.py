@@ -17,7 +17,7 @@ from braid.pipelines.new_fields.field_tree import FieldTree, field_tree
 from braid.pipelines.new_fields.schema_delta import FieldPath, SchemaDelta
 from braid.pipelines.new_fields.value_shape import Kind, Shape, join_all, shape_of
 from braid.pipelines.new_fields.wider_type import is_fitting, is_widened_by, widened
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 from braid.registry.names import check_column_name
 
 _SHOWN_MAX: Final = 200

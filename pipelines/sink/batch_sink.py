@@ -38,6 +38,9 @@ from braid.lake import (
     Table,
 )
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.pace.pace_controller import PaceController
+from braid.pipelines.plan_changes.current_plan import CurrentPlan
+from braid.pipelines.plan_changes.stream_evolver import StreamEvolver
 from braid.pipelines.settings import DeadLetterBudget
 from braid.pipelines.sink.batch_committer import BatchCommitter, commit_messages
 from braid.pipelines.sink.batch_writer import BatchWriter
@@ -50,9 +53,6 @@ from braid.pipelines.sink.overflowing_timestamps import (
 from braid.pipelines.sink.sink_progress import SinkProgress
 from braid.pipelines.sink.task_report import TaskReport
 from braid.pipelines.sink.trial_writes import TrialSchedule
-from braid.pipelines.stream.current_plan import CurrentPlan
-from braid.pipelines.stream.pace_controller import PaceController
-from braid.pipelines.stream.stream_evolver import StreamEvolver
 
 _LOG = logging.getLogger(__name__)
 

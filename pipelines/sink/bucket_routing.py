@@ -14,10 +14,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from braid.lake import TableSchema, assign_buckets
-from braid.pipelines.json.parse import OFFSET, PARTITION, REASON
+from braid.pipelines.record_columns import OFFSET, PARTITION, REASON
 from braid.pipelines.sink.exact_text import with_exact_texts
 from braid.pipelines.sink.table_columns import table_columns
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 
 BUCKET = "bucket"
 

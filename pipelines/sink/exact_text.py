@@ -18,17 +18,17 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.unpaired_surrogates import holds_unpaired_surrogate
 from braid.lake import DataType, TypeRoot
 from braid.pipelines.json.inexact_text import holds_text
-from braid.pipelines.json.parse import (
+from braid.pipelines.json.parse import is_long_directory
+from braid.pipelines.record_columns import (
     INEXACT,
     PARTITION_TOO_LONG,
     RAW_VALUE,
     REASON,
     UNPARSABLE,
-    is_long_directory,
     value_column,
 )
 from braid.pipelines.sink.row_refusal import refuse_rows, replace_columns
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 
 _FRACTIONAL: Final = frozenset(".eE")
 """A number with one of these is copied through a double by Spark."""

@@ -11,9 +11,9 @@ from typing import Final
 from braid.lake import Table
 from braid.pipelines.new_fields.schema_delta import SchemaDelta
 from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader, name_taken
-from braid.pipelines.stream.current_plan import CurrentPlan
-from braid.pipelines.stream.stream_evolver import StreamEvolver
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.plan_changes.current_plan import CurrentPlan
+from braid.pipelines.plan_changes.stream_evolver import StreamEvolver
+from braid.pipelines.stream_plan import StreamPlan
 from braid.registry.alteration.stream_evolution import LIMIT_REACHED
 from braid.schemas import OnNewField
 

@@ -6,9 +6,9 @@ import pyarrow.compute as pc
 
 from braid.formats.dead_letter import DeadLetterReason
 from braid.lake import key_is_long
-from braid.pipelines.json.parse import KEY, REASON, value_column
+from braid.pipelines.record_columns import KEY, REASON, value_column
 from braid.pipelines.sink.row_refusal import refuse_rows
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 
 
 def refuse_long_keys(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from braid.pipelines.json.parse import DETAIL, REASON
+from braid.pipelines.record_columns import DETAIL, REASON
 
 
 def refuse_rows(

@@ -4,10 +4,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from braid.lake import CommitResult, StreamPosition
+from braid.pipelines.pace.back_pressure import Pace
+from braid.pipelines.plan_changes.current_plan import PlanVersion
 from braid.pipelines.sink.task_report import TaskReport
-from braid.pipelines.stream.back_pressure import Pace
-from braid.pipelines.stream.current_plan import PlanVersion
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,9 @@ from braid.lake import (
     stored_offset,
     to_arrow_type,
 )
-from braid.pipelines.json.parse import OFFSET, PARTITION, TIMESTAMP, value_column
+from braid.pipelines.record_columns import OFFSET, PARTITION, TIMESTAMP, value_column
 from braid.pipelines.spark.arrow_cast import cut_cast
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 from braid.registry.layout.physical_table import OP_UPSERT
 
 _AT_TYPE = pa.timestamp("ms", tz="UTC")

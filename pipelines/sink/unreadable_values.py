@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 
 from braid.formats.dead_letter import DeadLetterReason
 from braid.lake import TableSchema, ValueChecks
-from braid.pipelines.json.parse import REASON, value_column
+from braid.pipelines.record_columns import REASON, value_column
 from braid.pipelines.sink.row_refusal import refuse_rows
 from braid.pipelines.sink.table_columns import to_table_array
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 
 
 class UnreadableValues:

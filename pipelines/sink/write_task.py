@@ -26,7 +26,13 @@ from pyspark import TaskContext
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.formats.json_message import read_message
 from braid.lake import Table, TableWriter, serialize_messages
-from braid.pipelines.json.parse import (
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.new_fields.schema_delta import SchemaDeltaCollector
+from braid.pipelines.new_fields.undeclared_field_reader import (
+    UndeclaredFieldReader,
+    UnrepresentableFieldError,
+)
+from braid.pipelines.record_columns import (
     RAW_VALUE,
     REASON,
     TIMESTAMP,
@@ -34,14 +40,8 @@ from braid.pipelines.json.parse import (
     UNPARSABLE,
     value_column,
 )
-from braid.pipelines.kafka.cluster import KafkaCluster
-from braid.pipelines.new_fields.schema_delta import SchemaDeltaCollector
-from braid.pipelines.new_fields.undeclared_field_reader import (
-    UndeclaredFieldReader,
-    UnrepresentableFieldError,
-)
 from braid.pipelines.sink.dead_letter_sender import DeadLetterSender
-from braid.pipelines.sink.dead_letters import LETTER_COLUMNS, dead_letter, utf8_text
+from braid.pipelines.sink.dead_letter_text import LETTER_COLUMNS, dead_letter, utf8_text
 from braid.pipelines.sink.exact_text import with_exact_texts
 from braid.pipelines.sink.long_keys import refuse_long_keys
 from braid.pipelines.sink.row_refusal import refuse_rows
@@ -49,7 +49,7 @@ from braid.pipelines.sink.table_columns import table_columns
 from braid.pipelines.sink.task_report import TaskReport
 from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
 from braid.pipelines.sink.unreadable_values import UnreadableValues
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 
 _EXAMPLES_MAX = 3
 # Dead letters held until the rows are written; beyond, they are sent at once.
@@ -127,7 +127,7 @@ class _TaskRun:
         self._newest_ms: int | None = None
         self._deltas = SchemaDeltaCollector(fields_max=task.plan.spec.columns_max)
         self._unreadable = UnreadableValues(task.plan, writer.schema)
-        self._refusal: str | None = None
+        self._write_error: str | None = None
         self._letters: list[DeadLetter] = []
         self._letter_bytes = 0
         self._untried: list[pa.RecordBatch] = []
@@ -190,14 +190,14 @@ class _TaskRun:
             max_sequence_number=-1 if highest is None else highest,
             newest_ms=self._newest_ms,
             schema_delta=self._deltas.delta,
-            refusal=self._refusal,
+            refusal=self._write_error,
             seen=tuple(sorted(self._seen)),
         )
 
     @property
     def _is_incomplete(self) -> bool:
         """Whether the micro-batch is to be written again, so that files written now are deleted."""
-        return bool(self._deltas.delta) or self._refusal is not None
+        return bool(self._deltas.delta) or self._write_error is not None
 
     def _note_seen(self, batch: pa.RecordBatch) -> None:
         """Note which columns have a value in some record."""
@@ -221,7 +221,7 @@ class _TaskRun:
             # Rows that were tried are taken: a refusal now is a defect that another attempt would repeat.
             if self._task.tries_rows or not is_refusal(error):
                 raise
-            self._refusal = f"{type(error).__name__}: {error}"
+            self._write_error = f"{type(error).__name__}: {error}"
 
     def _write_tried(self) -> None:
         """Write the records that the table takes of those not tried yet, and refuse the others."""

@@ -1,1 +1,1 @@
-"""One stream: its plan, its query, its pace, and the supervisor that keeps the query equal to its registration."""
+"""One stream: its query, its claim, its report, and the supervisor that keeps the query equal to its registration."""

@@ -27,14 +27,14 @@ from braid.pipelines.kafka.added_partitions import is_step_complete
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.kafka.source import check_topic, read_topic
 from braid.pipelines.kafka.topic import TopicReader
+from braid.pipelines.pace.pace_controller import PaceController
+from braid.pipelines.plan_changes.current_plan import CurrentPlan, FixedDeclaration, PlanSource
+from braid.pipelines.plan_changes.stream_evolver import StreamEvolver
 from braid.pipelines.settings import DeadLetterBudget
 from braid.pipelines.sink.batch_sink import BatchSink
 from braid.pipelines.sink.sink_progress import SinkProgress
-from braid.pipelines.stream.current_plan import CurrentPlan, FixedDeclaration, PlanSource
-from braid.pipelines.stream.pace_controller import PaceController
 from braid.pipelines.stream.stream_claim import ClaimedStream, ClaimTerms, claim_stream
-from braid.pipelines.stream.stream_evolver import StreamEvolver
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 
 # Column names of the format are case-sensitive; so is JSON.
 SESSION_CONF = {

@@ -3,14 +3,14 @@
 from braid.formats.kafka_clusters import KafkaClusters
 from braid.lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition
 from braid.pipelines.kafka.stream_cluster import resolve_cluster
-from braid.pipelines.stream.current_plan import RegistryPlans, can_apply_live
+from braid.pipelines.plan_changes.current_plan import RegistryPlans, can_apply_live
+from braid.pipelines.plan_changes.stream_evolver import RegistryEvolver
 from braid.pipelines.stream.ingest import Ingest, IngestContext
-from braid.pipelines.stream.stream_evolver import RegistryEvolver
-from braid.pipelines.stream.stream_plan import plan_stream
+from braid.pipelines.stream_plan import plan_stream
+from braid.registry.declared_table import read_declared_table
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.progress import ProgressStore, newest_report, stream_key
-from braid.registry.table_state import read_table_state
 from braid.schemas import StreamEntry, StreamSpec, TableDocument
 
 
@@ -58,7 +58,7 @@ class IngestStarter:
         # as another epoch, which the claim refuses.
         positions = catalog.table(document.identifier).committer().stream_positions()
         position = positions.get(entry.spec.name)
-        state = read_table_state(registry, catalog, document.identifier)
+        state = read_declared_table(registry, catalog, document.identifier)
         # The entry given may be older than the newest declaration.
         newest = state.document.streams.get(entry.spec.name)
         if newest is None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 from braid.lake import Clock
 from braid.pipelines.kafka.lag import LagMeter
+from braid.pipelines.pace.back_pressure import Pace
 from braid.pipelines.sink.sink_progress import SinkProgress
-from braid.pipelines.stream.back_pressure import Pace
 from braid.pipelines.stream.dead_letter_counts import counts_before
 from braid.schemas import Account, BackPressure, StreamFailure, StreamProgress, StreamState
 

@@ -32,8 +32,8 @@ from braid.lake import (
     StreamFenced,
 )
 from braid.pipelines.held_lease import HeldLease
+from braid.pipelines.plan_changes.current_plan import can_apply_live
 from braid.pipelines.settings import RestartPolicy
-from braid.pipelines.stream.current_plan import can_apply_live
 from braid.pipelines.stream.failure import Failure, classify_failure
 from braid.pipelines.stream.failure_log import FailureLog
 from braid.pipelines.stream.stream_query import QueryStarter, RegisteredStream, StreamQuery

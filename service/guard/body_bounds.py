@@ -18,8 +18,8 @@ from braid.schemas import ProblemCode
 from braid.service.body_thread import BodyThread
 from braid.service.guard.asgi_problem import send_problem
 from braid.service.guard.json_shape import json_shape
-from braid.service.guard.limits import BodyLimits, RequestClass, RequestLimits
 from braid.service.guard.request_class import STATE_CHANGING, class_of
+from braid.service.limits import BodyLimits, RequestClass, RequestLimits
 
 _SMALL = 16 << 10  # bytes; the shape of a smaller body costs less than the switch to another thread
 _DIGITS = 18  # of `content-length`: more than any body needs, and quick to parse

@@ -2,7 +2,7 @@
 
 import re
 
-from braid.service.guard.limits import RequestClass
+from braid.service.limits import RequestClass
 
 STATE_CHANGING = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from braid.schemas import ProblemCode
-from braid.service.guard.limits import RequestLimits
+from braid.service.limits import RequestLimits
 from braid.service.problems.problem_response import MEDIA_TYPE, problem_of
 
 _HEADERS_TOO_LARGE = 431  # the status that h11 suggests for heads above its own bound

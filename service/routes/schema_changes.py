@@ -8,9 +8,9 @@ from braid.registry.alteration.table_changes import plan_changes
 from braid.registry.store.named_request import NamedRequest
 from braid.schemas import SchemaChanges
 from braid.service.checked_body import CheckedBody
+from braid.service.control.schema_history import SchemaList, schema_history
 from braid.service.dependencies import ComponentsOf, PreconditionOf
-from braid.service.schema_history import SchemaList, schema_history
-from braid.service.table_view import table_view
+from braid.service.routes.table_response import table_response
 from braid.service.views import TableView, Validation
 
 KEY_LENGTH_MAX = 255
@@ -44,7 +44,7 @@ def change_schema(
         precondition=precondition,
         request=None if key is None else NamedRequest.of(key, changes),
     )
-    return table_view(components, document, response)
+    return table_response(components, document, response)
 
 
 @router.post("/schema-changes/validate")

@@ -11,7 +11,7 @@ from braid.service.control.confirmation import not_confirmed
 from braid.service.control.maintenance_status import maintenance_status
 from braid.service.control.page_token import decode_token, encode_token
 from braid.service.dependencies import ComponentsOf, Confirm, PreconditionOf
-from braid.service.table_view import table_view
+from braid.service.routes.table_response import table_response
 from braid.service.views import TableList, TableName, TableView, Validation
 
 PAGE_SIZE = 100
@@ -49,14 +49,14 @@ def put_table(
     """Create a table: 201 if it is new, 200 if it exists with this declaration, else 409."""
     registered = components.registrar.put_table(database, table, spec, precondition=precondition)
     response.status_code = 201 if registered.is_new else 200
-    return table_view(components, registered.document, response)
+    return table_response(components, registered.document, response)
 
 
 @router.get("/{database}/{table}")
 def get_table(components: ComponentsOf, database: str, table: str, response: Response) -> TableView:
     """Return a table's declaration and all its columns."""
     document = components.registrar.document(f"{database}.{table}")
-    return table_view(components, document, response)
+    return table_response(components, document, response)
 
 
 @router.delete("/{database}/{table}", status_code=204)

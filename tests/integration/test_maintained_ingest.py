@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from braid.demo.broker import KafkaBroker
 from braid.lake import Table
-from braid.pipelines.stream.back_pressure import INTERVAL_MS_MAX
+from braid.pipelines.pace.back_pressure import INTERVAL_MS_MAX
 from braid.schemas import StreamState, TableSpec
 from tests.integration.ingest_bed import IDENTIFIER, IngestBed
 from tests.integration.runner_bed import Registry, has_read, running_runner

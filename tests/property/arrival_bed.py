@@ -24,9 +24,9 @@ from braid.lake import (
     StreamBatch,
     Table,
 )
-from braid.pipelines.json.parse import OFFSET, PARTITION, REASON, TIMESTAMP, value_column
+from braid.pipelines.record_columns import OFFSET, PARTITION, REASON, TIMESTAMP, value_column
 from braid.pipelines.sink.table_columns import table_columns
-from braid.pipelines.stream.stream_plan import StreamPlan, plan_stream
+from braid.pipelines.stream_plan import StreamPlan, plan_stream
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import OnNullOrdering, StreamDefinition, TableSpec

@@ -27,7 +27,7 @@ from braid.pipelines.json.parse import RecordParser
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.sink.task_report import TaskReport, parse_report
 from braid.pipelines.sink.write_task import WriteTask
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 from braid.registry.rules.table_rules import check_table
 from braid.schemas import TableSpec
 from tests.property.odd_messages import messages

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from braid.lake import Catalog, MemoryFileIO, Table
-from braid.pipelines.json.parse import (
+from braid.pipelines.record_columns import (
     DETAIL,
     OFFSET,
     PARTITION,
@@ -18,7 +18,7 @@ from braid.pipelines.json.parse import (
     TIMESTAMP,
     value_column,
 )
-from braid.pipelines.stream.stream_plan import StreamPlan, plan_stream
+from braid.pipelines.stream_plan import StreamPlan, plan_stream
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import StreamDefinition, TableSpec

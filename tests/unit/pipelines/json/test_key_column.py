@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from braid.pipelines.json.parse import RecordParser
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 pytestmark = [pytest.mark.spark]

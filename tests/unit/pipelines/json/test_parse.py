@@ -12,18 +12,17 @@ from pyspark.sql import DataFrame, SparkSession
 
 from braid.lake import UnsupportedFeature
 from braid.lake.format.partition_path import escape
-from braid.pipelines.json.parse import (
+from braid.pipelines.json.parse import RecordParser, partition_bytes_max
+from braid.pipelines.record_columns import (
     INEXACT,
     PARTITION_TOO_LONG,
     UNDECLARED,
     UNPARSABLE,
-    RecordParser,
-    partition_bytes_max,
     value_column,
 )
 from braid.pipelines.sink.exact_text import with_exact_texts
 from braid.pipelines.sink.long_keys import refuse_long_keys
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 pytestmark = [pytest.mark.spark]

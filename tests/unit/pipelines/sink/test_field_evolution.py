@@ -15,9 +15,9 @@ from braid.pipelines.new_fields.undeclared_field_reader import (
     UnrepresentableFieldError,
 )
 from braid.pipelines.new_fields.value_shape import shape_of
+from braid.pipelines.plan_changes.current_plan import CurrentPlan
 from braid.pipelines.sink.field_evolution import ROUNDS_MAX, FieldEvolution
-from braid.pipelines.stream.current_plan import CurrentPlan
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
 
 SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})

@@ -1,9 +1,9 @@
 """Progress adds up over micro-batches, and no producer's clock puts it in the future."""
 
 from braid.lake import CommitResult, Outcome, StreamPosition
+from braid.pipelines.pace.back_pressure import Pace
 from braid.pipelines.sink.sink_progress import SinkProgress
 from braid.pipelines.sink.task_report import TaskReport
-from braid.pipelines.stream.back_pressure import Pace
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 PLAN = given_plan(given_spec({"id": "BIGINT", "a": "INT", "version": "INT"}))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from braid.lake import OFFSET_MAX, LimitExceeded, parse_type, stored_offset, to_arrow_type
-from braid.pipelines.json.parse import OFFSET
+from braid.pipelines.record_columns import OFFSET
 from braid.pipelines.sink.table_columns import table_columns, to_table_array
 from tests.unit.pipelines.given_streams import AT, given_plan, given_records, given_spec
 

@@ -18,9 +18,9 @@ from braid.lake import (
     StreamPosition,
 )
 from braid.pipelines.kafka.topic import TopicMissing
+from braid.pipelines.plan_changes.current_plan import PlanVersion
 from braid.pipelines.settings import RestartPolicy
 from braid.pipelines.sink.sink_progress import SinkProgress
-from braid.pipelines.stream.current_plan import PlanVersion
 from braid.pipelines.stream.stream_query import RegisteredStream
 from braid.pipelines.stream.stream_supervisor import StreamSupervisor
 from braid.registry.rules.stream_completion import complete_stream

@@ -6,8 +6,8 @@ import httpx
 from starlette.types import Receive, Scope, Send
 
 from braid.service.guard.admission import Admission
-from braid.service.guard.limits import ClassLimits, RequestClass, RequestLimits
 from braid.service.http.request_context import RequestContext
+from braid.service.limits import ClassLimits, RequestClass, RequestLimits
 
 ONE = ClassLimits(running=1, waiting=1, wait_seconds=60)
 LIMITS = RequestLimits(classes=dict.fromkeys(RequestClass, ONE))

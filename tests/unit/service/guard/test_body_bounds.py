@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message
 
 from braid.service.body_thread import BodyThread
 from braid.service.guard.body_bounds import BodyBounds
-from braid.service.guard.limits import BodyLimits, RequestLimits
+from braid.service.limits import BodyLimits, RequestLimits
 from tests.unit.service.guard.asgi import Guard, ask, echo
 
 LIMITS = RequestLimits(

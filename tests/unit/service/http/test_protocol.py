@@ -11,8 +11,8 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from braid.service.guard.limits import RequestLimits
 from braid.service.http.protocol import protocol_with
+from braid.service.limits import RequestLimits
 from tests.unit.service.guard.asgi import echo
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"

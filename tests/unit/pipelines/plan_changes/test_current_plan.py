@@ -13,14 +13,14 @@ from braid.lake import (
     UpdateColumnType,
     parse_type,
 )
-from braid.pipelines.stream.current_plan import (
+from braid.pipelines.plan_changes.current_plan import (
     CurrentPlan,
     FixedDeclaration,
     PlanVersion,
     can_apply_live,
     with_live_fields,
 )
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import StreamColumn, StreamDefinition, StreamSpec
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table

@@ -1,19 +1,19 @@
-"""The view of a registered table, with its revision as `etag`."""
+"""The view of a registered table: its declaration, and the columns that it has in the engine."""
 
-from fastapi import Response
-
+from braid.lake import TableSchema
 from braid.registry.layout.physical_table import physical_table
-from braid.registry.store.revision import revision_of
 from braid.schemas import TableDocument
-from braid.service.components import Components
 from braid.service.times import iso_utc
 from braid.service.views import ColumnView, TableView
 
 
-def table_view(components: Components, document: TableDocument, response: Response) -> TableView:
-    """Return the view of a table, and set its revision as a header of the response."""
-    response.headers["etag"] = f'"{revision_of(document)}"'
-    schema = components.tables.get(document.identifier).schema
+def table_view(document: TableDocument, schema: TableSchema) -> TableView:
+    """Return the view of a table.
+
+    Args:
+        document: Its declaration.
+        schema: Its schema as the service knows it.
+    """
     layout = physical_table(document.table)
     made_for = {column: group.name for group in layout.groups for column in group.generated_columns}
     return TableView(

@@ -16,9 +16,9 @@ from braid.lake import (
 )
 from braid.pipelines.new_fields.schema_delta import SchemaDelta
 from braid.pipelines.new_fields.value_shape import shape_of
-from braid.pipelines.stream.current_plan import RegistryPlans
-from braid.pipelines.stream.stream_evolver import RegistryEvolver
-from braid.pipelines.stream.stream_plan import StreamPlan, plan_stream
+from braid.pipelines.plan_changes.current_plan import RegistryPlans
+from braid.pipelines.plan_changes.stream_evolver import RegistryEvolver
+from braid.pipelines.stream_plan import StreamPlan, plan_stream
 from braid.registry.alteration.table_changes import plan_changes
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore

@@ -21,9 +21,9 @@ from typing import Final, Protocol
 
 from braid.lake import Catalog, Clock, CommitConflict, Table
 from braid.pipelines.json.parse import RecordParser
-from braid.pipelines.stream.stream_plan import StreamPlan, fit_plan, plan_stream
+from braid.pipelines.stream_plan import StreamPlan, fit_plan, plan_stream
+from braid.registry.declared_table import read_declared_table
 from braid.registry.store.documents import RegistryStore
-from braid.registry.table_state import read_table_state
 from braid.schemas import StreamSpec
 
 _LOG = logging.getLogger(__name__)
@@ -201,7 +201,7 @@ class RegistryPlans:
             LakeError: Registry or table cannot be read.
         """
         for _ in range(_ATTEMPTS_MAX):
-            state = read_table_state(self.registry, self.catalog, plan.table)
+            state = read_declared_table(self.registry, self.catalog, plan.table)
             table.refresh()
             schema = state.table.schema
             # Document and schema have to be of one moment: a change in between makes them disagree.

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from braid.pipelines.stream.back_pressure import FACTOR_MAX, INTERVAL_MS_MAX, Pace, PaceRule
+from braid.pipelines.pace.back_pressure import FACTOR_MAX, INTERVAL_MS_MAX, Pace, PaceRule
 
 RULE = PaceRule(trigger_ms=1_000, records_max=100, relaxed_runs=5, runs_max=8)
 

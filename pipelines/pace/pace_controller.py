@@ -24,8 +24,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from braid.lake import Clock, LakeError, Table
-from braid.pipelines.stream.back_pressure import Pace, PaceRule
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.pace.back_pressure import Pace, PaceRule
+from braid.pipelines.stream_plan import StreamPlan
 
 _LOG = logging.getLogger(__name__)
 

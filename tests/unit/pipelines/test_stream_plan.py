@@ -3,7 +3,7 @@
 import pytest
 
 from braid.lake import InvalidRequest
-from braid.pipelines.stream.stream_plan import plan_stream
+from braid.pipelines.stream_plan import plan_stream
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import StreamDefinition
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table

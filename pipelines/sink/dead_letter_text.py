@@ -12,7 +12,9 @@ from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.formats.json_explanations import explain_key, explain_message, explain_value
 from braid.formats.json_message import read_message
 from braid.formats.mapped_column import MappedColumn
-from braid.pipelines.json.parse import (
+from braid.pipelines.json.parse import partition_bytes_max
+from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.pipelines.record_columns import (
     DETAIL,
     KEY,
     OFFSET,
@@ -23,10 +25,8 @@ from braid.pipelines.json.parse import (
     RAW_VALUE,
     REASON,
     UNPARSABLE,
-    partition_bytes_max,
 )
-from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
-from braid.pipelines.stream.stream_plan import StreamPlan
+from braid.pipelines.stream_plan import StreamPlan
 
 # Without the parsed values: Python cannot represent all that Spark can.
 LETTER_COLUMNS: Final = [PARTITION, OFFSET, REASON, DETAIL, RAW_KEY, RAW_VALUE, RAW_HEADERS]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from braid.lake import ManualClock, StorageUnavailable, Table
-from braid.pipelines.stream.back_pressure import Pace
-from braid.pipelines.stream.pace_controller import PaceController
+from braid.pipelines.pace.back_pressure import Pace
+from braid.pipelines.pace.pace_controller import PaceController
 from tests.support.waiting import PATIENCE_S, wait_until
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
 

@@ -1,0 +1,1 @@
+"""Pace of a stream: how fast it writes when compaction is behind."""
