@@ -108,7 +108,7 @@ def plan_expiry(
 
     Args:
         earliest: Oldest id.
-        latest: Newest id.
+        latest: Newest id; below `earliest` where it was read before others expired it.
         retention: Bounds of number and age.
         holds: Of consumers, leases and streams.
         time_ms_of: Returns the commit time of a snapshot, milliseconds since 1970 UTC; None where it
@@ -120,7 +120,6 @@ def plan_expiry(
         time_ms = time_ms_of(snapshot_id + 1)
         return time_ms is not None and retention.older_than_ms <= time_ms
 
-    assert earliest <= latest, "the oldest snapshot is not above the newest"
     bounds = _bounds(earliest, latest, retention, holds)
     return _first_that_stays(earliest, latest - retention.count_max + 1, bounds, is_young=is_young)
 

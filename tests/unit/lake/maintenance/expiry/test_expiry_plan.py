@@ -63,6 +63,11 @@ def test_the_snapshots_that_stay_of_ten(kept: Retention, expected: int) -> None:
     assert end(1, 10, kept) == expected
 
 
+def test_nothing_expires_where_the_newest_snapshot_expired_after_it_was_read() -> None:
+    assert end(11, 10, retention()) == 11
+    assert end(11, 10, retention(older_than_ms=0, count_max=1)) == 11
+
+
 def test_a_consumer_holds_its_next_snapshot_and_all_later_ones() -> None:
     assert end(1, 10, retention(), 7) == 7
     assert end(1, 10, retention(), 7, 3, 12) == 3
