@@ -150,23 +150,28 @@ def _normalised(columns: pa.Table) -> pa.Table:
     """
     for index, field in enumerate(columns.schema):
         if pa.types.is_nested(field.type):
-            chunks = [_normalised_array(chunk) for chunk in columns.column(index).chunks]
+            chunks = [
+                _normalised_array(chunk.take(pa.array(np.arange(len(chunk)))))
+                for chunk in columns.column(index).chunks
+            ]
             columns = columns.set_column(index, field, pa.chunked_array(chunks, field.type))
     return columns
 
 
 def _normalised_array(array: pa.Array, present: pa.BooleanArray | None = None) -> pa.Array:
-    """Return the array copied to position 0 at each level, with null fields wherever a ROW is null.
+    """Return the array with null fields wherever a ROW is null.
+
+    Requires: each level of the array begins at position 0, as it does after `take`.
 
     Args:
         array: Of any type.
         present: False where the value shall be null, as long as the array; None: nowhere.
     """
-    positions = pa.array(np.arange(len(array)))
-    array = array.take(positions if present is None else pc.if_else(present, positions, None))
+    if present is not None:
+        array = array.take(pc.if_else(present, pa.array(np.arange(len(array))), None))
     data_type = array.type
     if pa.types.is_struct(data_type):
-        is_valid = array.is_valid()
+        is_valid = array.is_valid() if array.null_count else None
         children = [
             _normalised_array(child, is_valid)
             for child in map(array.field, range(data_type.num_fields))
