@@ -119,9 +119,10 @@ class MaintenanceService:
                 self._poll()
                 next_poll_ms = self._clock.now_ms() + interval_ms
             self._submit()
-            # Bounded by the interval, so that a clock that is set back does not delay the next poll.
-            left_ms = min(max(0, next_poll_ms - self._clock.now_ms()), interval_ms)
-            is_woken = self._wake.wait(left_ms / 1_000)
+            # At most an interval ahead, so that a clock that is set back does not delay the next poll.
+            now_ms = self._clock.now_ms()
+            next_poll_ms = min(next_poll_ms, now_ms + interval_ms)
+            is_woken = self._wake.wait(max(0, next_poll_ms - now_ms) / 1_000)
             self._wake.clear()
             # What was compacted may be due again, or have held up more than the last poll found.
             is_behind = self._collect() and not self._compaction.has_queued
