@@ -95,6 +95,12 @@ def check_number(name: str, value: object) -> None:
         refuse_argument(name, value, "a whole number of 64 bits")
 
 
+def check_skip(skip_rows: object) -> None:
+    """Refuse what is no number of rows."""
+    if not _is_whole(skip_rows, low=0):
+        refuse_argument("skip_rows", skip_rows, "a whole number from 0")
+
+
 def check_wait(wait_ms: object) -> None:
     """Refuse what is no duration in milliseconds."""
     if not _is_whole(wait_ms, low=0):

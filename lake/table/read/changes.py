@@ -27,6 +27,7 @@ from braid.lake.snapshots.lease_keeper import LeaseKeeper
 from braid.lake.snapshots.manifest_store import ManifestGone, ManifestStore
 from braid.lake.snapshots.snapshot_store import SnapshotStore
 from braid.lake.snapshots.snapshots_and_changelogs import SnapshotsAndChangelogs
+from braid.lake.table.arguments import check_skip
 from braid.lake.table.read.changes_range import ChangesExpired
 
 
@@ -61,10 +62,14 @@ class SnapshotChanges:
             skip_rows: Number of rows to skip at the beginning; files of skipped rows are not opened.
 
         Raises:
+            InvalidRequest: `skip_rows` is no number of rows.
             ChangesExpired: They have expired by now.
             CorruptData: A file is absent or does not match its metadata.
         """
-        assert skip_rows >= 0, skip_rows
+        check_skip(skip_rows)
+        return self._batches(skip_rows)
+
+    def _batches(self, skip_rows: int) -> Iterator[pa.RecordBatch]:
         changes = self.changes
         entries = list(self.entries)
         while entries and entries[0].file.row_count <= skip_rows:

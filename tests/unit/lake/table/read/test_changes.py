@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -286,6 +287,16 @@ def test_rows_that_are_done_are_passed_over(skip_rows: int) -> None:
     )
 
     assert found.equals(part.to_arrow().slice(skip_rows).combine_chunks())
+
+
+@pytest.mark.parametrize("skip_rows", [-1, 1.5, True])
+def test_what_is_no_number_of_rows_is_refused(skip_rows: Any) -> None:
+    table = given_table("input")
+    write(table, ("+I", 1, "a"))
+    (part,) = table.changes(0)
+
+    with pytest.raises(InvalidRequest, match="an argument is of the wrong kind"):
+        part.to_batches(skip_rows=skip_rows)
 
 
 def test_files_that_are_done_are_not_opened() -> None:
