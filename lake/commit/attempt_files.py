@@ -72,7 +72,6 @@ class AttemptFiles:
             schema: Of the table.
         """
         # Compared by value: with `sequence.snapshot-ordering` each attempt has its own entries.
-        # Compared by value: with `sequence.snapshot-ordering` each attempt has its own entries.
         known = self._changes.get(role)
         if known is not None and known[0] == entries:
             return known[1]

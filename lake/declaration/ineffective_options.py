@@ -88,12 +88,12 @@ def _engine_option_problems(schema: TableSchema, key: str) -> Iterator[Problem]:
         yield _ineffective(
             schema, key, why, "leave it out, and compact the table with `braid maintain`"
         )
-    meant = _meant_key(schema, key)
+    meant = _meant_key(key)
     if meant is not None:
         yield _ineffective(schema, key, "there is no such option", f"did you mean `{meant}`?")
 
 
-def _meant_key(schema: TableSchema, key: str) -> str | None:
+def _meant_key(key: str) -> str | None:
     """Return the known key that an unknown key was probably meant to be."""
     family, _, column_option = key.partition(".")
     column, _, suffix = column_option.rpartition(".")

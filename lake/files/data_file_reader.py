@@ -26,8 +26,6 @@ from braid.lake.format.data_file import DataFileMeta, FileSource
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.system_columns import (
     SEQUENCE_NUMBER,
-    SEQUENCE_NUMBER_FIELD,
-    VALUE_KIND_FIELD,
 )
 
 BATCH_BYTES: Final = 64 * 1024 * 1024
@@ -303,14 +301,6 @@ class DataFileReader:
         self._counters.files += 1
         self._counters.row_groups += len(parts)
         self._counters.row_groups_skipped += len(file.row_counts) - len(parts)
-
-
-def key_value_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:
-    """Return the Arrow schema of key-value batches with the named table columns."""
-    table_schema = schema.arrow_schema
-    return pa.schema(
-        [SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *(table_schema.field(name) for name in columns)]
-    )
 
 
 def _with_sequence_number(batch: pa.RecordBatch, number: int | None) -> pa.RecordBatch:

@@ -1,6 +1,6 @@
 """Data files of any format: the names that the rest of the engine uses."""
 
-from braid.lake.files.data_file_reader import DataFileReader, key_value_schema
+from braid.lake.files.data_file_reader import DataFileReader
 from braid.lake.files.data_file_writer import DataFileWriter, DataFileWritten
 from braid.lake.files.file_encoding import FileEncoding, FileFormat
 from braid.lake.files.null_columns import columns_without_values, null_columns
@@ -20,7 +20,6 @@ __all__ = [
     "RowFilter",
     "RowGroupFilter",
     "columns_without_values",
-    "key_value_schema",
     "null_columns",
     "row_group_rows",
 ]

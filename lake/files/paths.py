@@ -16,6 +16,8 @@ Source:
 
 from dataclasses import dataclass
 
+from braid.lake.files.storage.file_io import FileIO
+
 SNAPSHOT_PREFIX = "snapshot-"
 SCHEMA_PREFIX = "schema-"
 CHANGELOG_PREFIX = "changelog-"
@@ -38,6 +40,12 @@ def numbered(name: str, prefix: str) -> int | None:
     if digits == name or not (digits.isascii() and digits.isdigit()):
         return None
     return int(digits)
+
+
+def listed_ids(file_io: FileIO, directory: str, prefix: str) -> list[int]:
+    """Return the numbers of the files `<prefix><number>` of a directory, ascending. One listing."""
+    found = (numbered(status.name, prefix) for status in file_io.list(directory))
+    return sorted(number for number in found if number is not None)
 
 
 @dataclass(frozen=True, slots=True)

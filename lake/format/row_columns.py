@@ -217,7 +217,7 @@ def _shift_right(
     high: Int64Array, low: UInt64Array, bits: Int64Array
 ) -> tuple[UInt64Array, UInt64Array]:
     """Return (low, high) of each signed 128-bit value shifted right by 0 to 120 bits."""
-    assert ((bits >= 0) & (bits < 128)).all(), "a shift within 128 bits"
+    assert ((bits >= 0) & (bits <= 120)).all(), "at least one byte is stored"
     # Shifting a word by 64 or more is undefined: two forms from clamped amounts, one chosen per row.
     small = np.minimum(bits, 63)
     carry = np.where(small == 0, 0, high << (64 - np.maximum(small, 1))).view(np.uint64)
@@ -244,7 +244,6 @@ def _bytes_column(
     ends = np.cumsum(lengths)
     # For each byte of the result its position in the data.
     sources = np.repeat(begins - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
-    assert (lengths >= 0).all(), "both kinds of lengths are unsigned"
     # The low byte of the word at a position is the byte there.
     data = (matrix.view[sources] & np.uint64(0xFF)).astype(np.uint8)
     starts = np.concatenate([np.zeros(1, np.int32), ends.astype(np.int32)])

@@ -57,32 +57,6 @@ def compared_columns(schema: TableSchema) -> tuple[str, ...] | None:
     return tuple(name for name in schema.field_names if name not in left_out)
 
 
-def diff_rows(
-    before: pa.Table,
-    after: pa.Table,
-    *,
-    key_columns: Sequence[str],
-    compared: Sequence[str] | None = None,
-) -> pa.Table:
-    """Return the changes that turn rows into other rows.
-
-    Args:
-        before: Key-value table in any order, each key at most once; retracts count as no row.
-        after: The same, with the same columns.
-        key_columns: The trimmed primary key, in order.
-        compared: Columns; an update that changes none of them is left out. None keeps every update.
-
-    Returns:
-        Key-value table of the same columns, sorted by key, the `-U` of a key before its `+U`.
-
-    Source:
-        merge-semantics 6.2, 6.4.
-    """
-    codes = _codes_of(before, after, key_columns)
-    count = before.num_rows
-    return _diff(_Coded(before, codes[:count]), _Coded(after, codes[count:]), compared)
-
-
 def round_changes(
     records: pa.Table,
     codes: Uints | None,
@@ -102,11 +76,11 @@ def round_changes(
         base_level: Records from this level on are old rows: 1 for the producer `lookup`, the highest
             level for `full-compaction`.
         key_columns: The trimmed primary key, in order.
-        compared: See `diff_rows`.
+        compared: Columns; an update that changes none of them is left out. None keeps every update.
 
     Returns:
-        As `diff_rows`, with the columns of `merged`. Keys without a record below the base level have
-        no change.
+        Key-value table with the columns of `merged`, sorted by key, the `-U` of a key before its `+U`.
+        Keys without a record below the base level have no change.
 
     Source:
         merge-semantics 6.2, 6.4.

@@ -27,7 +27,8 @@ class Segments:
     Attributes:
         order: Row numbers by key, then sequence fields, then sequence number, then retracts before
             adds, then row number.
-        starts: First position of each segment, ascending; at least one, the first is 0.
+        starts: First position of each segment, ascending, the first is 0; none only without segments, and
+            then no property but `count` may be used.
     """
 
     order: Ints

@@ -8,7 +8,7 @@ Source: table-format 17, 19.
 """
 
 from braid.lake.errors import CorruptData
-from braid.lake.files.paths import CHANGELOG_PREFIX, TablePaths, numbered
+from braid.lake.files.paths import CHANGELOG_PREFIX, TablePaths, listed_ids
 from braid.lake.files.storage.file_io import FileIO
 from braid.lake.format.corruption import corrupt_at
 from braid.lake.format.snapshot import Snapshot, parse_snapshot
@@ -23,11 +23,7 @@ class ChangelogStore:
 
     def list_ids(self) -> list[int]:
         """Return all ids in ascending order. One listing."""
-        found = (
-            numbered(status.name, CHANGELOG_PREFIX)
-            for status in self._file_io.list(self._paths.changelog_dir)
-        )
-        return sorted(number for number in found if number is not None)
+        return listed_ids(self._file_io, self._paths.changelog_dir, CHANGELOG_PREFIX)
 
     def find(self, snapshot_id: int) -> Snapshot | None:
         """Return the expired snapshot of an id, or None if it is not kept.

@@ -120,7 +120,6 @@ def _tail_group(
     while start > 0 and _entry_count(tail[start - 1]) <= entries:
         start -= 1
         entries += _entry_count(tail[start])
-    assert len(tail) - start >= min_count, "the newest are merged whatever their sizes"
     return tuple(tail[start:])
 
 
@@ -222,7 +221,6 @@ def _merge_full(
             adds.extend(kept)
     # The DELETEs are dropped: the base list is everything before a commit, so an ADD that is in none
     # of its manifests is in no manifest at all.
-
     return MergedGroup(before=frozenset(before), after=tuple(write(adds)))
 
 

@@ -3,7 +3,7 @@
 import threading
 
 from braid.lake.errors import InvalidRequest
-from braid.lake.files.paths import SCHEMA_PREFIX, TablePaths, numbered
+from braid.lake.files.paths import SCHEMA_PREFIX, TablePaths, listed_ids
 from braid.lake.files.storage.file_io import FileIO
 from braid.lake.format.corruption import corrupt_at
 from braid.lake.format.schema import TableSchema, parse_schema, serialize_schema
@@ -23,11 +23,11 @@ class SchemaStore:
 
     def latest_id(self) -> int | None:
         """Return the highest schema id, or None if the directory is not a table. One listing."""
-        return max(self._ids(), default=None)
+        return max(self.ids(), default=None)
 
     def ids(self) -> list[int]:
         """Return all schema ids, ascending. One listing."""
-        return sorted(self._ids())
+        return listed_ids(self._file_io, self._paths.schema_dir, SCHEMA_PREFIX)
 
     def latest(self) -> TableSchema | None:
         """Return the newest schema, or None if the directory is not a table.
@@ -53,8 +53,7 @@ class SchemaStore:
             data = self._file_io.read_bytes(self._paths.schema(schema_id))
         except FileNotFoundError as error:
             message = (
-                f"table {self._paths.root} has no schema {schema_id}, "
-                f"found {sorted(self._ids()) or 'none'}"
+                f"table {self._paths.root} has no schema {schema_id}, found {self.ids() or 'none'}"
             )
             raise InvalidRequest(message) from error
         with corrupt_at(self._paths.schema(schema_id)):
@@ -76,10 +75,3 @@ class SchemaStore:
             return True
         # A store that repeats requests by itself may refuse the repetition of a request that succeeded.
         return self._file_io.read_bytes(path) == data
-
-    def _ids(self) -> list[int]:
-        found = (
-            numbered(status.name, SCHEMA_PREFIX)
-            for status in self._file_io.list(self._paths.schema_dir)
-        )
-        return [number for number in found if number is not None]

@@ -12,7 +12,7 @@ walking up finds the newest.
 from typing import Final
 
 from braid.lake.errors import CorruptData, InvalidRequest, Problem, StorageUnavailable
-from braid.lake.files.paths import SNAPSHOT_PREFIX, TablePaths, numbered
+from braid.lake.files.paths import SNAPSHOT_PREFIX, TablePaths, listed_ids
 from braid.lake.files.storage.file_io import FileIO
 from braid.lake.format.corruption import corrupt_at
 from braid.lake.format.snapshot import Snapshot, parse_snapshot
@@ -128,11 +128,7 @@ class SnapshotStore:
 
     def list_ids(self) -> list[int]:
         """Return all ids in ascending order. One listing, so not for every commit."""
-        found = (
-            numbered(status.name, SNAPSHOT_PREFIX)
-            for status in self._file_io.list(self._paths.snapshot_dir)
-        )
-        return sorted(number for number in found if number is not None)
+        return listed_ids(self._file_io, self._paths.snapshot_dir, SNAPSHOT_PREFIX)
 
     def _latest_id_from(self, known: int | None) -> int | None:
         """Return the id of the newest snapshot, searching upwards from one that exists."""

@@ -37,6 +37,7 @@ from braid.lake.table.operations import (
     compaction,
     consumers,
     expiry,
+    reads,
     rescale,
     rollback,
     schema_alteration,
@@ -337,7 +338,7 @@ class Table(ReadableTable):
         Raises:
             CorruptData: Its file cannot be read.
         """
-        return schema_alteration.find_schema(self._opened, schema_id)
+        return reads.find_schema(self._opened, schema_id)
 
     @adds_table_to_errors
     def schemas(self) -> list[TableSchema]:
@@ -346,7 +347,7 @@ class Table(ReadableTable):
         Raises:
             CorruptData: A file cannot be read.
         """
-        return schema_alteration.all_schemas(self._opened)
+        return reads.all_schemas(self._opened)
 
     @adds_table_to_errors
     def rescale(self, buckets: int, *, commit_user: str | None = None) -> RescaleResult:

@@ -139,19 +139,6 @@ def encode_records(schema: AvroSchema, records: Iterable[Mapping[str, object]]) 
         yield buffer.getvalue()
 
 
-def read_records(data: bytes, *, what: str) -> list[dict[str, Any]]:
-    """Return the records of a container of any schema, in file order.
-
-    Dates, times and decimals are returned as the stored numbers or bytes.
-
-    Raises:
-        CorruptData: The bytes are not a container, or end early; `what` is the kind of file.
-        UnsupportedFeature: A codec that this version does not support.
-    """
-    schema, blocks = read_blocks(data, what=what)
-    return _decode_blocks(schema, blocks, what=what)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EntryKind(Generic[EntryT]):
     """A kind of file whose records are entries: manifests, for example.
@@ -173,15 +160,19 @@ class EntryKind(Generic[EntryT]):
         """Return the entries of a container, in file order.
 
         Raises:
-            CorruptData: As in `read_records`, or the file's schema cannot be resolved to `schema`.
-            UnsupportedFeature: As in `read_records`, or an entry of another version.
+            CorruptData: The bytes are not a container, or end early, or the records do not fit the file's
+                schema, or that cannot be resolved to `schema`.
+            UnsupportedFeature: A codec that this version does not support, or an entry of another version.
         """
         written, blocks = read_blocks(data, what=self.what)
         return self.decode(written, blocks)
 
     def decode(self, written: WrittenSchema, blocks: Iterable[AvroBlock]) -> list[EntryT]:
         """Return the entries of blocks, in their order; errors are those of `read`."""
-        records: Iterable[dict[str, Any]] = _decode_blocks(written, blocks, what=self.what)
+        parsed = parsed_schema(written, what=self.what)
+        records: Iterable[dict[str, Any]] = [
+            record for block in blocks for record in decode_block(block, parsed, what=self.what)
+        ]
         for record in records:  # first, because another version may have other fields
             self.check_version(record.get("_VERSION", self.version))
         try:
@@ -203,18 +194,11 @@ def _resolver_of(kind: EntryKind[Any], written: WrittenSchema) -> Resolve | None
     return resolver(written.record, kind.schema)
 
 
-def _decode_blocks(
-    schema: WrittenSchema, blocks: Iterable[AvroBlock], *, what: str
-) -> list[dict[str, Any]]:
-    parsed = parsed_schema(schema, what=what)
-    return [record for block in blocks for record in decode_block(block, parsed, what=what)]
-
-
 def read_blocks(data: bytes, *, what: str) -> tuple[WrittenSchema, list[AvroBlock]]:
     """Return the writer's schema and the blocks of a container, in file order.
 
     Raises:
-        CorruptData: As in `read_records`.
+        CorruptData: The bytes are not a container, or end early; `what` is the kind of file.
     """
     decoder = AvroDecoder(data)
     try:

@@ -34,8 +34,8 @@ _INT_SIGN: Final = 1 << 31
 _INT_MASK: Final = (1 << 32) - 1
 # Up to this many hashes are checked as Python numbers, which takes a tenth of the time of numpy arrays.
 _FEW: Final = 4
-# Filters for fewer values would exceed their false positive probability, because their size is rounded to
-# whole bytes.
+# Filters for fewer values would exceed their false positive probability by much: in few bits the bits that
+# double hashing gives a value often coincide.
 _ITEMS_MIN: Final = 16
 _PENDING_MAX: Final = 1 << 20
 # A file with more distinct values than are kept pending gets a filter 2^4 times as large, halved at the end

@@ -25,11 +25,9 @@ from braid.lake.files.paths import TablePaths
 from braid.lake.files.storage.file_io import FileIO
 from braid.lake.format.commit_message import CommitMessage, VectorsChange
 from braid.lake.format.data_file import DataFileMeta, FileSource
-from braid.lake.format.manifest import FileIdentity
 from braid.lake.format.schema import TableSchema
 from braid.lake.lsm.changelog import compared_columns, first_row_changes, round_changes
-from braid.lake.lsm.compaction_plan import CompactionPlan, Rewrite
-from braid.lake.lsm.levels import Levels
+from braid.lake.lsm.compaction_plan import Rewrite
 from braid.lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from braid.lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
 from braid.lake.lsm.sorted_run import Section, SortedRun
@@ -40,6 +38,7 @@ from braid.lake.maintenance.compaction.compaction_merges import (
     LookupCompactionMerge,
 )
 from braid.lake.maintenance.compaction.old_rows import OldRows
+from braid.lake.maintenance.compaction.planned_bucket import PlannedBucket
 from braid.lake.merge.fold import Machine, drop_retracts
 from braid.lake.merge.order.key_codes import Uints
 from braid.lake.merge.spec import merge_spec
@@ -47,39 +46,10 @@ from braid.lake.options.table_options import ChangelogProducer, MergeEngine
 from braid.lake.read.lookup.bucket_lookup import BucketLookup
 from braid.lake.read.lookup.lookup_cache import LookupCache
 from braid.lake.read.run_reader import RunReader
-from braid.lake.snapshots.deletion_vectors import BucketVectors, VectorStore, change_vectors
+from braid.lake.snapshots.deletion_vectors import VectorStore, change_vectors
 from braid.lake.write.files.changelog_files import changelog_files
 from braid.lake.write.files.level_file import DataFileSink
 from braid.lake.write.files.rolling_files import RollingFiles
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedBucket:
-    """A bucket and the plan of its compaction, as of one snapshot.
-
-    Attributes:
-        partition: Serialised partition row.
-        bucket: Bucket number.
-        total_buckets: Bucket count that the files were routed with.
-        levels: All files of the bucket.
-        plan: Not empty.
-        inputs: Identities of the files that are replaced.
-        settled: Identities of the files on the output level.
-        vectors: Deletion vectors of the bucket.
-    """
-
-    partition: bytes
-    bucket: int
-    total_buckets: int
-    levels: Levels
-    plan: CompactionPlan
-    inputs: frozenset[FileIdentity]
-    settled: frozenset[FileIdentity]
-    vectors: BucketVectors
-
-    def __post_init__(self) -> None:
-        assert not self.plan.is_empty, "a bucket without work is not planned"
-        assert self.inputs, "a plan replaces files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

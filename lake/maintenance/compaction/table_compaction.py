@@ -34,9 +34,10 @@ from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import CommitKind
 from braid.lake.lsm.compaction_plan import plan_compaction
 from braid.lake.lsm.levels import levels_of
-from braid.lake.maintenance.compaction.bucket_compaction import BucketCompactor, PlannedBucket
+from braid.lake.maintenance.compaction.bucket_compaction import BucketCompactor
 from braid.lake.maintenance.compaction.compaction_picks import Pick
 from braid.lake.maintenance.compaction.compaction_result import CompactionResult, DroppedCompaction
+from braid.lake.maintenance.compaction.planned_bucket import PlannedBucket
 from braid.lake.snapshots.deletion_vectors import VectorStore
 from braid.lake.snapshots.live_table import LiveTable
 

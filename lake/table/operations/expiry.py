@@ -50,7 +50,6 @@ def expire(
     plan = expiry.plan(retention)
     if plan is None:
         return ExpiryResult()
-    assert plan.begin <= plan.end, "a range of snapshots, perhaps empty"
     return ExpiryResult(
         snapshots=tuple(range(plan.begin, plan.end)), earliest=plan.end, held_by=plan.held_by
     )

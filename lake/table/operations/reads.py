@@ -122,6 +122,19 @@ def lookup_at(table: OpenedTable, at: SnapshotRef | None) -> SnapshotLookup:
     return _lookup(table, find_state(table, ReadAt.of(at)))
 
 
+def find_schema(table: OpenedTable, schema_id: int) -> TableSchema | None:
+    """Return a schema (see `Table.find_schema`)."""
+    schemas = table.store.schemas
+    newest = schemas.latest_id()
+    return schemas.get(schema_id) if newest is not None and schema_id <= newest else None
+
+
+def all_schemas(table: OpenedTable) -> list[TableSchema]:
+    """Return all schemas (see `Table.schemas`)."""
+    schemas = table.store.schemas
+    return [schemas.get(schema_id) for schema_id in schemas.ids()]
+
+
 def _lookup(table: OpenedTable, state: ReadableState) -> SnapshotLookup:
     def make(cache: LookupCache) -> SnapshotLookup:
         return SnapshotLookup(_source(table, state), cache, table.keeper)

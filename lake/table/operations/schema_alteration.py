@@ -52,19 +52,6 @@ def publish_schema(table: OpenedTable, schema: TableSchema) -> bool:
     return is_published
 
 
-def find_schema(table: OpenedTable, schema_id: int) -> TableSchema | None:
-    """Return a schema (see `Table.find_schema`)."""
-    schemas = table.store.schemas
-    newest = schemas.latest_id()
-    return schemas.get(schema_id) if newest is not None and schema_id <= newest else None
-
-
-def all_schemas(table: OpenedTable) -> list[TableSchema]:
-    """Return all schemas (see `Table.schemas`)."""
-    schemas = table.store.schemas
-    return [schemas.get(schema_id) for schema_id in schemas.ids()]
-
-
 def _changed(
     table: OpenedTable, changes: Sequence[SchemaChange], *, has_snapshots: bool
 ) -> TableSchema:

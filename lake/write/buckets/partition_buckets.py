@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from braid.lake.errors import CorruptData, LimitExceeded
 from braid.lake.format.bucket import Int32Array
+from braid.lake.merge.segments import run_starts
 
 Int16Array = npt.NDArray[np.int16]
 
@@ -109,8 +110,7 @@ class PartitionBuckets:
             hashes: Ascending, repeated or not.
             rows: The row number of each, ascending for equal hashes.
         """
-        is_first = np.ones(len(hashes), dtype=np.bool_)
-        np.not_equal(hashes[1:], hashes[:-1], out=is_first[1:])
+        is_first = run_starts(hashes)
         distinct = hashes[is_first]
         buckets = np.empty(len(distinct), dtype=np.int16)
         # Buckets come in the order in which they are filled, and go to the hashes by first arrival.

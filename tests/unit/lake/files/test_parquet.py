@@ -1,6 +1,6 @@
 """Parquet data files: their content, byte for byte where the format prescribes it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -16,7 +16,6 @@ from braid.lake.files.data_files import (
     DataFileReader,
     ReadCounters,
     RowGroupFilter,
-    key_value_schema,
     null_columns,
 )
 from braid.lake.files.parquet.bounds import ColumnBounds
@@ -26,6 +25,7 @@ from braid.lake.format.binary_row import EMPTY_ROW
 from braid.lake.format.data_file import DataFileMeta
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.statistics import EMPTY_STATS, collect_statistics
+from braid.lake.format.system_columns import SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD
 from tests.given_tables import given_rows, given_schema
 from tests.unit.lake.files.given_data_files import declared, write_data_file
 
@@ -88,6 +88,14 @@ VALUES = [
     [("x", 2)],
     {"a": 1, "b": None},
 ]
+
+
+def key_value_schema(schema: TableSchema, columns: Sequence[str]) -> pa.Schema:
+    """Return the Arrow schema of key-value batches with the named table columns."""
+    table_schema = schema.arrow_schema
+    return pa.schema(
+        [SEQUENCE_NUMBER_FIELD, VALUE_KIND_FIELD, *(table_schema.field(name) for name in columns)]
+    )
 
 
 def key_value(schema: TableSchema, rows: list[list[object]], *, first: int = 0) -> pa.Table:

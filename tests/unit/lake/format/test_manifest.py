@@ -7,10 +7,10 @@ import fastavro
 import pytest
 
 from braid.lake.errors import CorruptData, UnsupportedFeature
-from braid.lake.format.avro.container import read_records
 from braid.lake.format.avro.schemas import DATA_FILE_FIELDS, MANIFEST, AvroSchema
 from braid.lake.format.data_file import FileSource
 from braid.lake.format.manifest import FileKind, decode_manifest, encode_manifest
+from tests.support.avro_records import read_records
 from tests.unit.lake.format.given_files import ENTRY, FILE, PLAIN_ENTRY
 from tests.unit.lake.format.java_files import java_file
 

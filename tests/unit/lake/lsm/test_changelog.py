@@ -6,7 +6,7 @@ from braid.lake.format.data_types import DataField
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.system_columns import LEVEL, SEQUENCE_NUMBER, VALUE_KIND, RowKind
 from braid.lake.format.type_codec import parse_type
-from braid.lake.lsm.changelog import compared_columns, diff_rows, first_row_changes, round_changes
+from braid.lake.lsm.changelog import compared_columns, first_row_changes, round_changes
 from braid.lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.order.key_order import key_codes
@@ -220,9 +220,15 @@ def test_random_rows_turn_into_each_other_by_their_difference() -> None:
         after = {int(k): int(random.integers(3)) for k in random.permutation(20)[:9]}
         gone = tuple(set(range(20, 25)) | (set(before) - set(after)))
 
-        changes = diff_rows(
-            rows_of(before, number=1),
-            rows_of(after, number=2, retracted=gone),
+        old, new = rows_of(before, number=1), rows_of(after, number=2, retracted=gone)
+        levels = pa.array([1] * old.num_rows + [0] * new.num_rows, pa.int32())
+        records = pa.concat_tables([old, new]).append_column(LEVEL, levels)
+
+        changes = round_changes(
+            records,
+            None,
+            new.sort_by("k"),
+            base_level=1,
             key_columns=("k",),
             compared=("v",),
         )
@@ -246,11 +252,13 @@ def test_random_rows_turn_into_each_other_by_their_difference() -> None:
         )
 
 
-def test_no_rows_have_no_difference() -> None:
-    nothing = rows_of({}, number=1)
+def test_no_records_have_no_changes() -> None:
+    merged = rows_of({}, number=1)
+    records = merged.append_column(LEVEL, pa.array([], pa.int32()))
 
-    assert diff_rows(nothing, nothing, key_columns=("k",)).num_rows == 0
-    assert diff_rows(nothing, nothing, key_columns=("k",)).schema == nothing.schema
+    changes = round_changes(records, None, merged, base_level=1, key_columns=("k",))
+
+    assert changes.equals(merged)
 
 
 def schema_with(options: dict[str, str]) -> TableSchema:

@@ -21,8 +21,8 @@ from braid.lake import (
     UpdateColumnType,
     parse_type,
 )
-from braid.lake.maintenance.compaction.bucket_compaction import PlannedBucket
 from braid.lake.maintenance.compaction.compaction_picks import full_pick
+from braid.lake.maintenance.compaction.planned_bucket import PlannedBucket
 from braid.lake.snapshots.live_table import LiveTable
 from braid.lake.table.operations.compaction import table_compaction
 from tests.support.faulty_file_io import FaultyFileIO

@@ -11,9 +11,10 @@ from braid.lake import CorruptData, parse_type
 from braid.lake.files.avro.reader import AvroFormatReader
 from braid.lake.format.arrow_types import to_arrow_type
 from braid.lake.format.avro.columns import encode_rows
-from braid.lake.format.avro.container import container_block, container_header, read_records
+from braid.lake.format.avro.container import container_block, container_header
 from braid.lake.format.avro.types import avro_schema
 from braid.lake.format.data_types import DataField, assign_field_ids
+from tests.support.avro_records import read_records
 from tests.unit.lake.files.avro.test_block_arrays import FIELDS, given_columns
 from tests.unit.lake.format.avro_variants import (
     VARIANTS,

@@ -7,9 +7,9 @@ from braid.lake.errors import CorruptData, InvalidRequest, UnsupportedFeature
 from braid.lake.format.avro.container import (
     encode_records,
     read_blocks,
-    read_records,
     write_container,
 )
+from tests.support.avro_records import read_records
 
 SCHEMA = {
     "type": "record",

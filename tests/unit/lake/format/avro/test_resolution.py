@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from braid.lake.errors import CorruptData
-from braid.lake.format.avro.container import read_records
 from braid.lake.format.avro.resolution import not_null, resolver, written_schema
 from braid.lake.format.avro.schemas import INDEX_MANIFEST, MANIFEST, MANIFEST_LIST, AvroSchema
 from braid.lake.format.indexes.index_manifest import decode_index_manifest, encode_index_manifest
@@ -17,6 +16,7 @@ from braid.lake.format.manifest_list import (
     describe_manifest,
     encode_manifest_list,
 )
+from tests.support.avro_records import read_records
 from tests.unit.lake.format.avro_variants import (
     VARIANTS,
     Variant,
