@@ -1,7 +1,7 @@
 """Waiting for what another thread, process or machine brings about.
 
-Nothing else in the tests looks at a clock. A busy machine makes a test slow and never makes it fail:
-the bound here, like pytest's own, only catches what hangs.
+No other test depends on a clock; `tests.support.soaking` reads it to end a soak. A busy machine makes a test
+slow and never makes it fail: the bound here, like pytest's own, only catches what hangs.
 """
 
 import time

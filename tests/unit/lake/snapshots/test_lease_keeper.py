@@ -1,7 +1,6 @@
 """Leases for long holds only."""
 
 import gc
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from braid.lake import LeaseLost, Machine, ManualClock, MemoryFileIO, Scan, Table
+from braid.lake.files.storage.file_io import FileIO
 from braid.lake.format.consumer import Consumer
 from braid.lake.maintenance.compaction.compaction_picks import CompactionMemory
 from braid.lake.snapshots.consumer_store import ConsumerFile, ConsumerStore
@@ -26,11 +26,16 @@ SOON_S = 0.005
 
 
 def keeper_of(
-    table: Table, clock: ManualClock, *, after_s: float = SOON_S, lease_ms: int = 600_000
+    table: Table,
+    clock: ManualClock,
+    *,
+    file_io: FileIO | None = None,
+    after_s: float = SOON_S,
+    lease_ms: int = 600_000,
 ) -> LeaseKeeper:
-    """A keeper of leases of the table."""
+    """A keeper of leases of the table, over its storage or the given one."""
     return LeaseKeeper(
-        file_io=table.file_io,
+        file_io=file_io or table.file_io,
         paths=table.paths,
         clock=clock,
         new_uuid=uuid4,
@@ -149,10 +154,12 @@ def test_an_expired_snapshot_is_not_leased_and_stops_no_read() -> None:
     table, clock = given_history()
     snapshot = table.snapshot(3)
     expire_all(table)
-    keeper = keeper_of(table, clock)
+    observed = FaultyFileIO(table.file_io)
+    keeper = keeper_of(table, clock, file_io=observed)
 
     with keeper.hold(snapshot, what="a report"):
-        time.sleep(10 * SOON_S)
+        # The keeper calls storage only to lease; the end of the block waits for an attempt under way.
+        wait_until(lambda: observed.calls)
 
     assert table.consumers() == []
 
