@@ -1,1 +1,13 @@
-"""Rules for what a table may declare, checked before any data exists."""
+"""Rules for what a table may declare, checked before any data exists.
+
+| modules | what |
+|---|---|
+| `validation` | all rules, in order |
+| `rule_problems`, `column_problem` | problems that the rules report |
+| `key_rules`, `type_rules` | columns, keys, partitions and buckets; types and defaults |
+| `option_rules`, `retention_rules`, `maintenance_rules`, `file_index_rules` | options outside of merging |
+| `engine_rules`, `sequence_rules`, `snapshot_ordering_rules`, `function_rules` | options of merging: engines, order, aggregate functions |
+| `partial_update_rules`, `null_delete_rules`, `tombstone_rules` | sequence groups and deletes |
+| `ineffective_options` | options without an effect |
+| `engine_declaration`, `engine_declarations`, `engines/` | merge engines as data, for hints and the reference pages |
+"""

@@ -1,14 +1,17 @@
 """Storage and data files: the only code that touches storage.
 
-| modules | what they do |
+| modules | what |
 |---|---|
 | `storage/`, `object_store/` | `FileIO`, the protocol of storage, and its implementations |
+| `clock` | sources of time |
 | `paths`, `data_file_path` | paths of a table's files |
-| `data_file_reader`, `open_data_file`, `column_decoder` | reads of a data file of any format |
+| `data_file_reader`, `open_data_file`, `column_decoder`, `read_counters` | reads of a data file of any format, and their cost |
 | `row_filters`, `deleted_rows`, `null_columns`, `column_mapping`, `declared_type` | what of a file is decoded, and as which type |
 | `data_file_writer`, `data_file_columns`, `file_limits`, `row_groups`, `file_encoding` | writes of a data file of any format |
-| `format_reader`, `format_writer`; `parquet/`, `orc/`, `avro/` | the protocols of one format, and the formats |
-| `staged_write`, `best_effort_delete` | nothing is left behind by a write that fails |
+| `format_reader`, `format_writer`, `parquet/`, `orc/`, `avro/` | the protocols of one format, and the formats |
+| `staged_write`, `best_effort_delete` | writes that leave nothing behind when they fail |
+| `data_files` | the names that the rest of the engine uses |
 
-The rest of the engine uses data files by way of `data_files`.
+Flat: each module is one step of reading or writing a data file, in the rows above; what has several
+implementations (storage, formats) has a folder.
 """

@@ -1,13 +1,16 @@
 """The table format: its bytes, and immutable values for them; pure, no I/O.
 
-| modules | what they do |
+| modules | what |
 |---|---|
-| `schema`, `snapshot`, `tag`, `consumer`; `json_document` | JSON files, and their reader |
-| `manifest`, `manifest_list`, `data_file`, `data_file_codec`; `avro/` | Avro files of metadata, and Avro itself |
+| `schema`, `snapshot`, `tag`, `consumer`, `json_document` | JSON files, and their reader |
+| `manifest`, `manifest_list`, `data_file`, `data_file_codec`, `avro/` | Avro files of metadata, and Avro itself |
 | `indexes/` | bloom filters, hash indexes, deletion vectors, their manifest |
-| `data_types`, `type_codec`, `arrow_types`, `value_limits`; `casts/` | column types, their spelling, Arrow form, limits and casts |
+| `data_types`, `type_codec`, `arrow_types`, `value_limits`, `casts/` | column types, their spelling, Arrow form, limits and casts |
 | `binary_row`, `row_words`, `row_columns` | binary rows: one by one, from columns, to columns |
-| `bucket`, `partition_path`, `java_text`, `float_order` | where a row belongs, and Java's spelling and order |
+| `bucket`, `partition_path`, `java_text`, `float_order` | the bucket and the directory of a row, and Java's spelling and order |
 | `statistics`, `system_columns`, `commit_message` | bounds, columns beside the table's, messages to the committer |
 | `arrays`, `corruption` | small operations on arrays; errors of decoding |
+
+Flat: one module per kind of file or rule of the specification; a subject that takes several (Avro, casts,
+indexes) has a folder.
 """

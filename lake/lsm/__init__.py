@@ -1,1 +1,11 @@
-"""LSM tree of a bucket: levels, sorted runs, compaction picks and plans, merges in bounded memory."""
+"""LSM tree of a bucket: levels, sorted runs, compaction picks and plans, merges in bounded memory.
+
+| modules | what |
+|---|---|
+| `levels`, `sorted_run`, `run_counts` | the files of a bucket by level, as sorted runs, and the number of these |
+| `compaction_pick`, `level_0_merge` | which runs are compacted next |
+| `compaction_plan` | which files are rewritten, and which only change their level |
+| `merge_runs`, `round_merge` | the streaming merge of runs, and its step |
+| `changelog`, `row_equality` | the changes that a merge makes |
+| `tombstones` | retracts that a compaction keeps |
+"""

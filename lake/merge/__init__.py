@@ -1,7 +1,21 @@
 """Merging of the records of one key into one row: one definition, two executions.
 
-Reading order: `spec` (what a table declares), `row_machine` (the definition, one record at a time),
-`order.key_order` and `segments` (the rows of each key, found by arithmetic), `column_machine` (the same
-result for whole batches), `fold` (the entry point to both). What a table may declare is checked in
-`braid.lake.declaration`.
+| modules | what |
+|---|---|
+| `spec`, `declared_options` | what a table declares about merging, and the options that it comes from |
+| `fold`, `failing_key` | the entry to both executions, and the key on which they fail |
+| `row_machine`, `records`, `plain_values` | the definition, one record at a time, on plain Python values |
+| `order/`, `segments` | the order of rows, and the rows of each key in it |
+| `column_machine` | the same result for whole batches |
+| `steps`, `key_histories`, `retracts` | the effect of records on a column, on a key, and where retracts are among them |
+| `reductions`, `group_reduction` | the row that gives a value: of a key, of a sequence group |
+| `selection`, `column_parts` | merged rows by the records that hold their values, and a column put together |
+| `engines/` | the merge engines, for both executions |
+| `column_function`, `aggregate_function`, `functions/` | aggregate functions: as a column declares them, their protocol, and all of them |
+| `function_definition`, `computed_column` | a column's function called value by value, and for many keys at once |
+| `value_checks` | values that a function cannot read |
+| `compatibility` | differences from the reference, for the docs |
+
+Flat: both executions share `spec`, `segments` and `steps`; engines, functions and orders have folders. What a
+table may declare is checked in `braid.lake.declaration`.
 """

@@ -1,1 +1,11 @@
-"""Reading: a snapshot in, rows out."""
+"""Reading: a snapshot in, rows out.
+
+| modules | what |
+|---|---|
+| `predicate`, `condition_value`, `condition_text` | conditions, with values of a column's type, and as SQL |
+| `scan_plan`, `split_cut` | the files to read, in splits |
+| `pruning`, `value_pruning`, `index_pruning` | what metadata, statistics and file indexes exclude |
+| `reader`, `run_reader` | the rows of a split, from sorted runs |
+| `snapshot_changes` | the changes of a snapshot |
+| `lookup/` | rows by key |
+"""

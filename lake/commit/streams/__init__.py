@@ -1,1 +1,10 @@
-"""Streams in snapshots: positions, orders of sequence groups, and the exactly-once rule."""
+"""Streams in snapshots: positions, orders of sequence groups, and the exactly-once rule.
+
+| modules | what |
+|---|---|
+| `stream_position`, `group_order` | snapshot properties: positions of streams, generations of sequence groups |
+| `stream_authority` | the snapshot whose properties count |
+| `exactly_once` | the decision whether a batch is committed |
+| `former_position` | positions of a former stream of the same name |
+| `position_hold` | protection of the newest positions from other engines' expiry |
+"""

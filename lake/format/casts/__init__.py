@@ -8,6 +8,7 @@
 | `times` | between dates and times, and to and from whole numbers |
 | `from_text` | from CHAR and VARCHAR |
 | `to_text` | to CHAR and VARCHAR |
+| `by_value` | casts in Python, each distinct value once |
 
 Results are those of the reference, digit by digit: whole numbers wrap around, decimals round half up and
 become null when they do not fit, texts are truncated. Local time is UTC.

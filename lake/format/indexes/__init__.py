@@ -1,1 +1,10 @@
-"""Index files: bloom filters, hash indexes, deletion vectors, and their manifest."""
+"""Index files: bloom filters, hash indexes, deletion vectors, and their manifest.
+
+| modules | what |
+|---|---|
+| `index_manifest` | the list of a snapshot's index files |
+| `deletion_vector` | deleted rows of data files |
+| `hash_index` | the keys of a dynamic bucket |
+| `file_index`, `indexed_columns` | indexes of one data file, and the columns that have one |
+| `bloom_filter`, `value_hash` | bloom filters, and the hashes in them |
+"""

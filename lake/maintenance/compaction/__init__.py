@@ -1,1 +1,10 @@
-"""Compaction of a table, bucket by bucket."""
+"""Compaction of a table, bucket by bucket.
+
+| modules | what |
+|---|---|
+| `table_compaction`, `compaction_result` | compaction of a table, and its result |
+| `compactable` | tables that can be compacted |
+| `compaction_picks`, `planned_bucket` | the compactions that are due, and the plan of one |
+| `bucket_compaction` | compaction of one bucket |
+| `compaction_merges`, `old_rows` | merges that also find the old rows or write a changelog |
+"""

@@ -1,1 +1,9 @@
-"""Merge engines, each for the row machine and, where it differs, for whole batches."""
+"""Merge engines, each for the row machine and, where it differs, for whole batches.
+
+| modules | what |
+|---|---|
+| `merge_function` | the protocol of an engine in the row machine |
+| `deduplicate`, `first_row` | engines that choose one record |
+| `aggregation`, `partial_update` | engines that merge column by column, in the row machine |
+| `aggregation_columns`, `partial_update_columns` | the same for whole batches |
+"""

@@ -1,1 +1,9 @@
-"""Lookups of rows by primary key at one snapshot."""
+"""Lookups of rows by primary key at one snapshot.
+
+| modules | what |
+|---|---|
+| `snapshot_lookup`, `recent_lookups` | lookup at one snapshot, and those of recent ones |
+| `lookup_keys`, `key_columns` | keys in the table's types |
+| `key_routing`, `key_partitions` | buckets and partitions of keys |
+| `python_rows` | rows as Python values |
+"""

@@ -1,1 +1,10 @@
-"""Operations of an opened table, one module for each subject: functions that the facade calls."""
+"""Operations of an opened table, one module for each subject: functions that the facade calls.
+
+| modules | what |
+|---|---|
+| `reads` | scans, changes, lookups and schemas |
+| `writes`, `batch_write` | writers, and batches that are written and committed |
+| `schema_alteration` | changes of the schema |
+| `compaction`, `rescale`, `expiry` | rewrites of files, and expiry of snapshots |
+| `tags`, `rollback`, `consumers` | names of snapshots, return to one, and readers that hold one |
+"""

@@ -1,1 +1,8 @@
-"""Reads of one snapshot or of a range: scans, their splits, and changes."""
+"""Reads of one snapshot or of a range: scans, their splits, and changes.
+
+| modules | what |
+|---|---|
+| `scan`, `split_reader`, `snapshot_rows` | a scan, the reader of its splits, and their common base |
+| `snapshot_source` | the files of a snapshot, and the stores that read them |
+| `changes`, `changes_range` | changes of a range of snapshots, and the range |
+"""

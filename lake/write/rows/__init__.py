@@ -1,1 +1,9 @@
-"""Incoming rows: checks, row kinds, defaults, and retracts without values."""
+"""Incoming rows: checks, row kinds, defaults, and retracts without values.
+
+| modules | what |
+|---|---|
+| `row_check`, `lossless_cast`, `key_length` | rows against the schema: names, types, limits; casts that change no value; length of keys |
+| `row_kinds` | kinds of rows |
+| `group_participation`, `group_defaults` | rows that take part in a sequence group, and defaults in groups |
+| `null_deletes` | retracts without values |
+"""

@@ -1,0 +1,34 @@
+"""The folders of the engine name their modules in a table, in the docstring of `__init__`."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from braid import lake
+
+ROOT = Path(lake.__file__).parent
+FOLDERS = sorted(path.parent.relative_to(ROOT) for path in ROOT.rglob("__init__.py"))[1:]
+
+
+def named_in(folder: Path) -> list[str]:
+    """Return the modules and folders in the first column of the table, if there is one."""
+    text = (ROOT / folder / "__init__.py").read_text()
+    rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    return [name for row in rows for name in re.findall(r"`(.+?)`", row)]
+
+
+def parts_of(folder: Path) -> list[str]:
+    """Return the modules of a folder, and its folders with a slash."""
+    modules = [path.stem for path in (ROOT / folder).glob("*.py") if path.stem != "__init__"]
+    folders = [f"{path.parent.name}/" for path in (ROOT / folder).glob("*/__init__.py")]
+    return [*modules, *folders]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+def test_a_table_of_modules_names_each_once(folder: Path) -> None:
+    modules = [part for part in parts_of(folder) if not part.endswith("/")]
+    named = named_in(folder)
+
+    if named or len(modules) > 6:
+        assert sorted(named) == sorted(parts_of(folder))
