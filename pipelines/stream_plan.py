@@ -115,7 +115,7 @@ class StreamPlan:
     def group_columns(self) -> tuple[str, ...]:
         """Every column of the stream's group, generated ones included."""
         group = self.written.group
-        return () if group is None else (*group.ordering, *group.protected)
+        return () if group is None else (*group.ordering, *group.protected_columns)
 
 
 def plan_stream(
@@ -155,7 +155,7 @@ def plan_stream(
         spec=stream,
         columns=_typed(schema, mapped, written=written.written, stream=stream.name, table=table),
         written=written,
-        ordering=() if group is None else group.declared,
+        ordering=() if group is None else group.declared_ordering,
         generation=generation,
         partition_keys=schema.partition_keys,
         key_bytes_max=schema.table_options.key_bytes_max,

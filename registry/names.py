@@ -107,12 +107,14 @@ def check_distinct(
                 hint="name it once",
             )
         else:
-            yield problem_at(
-                *path,
-                value=name,
-                message=f"differs from the {kind} `{earlier}` in case only",
-                hint="readers that fold case could not distinguish them; rename one",
-            )
+            hint = "readers that fold case could not distinguish them; rename one"
+            yield case_problem(name, *path, kind=kind, other=earlier, hint=hint)
+
+
+def case_problem(name: str, *path: str | int, kind: str, other: str, hint: str) -> FieldProblem:
+    """Return the problem of a name that differs from another one in case only."""
+    message = f"differs from the {kind} `{other}` in case only"
+    return problem_at(*path, value=name, message=message, hint=hint)
 
 
 def _suggestion(name: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from braid.lake import Catalog, Table, TableNotFound
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
 from braid.registry.layout.physical_table import PhysicalTable, physical_table
+from braid.registry.names import case_problem
 from braid.registry.store.documents import RegistryStore
 from braid.schemas import FieldProblem, TableDocument
 from braid.schemas.field_problems import problem_at
@@ -92,12 +93,8 @@ class TableCreator:
 
 
 def _case_problem(field: str, name: str, other: str) -> FieldProblem:
-    return problem_at(
-        field,
-        value=name,
-        message=f"differs from the {field} `{other}` in case only",
-        hint="readers that fold case could not distinguish them; choose another name",
-    )
+    hint = "readers that fold case could not distinguish them; choose another name"
+    return case_problem(name, field, kind=field, other=other, hint=hint)
 
 
 def _has_layout(table: Table, layout: PhysicalTable) -> bool:

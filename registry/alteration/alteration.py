@@ -10,7 +10,7 @@ streams, the engine's rules, and these:
    (`type_widening`), and no field inside of it is dropped or renamed.
 3. A sequence group is added over columns that are new in the same request, or to a table without
    rows (`added_groups`).
-4. A table that was created before every order ended in arrival gets the arrival columns
+4. A table from before the arrival columns ended the order of every group gets them
    (`arrival_columns`).
 5. After the change the table has what is declared: every column with its type, and every option.
 
@@ -25,18 +25,14 @@ from braid.lake import (
     ChangeProblem,
     InvalidRequest,
     Problem,
-    RemoveOption,
-    RenameColumn,
     SchemaChange,
-    SetOption,
     Table,
     TableNotFound,
     TableSchema,
     parse_type,
-    rename_in_options,
 )
 from braid.registry.alteration.added_groups import check_added_groups
-from braid.registry.alteration.arrival_columns import actual_options, added_columns, check_names
+from braid.registry.alteration.arrival_columns import added_columns, check_names
 from braid.registry.alteration.change_locations import (
     Origin,
     column_problem,
@@ -44,9 +40,10 @@ from braid.registry.alteration.change_locations import (
     stream_problem,
     table_problem,
 )
+from braid.registry.alteration.option_changes import option_changes
+from braid.registry.alteration.schema_agreement import check_agreement
 from braid.registry.alteration.type_widening import is_safe_widening
 from braid.registry.errors import DefinitionRefused
-from braid.registry.layout.physical_table import physical_groups, physical_table
 from braid.registry.layout.stream_columns import stream_columns
 from braid.registry.rules.stream_rules import check_stream
 from braid.registry.rules.table_rules import check_table
@@ -59,13 +56,12 @@ from braid.schemas import (
     TableDocument,
     TableSpec,
 )
+from braid.schemas.field_problems import quoted_list
 
 _DROP_HINT: Final = (
     "stop and delete the stream, drop the column, and register the stream again: it continues at "
     "its position"
 )
-
-_OWN_OPTION: Final = "braid."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +127,7 @@ def check_alteration(
     assert proposed.pending is None, "changes start from a settled document"
     # Checked before the engine, which would report a duplicate name without the reason.
     _refuse(before, [*check_names(before.table, proposed.table, old, origin)])
-    options = _option_changes(before.table, proposed.table, old, alteration.changes)
+    options = option_changes(before.table, proposed.table, old, alteration.changes)
     arrival = added_columns(before.table, old)
     try:
         new = table.plan_alter(*alteration.changes, *arrival, *options)
@@ -155,7 +151,7 @@ def check_alteration(
     if _has_rows(table):
         problems += check_added_groups(before, after, old, new, origin)
     _refuse(before, problems)
-    _refuse(before, [*_check_agreement(after, new, origin)])
+    _refuse(before, [*check_agreement(after, new, origin)])
     return CheckedAlteration(document=_with_versions(before, after, old, new), schema=new)
 
 
@@ -190,34 +186,6 @@ def _problems_of_refused_changes(
     if of_declaration:
         return of_declaration
     return [engine_problem(problem, origin, proposed.table) for problem in found]
-
-
-def _option_changes(
-    before: TableSpec, after: TableSpec, schema: TableSchema, changes: Sequence[SchemaChange]
-) -> tuple[SchemaChange, ...]:
-    """Return the changes of options that follow from a changed declaration.
-
-    Args:
-        before: The declaration now.
-        after: The declaration after the change.
-        schema: The newest. A table of an earlier version may lack options of ours that its
-            declaration has since come to imply, and arrival in its groups; it gets both.
-        changes: Those of the engine that come first; it renames columns in options by itself.
-    """
-    old, new = dict(physical_table(before).options), physical_table(after).options
-    # What the schema lacks is taken as not declared before, so that it is set.
-    for key in [key for key in old if _OWN_OPTION in key and key not in schema.options]:
-        del old[key]
-    # Options of groups are compared by the keys that the schema has for them, former ones included.
-    for group in physical_groups(before):
-        del old[group.option[0]]
-    old |= actual_options(before, schema)
-    for change in changes:
-        if isinstance(change, RenameColumn) and len(change.path) == 1:
-            old = rename_in_options(old, change.path[0], change.name)
-    removed = [RemoveOption(key=key) for key in old if key not in new]
-    written = [SetOption(key=key, value=new[key]) for key in new if old.get(key) != new[key]]
-    return (*removed, *written)
 
 
 def _has_rows(table: Table) -> bool:
@@ -316,14 +284,13 @@ def _check_types(
         changed = None if found is None else types.get(found.id)
         if found is None or changed is None or is_safe_widening(found.type, changed.type):
             continue
-        listed = ", ".join(f"`{stream}`" for stream in streams)
         yield column_problem(
             origin,
             changed.name,
             "type",
             value=str(changed.type),
             message=f"the type cannot change from {found.type} while streams write the column "
-            f"({listed}): values would be lost or misread",
+            f"({quoted_list(streams)}): values would be lost or misread",
             hint="widen the type, such as INT to BIGINT, or add a column of another name",
         )
 
@@ -343,35 +310,6 @@ def _check_rules(
         for problem in check_stream(after.table, new, spec):
             if problem not in known:
                 yield stream_problem(problem, name, origin)
-
-
-def _check_agreement(
-    after: TableDocument, schema: TableSchema, origin: Origin
-) -> Iterator[FieldProblem]:
-    # The request breaks no rule, so a difference comes from changes that were made without the registry.
-    definition = physical_table(after.table)
-    for column in definition.columns:
-        found = schema.fields_by_name.get(column.name)
-        if found is None or str(found.type) != str(column.type):
-            yield column_problem(
-                origin,
-                column.name,
-                "column",
-                value=column.name,
-                message="the table has "
-                + ("no such column" if found is None else f"this column as {found.type}")
-                + f", and {column.type} is declared: it was changed without the registry",
-                hint="undo the change with the program that made it, then repeat this request",
-            )
-    for key, value in definition.options.items():
-        if schema.options.get(key) != value:
-            yield FieldProblem(
-                pointer=None,
-                field=f"table.options.{key}",
-                value=schema.options.get(key),
-                message=f"`{value}` is declared: the table was changed without the registry",
-                hint="undo the change with the program that made it, then repeat this request",
-            )
 
 
 def _with_versions(

@@ -85,7 +85,7 @@ def _missing_columns(spec: TableSpec, schema: TableSchema) -> dict[str, Physical
     missing = {}
     for group in physical_groups(spec):
         # Arrival was never part of such a group's order: a column of that name has other values.
-        is_new = bool(group.declared) and _is_former(group, schema)
+        is_new = bool(group.declared_ordering) and _is_former(group, schema)
         for name in (group.partition_column, group.offset_column):
             if is_new or name not in schema.fields_by_name:
                 missing[name] = group

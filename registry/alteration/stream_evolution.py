@@ -144,14 +144,14 @@ def _added_field_count(old: DataType, new: DataType) -> int:
 def _with_positions(changes: Sequence[SchemaChange], table: TableSpec) -> tuple[SchemaChange, ...]:
     """Return the changes with new columns positioned behind the declared ones, in their order."""
     position = position_after_declared(table)
-    insert_column: list[SchemaChange] = []
+    positioned: list[SchemaChange] = []
     for change in changes:
         if isinstance(change, AddColumn) and len(change.path) == 1:
-            insert_column.append(replace(change, position=position))
+            positioned.append(replace(change, position=position))
             position = replace(position, neighbour=change.path[0])
         else:
-            insert_column.append(change)
-    return tuple(insert_column)
+            positioned.append(change)
+    return tuple(positioned)
 
 
 def _with_columns(

@@ -20,7 +20,7 @@ DELETE_TIME_FIELDS: Final = "braid.delete-retention.time-fields"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeletedColumns:
+class ColumnsAtDelete:
     """The columns of a sequence group by what a delete does to them.
 
     Attributes:
@@ -50,7 +50,7 @@ def deletes_by_group(spec: TableSpec) -> dict[str, Deletes | None]:
     }
 
 
-def delete_options(spec: TableSpec, groups: Sequence[DeletedColumns]) -> dict[str, str]:
+def delete_options(spec: TableSpec, groups: Sequence[ColumnsAtDelete]) -> dict[str, str]:
     """Return the options of the table format for the declared deletes.
 
     Args:

@@ -7,8 +7,12 @@ columns:
   group behind its declared ordering columns, or alone: two records of one stream never tie. The
   offset is Kafka's, with the generation of the group's order in its upper bits
   (`braid.lake.commit.streams.group_order`).
-* `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING hold the time and the kind
-  of the last record of the group's stream, unless the table declines tracking.
+* `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING hold the time of the last
+  record of the group's stream and what it did (`upsert` or `clear`), unless the table declines tracking.
+
+Beside the declared options every table has a few fixed ones: writers do not compact (`write-only`), files
+store key columns once (`data-file.thin-mode`), and writers of other engines number their records from
+the snapshot (`write.sequence-number-init-mode`).
 
 A default aggregate function is written out for each declared column that takes it, so that it does
 not apply to the generated columns.
@@ -19,7 +23,7 @@ from dataclasses import dataclass, replace
 
 from braid.lake import DataField, DataType, assign_field_ids, parse_type
 from braid.registry.layout.column_functions import column_functions, sequence_fields
-from braid.registry.layout.delete_options import DeletedColumns, delete_options, retention_options
+from braid.registry.layout.delete_options import ColumnsAtDelete, delete_options, retention_options
 from braid.registry.layout.function_defaults import with_defaults
 from braid.schemas import (
     SequenceGroupSpec,
@@ -42,20 +46,20 @@ class PhysicalGroup:
 
     Attributes:
         name: As declared.
-        declared: The declared ordering columns, most significant first; empty when the group is
+        declared_ordering: The declared ordering columns, most significant first; empty when the group is
             ordered by arrival alone.
         offset_column: Holds generation and Kafka's offset of the newest record.
         partition_column: Holds its Kafka partition.
-        columns: The declared protected columns.
+        declared_columns: The declared protected columns.
         at_column: Holds Kafka's timestamp of the stream's last record; None without tracking.
         op_column: Holds what that record did, `upsert` or `clear`; None without tracking.
     """
 
     name: str
-    declared: tuple[str, ...]
+    declared_ordering: tuple[str, ...]
     offset_column: str
     partition_column: str
-    columns: tuple[str, ...]
+    declared_columns: tuple[str, ...]
     at_column: str | None
     op_column: str | None
 
@@ -65,16 +69,16 @@ class PhysicalGroup:
     @property
     def ordering(self) -> tuple[str, ...]:
         """All ordering columns, most significant first: the declared ones, then arrival."""
-        return (*self.declared, self.offset_column, self.partition_column)
+        return (*self.declared_ordering, self.offset_column, self.partition_column)
 
     @property
-    def naming_ordering(self) -> tuple[str, ...]:
+    def ordering_in_options(self) -> tuple[str, ...]:
         """The ordering columns by which options name the group.
 
-        Such options are fixed once a table has data, so new tables name a group by the columns that
-        tables had before every order ended in arrival.
+        Such options are fixed once a table has data, so new tables name a group as tables did before the
+        arrival columns ended the order of every group: by the declared ordering columns alone.
         """
-        return self.declared or (self.partition_column, self.offset_column)
+        return self.declared_ordering or (self.partition_column, self.offset_column)
 
     @property
     def tracking_columns(self) -> tuple[str, ...]:
@@ -82,9 +86,9 @@ class PhysicalGroup:
         return tuple(name for name in (self.at_column, self.op_column) if name is not None)
 
     @property
-    def protected(self) -> tuple[str, ...]:
+    def protected_columns(self) -> tuple[str, ...]:
         """All protected columns, in the order of the option: the declared ones, then tracking."""
-        return self.columns + self.tracking_columns
+        return self.declared_columns + self.tracking_columns
 
     @property
     def generated_columns(self) -> Mapping[str, str]:
@@ -94,14 +98,14 @@ class PhysicalGroup:
             generated |= {self.at_column: AT_TYPE, self.op_column: OP_TYPE}
         return generated
 
-    def deleted_columns(self, spec: TableSpec) -> DeletedColumns:
+    def columns_at_delete(self, spec: TableSpec) -> ColumnsAtDelete:
         """Return the columns by what a delete does to them, in a table of that declaration."""
         retention = spec.delete_retention
         named = () if retention is None else retention.columns or ()
-        kept = (self.at_column, *(name for name in self.columns if name in named))
-        return DeletedColumns(
+        kept = (self.at_column, *(name for name in self.declared_columns if name in named))
+        return ColumnsAtDelete(
             name=self.name,
-            ordering=self.naming_ordering,
+            ordering=self.ordering_in_options,
             kept=tuple(name for name in kept if name is not None),
             marks=() if self.op_column is None else (self.op_column,),
         )
@@ -109,12 +113,12 @@ class PhysicalGroup:
     @property
     def option(self) -> tuple[str, str]:
         """The table format's option, key and value."""
-        return _group_key(self.ordering), ",".join(self.protected)
+        return _group_key(self.ordering), ",".join(self.protected_columns)
 
     @property
     def former_option(self) -> str:
-        """The option's key in tables from before every order ended in arrival."""
-        return _group_key(self.naming_ordering)
+        """The option's key in tables from before the arrival columns ended the order of every group."""
+        return _group_key(self.ordering_in_options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,10 +147,10 @@ def physical_group(spec: SequenceGroupSpec, *, tracking: bool) -> PhysicalGroup:
     """Return a declared group with its generated columns."""
     return PhysicalGroup(
         name=spec.name,
-        declared=spec.ordering or (),
+        declared_ordering=spec.ordering or (),
         offset_column=f"{spec.name}__offset",
         partition_column=f"{spec.name}__partition",
-        columns=spec.columns,
+        declared_columns=spec.columns,
         at_column=f"{spec.name}__at" if tracking else None,
         op_column=f"{spec.name}__op" if tracking else None,
     )
@@ -218,8 +222,8 @@ def _options(spec: TableSpec, groups: tuple[PhysicalGroup, ...]) -> dict[str, st
         "write.sequence-number-init-mode": "snapshot",
     }
     options.update(group.option for group in groups)
-    options |= delete_options(spec, [group.deleted_columns(spec) for group in groups])
-    grouped = {name for group in groups for name in group.columns}
+    options |= delete_options(spec, [group.columns_at_delete(spec) for group in groups])
+    grouped = {name for group in groups for name in group.declared_columns}
     if any(column.default is not None and column.name in grouped for column in spec.columns):
         options["braid.defaults-by-group"] = "true"
     options |= retention_options(spec, {group.name: group.at_column for group in groups})

@@ -77,12 +77,8 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
     yield from names.check_name(stream.name, "name", kind="stream")
     for other in others:
         if other.lower() == stream.name.lower():
-            yield problem_at(
-                "name",
-                value=stream.name,
-                message=f"differs from the stream `{other}` in case only",
-                hint="choose another name",
-            )
+            hint = "choose another name"
+            yield names.case_problem(stream.name, "name", kind="stream", other=other, hint=hint)
     yield from names.check_topic(stream.topic, "topic")
     yield from names.check_topic(stream.dead_letter_topic, "dead_letter_topic")
     if stream.dead_letter_topic == stream.topic:

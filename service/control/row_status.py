@@ -88,8 +88,8 @@ def status_columns(document: TableDocument, schema: TableSchema) -> list[str]:
 
     Args:
         document: The table's declaration.
-        schema: The table's columns: a table from before every order ended in arrival lacks the arrival
-            columns until a stream is claimed.
+        schema: The table's columns: a table from before the arrival columns ended the order of every
+            group lacks them until a stream is claimed.
     """
     return [
         name
@@ -97,7 +97,7 @@ def status_columns(document: TableDocument, schema: TableSchema) -> list[str]:
         for name in (
             *group.ordering,
             *group.tracking_columns,
-            *(group.columns if _is_cleared(document, group) else ()),
+            *(group.declared_columns if _is_cleared(document, group) else ()),
         )
         if name in schema.fields_by_name
     ]
@@ -128,7 +128,7 @@ def _group_status(
     if touched is None and all(row.get(name) is None for name in group.ordering):
         state = GroupState.ABSENT
     elif (group.op_column is not None and row.get(group.op_column) == OP_CLEAR) or (
-        is_cleared and all(row.get(name) is None for name in group.protected)
+        is_cleared and all(row.get(name) is None for name in group.protected_columns)
     ):
         state = GroupState.DELETED
     elif (
@@ -144,7 +144,7 @@ def _group_status(
         stream=owner,
         ordering={
             name: json_value(row.get(name), schema.field(name).type)
-            for name in group.declared or group.ordering
+            for name in group.declared_ordering or group.ordering
         },
         arrival=_arrival(group, row),
         last_touched=None

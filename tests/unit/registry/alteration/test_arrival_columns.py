@@ -1,4 +1,4 @@
-"""Tables from before every order ended in arrival get the arrival columns, and lose nothing."""
+"""Tables from before the arrival columns ended the order of every group get them, and lose nothing."""
 
 from typing import Any
 
