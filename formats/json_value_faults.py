@@ -12,15 +12,10 @@ from decimal import Context, Decimal
 from typing import Any, Final
 
 from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.integer_bounds import INTEGER_BOUND
 from braid.formats.json_message import OversizedNumber
 from braid.lake import DataType, TypeRoot
 
-_INTEGER_BITS: Final = {
-    TypeRoot.TINYINT: 8,
-    TypeRoot.SMALLINT: 16,
-    TypeRoot.INT: 32,
-    TypeRoot.BIGINT: 64,
-}
 _DECIMAL_TEXT: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 _FLOAT_TEXTS: Final = frozenset(
     {"NaN", "Infinity", "+Infinity", "-Infinity", "INF", "+INF", "-INF"}
@@ -41,7 +36,7 @@ def value_fault(value: Any, data_type: DataType) -> DeadLetterReason | None:
         case TypeRoot.BOOLEAN:
             is_right = isinstance(value, bool)
         case TypeRoot.TINYINT | TypeRoot.SMALLINT | TypeRoot.INT | TypeRoot.BIGINT:
-            return _integer_fault(value, _INTEGER_BITS[data_type.root])
+            return _integer_fault(value, INTEGER_BOUND[data_type.root])
         case TypeRoot.FLOAT | TypeRoot.DOUBLE:
             is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
             is_right = is_number or (isinstance(value, str) and value in _FLOAT_TEXTS)
@@ -60,11 +55,10 @@ def value_fault(value: Any, data_type: DataType) -> DeadLetterReason | None:
     return None if is_right else DeadLetterReason.WRONG_TYPE
 
 
-def _integer_fault(value: Any, bits: int) -> DeadLetterReason | None:
+def _integer_fault(value: Any, bound: int) -> DeadLetterReason | None:
     # In Python a bool is an int; in JSON `true` is no number.
     if not isinstance(value, int) or isinstance(value, bool):
         return DeadLetterReason.WRONG_TYPE
-    bound = 1 << (bits - 1)
     return None if -bound <= value < bound else DeadLetterReason.OUT_OF_RANGE
 
 

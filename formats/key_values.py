@@ -9,16 +9,11 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
+from braid.formats.integer_bounds import INTEGER_BOUND
 from braid.lake import DataField, DataType, InvalidRequest, TableSchema, TypeRoot
 from braid.schemas import FieldProblem
 from braid.schemas.field_problems import quoted_list
 
-_INTEGER_BITS: Final[Mapping[TypeRoot, int]] = {
-    TypeRoot.TINYINT: 8,
-    TypeRoot.SMALLINT: 16,
-    TypeRoot.INT: 32,
-    TypeRoot.BIGINT: 64,
-}
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _FRACTION = re.compile(r"\.(\d+)")
 _NANOSECONDS_BOUND: Final = 1 << 63
@@ -157,8 +152,7 @@ def _parse_integer(text: str, data_type: DataType) -> int:
     if not _NUMBER.fullmatch(text):
         message = "not a whole number"
         raise ValueError(message)
-    value, bits = int(text), _INTEGER_BITS[data_type.root]
-    bound = 1 << (bits - 1)
+    value, bound = int(text), INTEGER_BOUND[data_type.root]
     if not -bound <= value < bound:
         message = f"outside {-bound} to {bound - 1}"
         raise ValueError(message)
@@ -291,7 +285,7 @@ def _fraction(text: str, data_type: DataType) -> int:
 
 _PARSERS: Final[Mapping[TypeRoot, Callable[[str, DataType], object]]] = {
     TypeRoot.BOOLEAN: _parse_boolean,
-    **dict.fromkeys(_INTEGER_BITS, _parse_integer),
+    **dict.fromkeys(INTEGER_BOUND, _parse_integer),
     TypeRoot.FLOAT: _parse_float,
     TypeRoot.DOUBLE: _parse_float,
     TypeRoot.DECIMAL: _parse_decimal,

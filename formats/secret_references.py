@@ -1,7 +1,9 @@
 """References to secrets, `${env:NAME}` and `${file:/path}`, and their resolution.
 
-They occur in the operators' own files only. Nothing that arrives over HTTP is passed to this module: a
-client that could name a file here could read it.
+They occur in the operators' file of Kafka clusters only (`clusters_file`, which checks when it is read that
+each reference names a variable or an absolute path). They are resolved where Kafka is read, when a query is
+started: the service passes them on as they are, and never has a secret. Nothing that arrives over HTTP is
+passed to this module: a client that could name a file here could read it.
 """
 
 import os

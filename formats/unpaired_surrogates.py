@@ -44,15 +44,20 @@ def holds_unpaired_surrogate(value: Any, data_type: DataType) -> bool:
     )
 
 
+def has_utf8_form(text: str) -> bool:
+    """Return whether a text has a UTF-8 form: whether every surrogate in it is one of a pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _is_encodable(value: Any) -> bool:
     """Return whether every text in a JSON value has a UTF-8 form."""
     match value:
         case str():
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                return False
-            return True
+            return has_utf8_form(value)
         case list():
             return all(map(_is_encodable, value))
         case dict():

@@ -30,7 +30,7 @@ from braid.registry.store.stored_documents import features_missing, missing_feat
 from braid.schemas import RunnerProgress, StreamState
 
 _LOG = logging.getLogger(__name__)
-_STOP_SECONDS_MAX = 60
+_QUERY_STOP_SECONDS_MAX = 60
 
 
 class Runner:
@@ -98,7 +98,7 @@ class Runner:
         try:
             tables = self._registry.tables()
         except (LakeError, OSError) as error:
-            # Running queries go on: nothing is known to have changed.
+            # Running queries continue: nothing is known to have changed.
             self._reading.note_failure(error)
             return
         self._warn_of_unreadable({**tables.unreadable, **tables.newer, **_newer_streams(tables)})
@@ -113,7 +113,7 @@ class Runner:
         for key in registered.keys() - self._hosted.keys():
             self._hosted[key] = self._host(registered[key])
         for key, hosted in self._hosted.items():
-            # Queries of a table whose document cannot be read go on as they are.
+            # Queries of a table whose document cannot be read continue as they are.
             if hosted.supervisor.table not in tables.unreadable:
                 hosted.set_registered(registered.get(key))
 
@@ -197,7 +197,7 @@ class Runner:
         if self._maintenance is not None:
             self._maintenance.ask_to_stop()
         for key, hosted in self._hosted.items():
-            if not hosted.join(_STOP_SECONDS_MAX):
+            if not hosted.join(_QUERY_STOP_SECONDS_MAX):
                 _LOG.error("query does not stop stream=%s", key)
         if self._maintenance is not None:
             self._maintenance.close()

@@ -24,7 +24,7 @@ from braid.registry.store.progress import ProgressStore
 
 _LOG = logging.getLogger(__name__)
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
-_STOP_SECONDS_MAX = 60
+_JVM_EXIT_SECONDS_MAX = 60
 EXIT_TRY_AGAIN = 75  # EX_TEMPFAIL
 
 
@@ -146,4 +146,4 @@ def _end_spark(session: SparkSession) -> None:
     process = gateway.proc
     if process.stdin is not None:
         process.stdin.close()
-    process.wait(_STOP_SECONDS_MAX)
+    process.wait(_JVM_EXIT_SECONDS_MAX)

@@ -57,6 +57,13 @@ def problem_at(
     )
 
 
+def parameter_problem(
+    field: str, *, value: str | None = None, message: str, hint: str
+) -> FieldProblem:
+    """Return the problem of a header or parameter, which is not in the request's body."""
+    return FieldProblem(pointer=None, field=field, value=value, message=message, hint=hint)
+
+
 def quoted_list(names: Iterable[str]) -> str:
     """Return names for a message: "`a`, `b`"; "none" when there are none.
 

@@ -1,4 +1,4 @@
-"""Status of streams and of tables' maintenance, as the service returns it."""
+"""Status of streams and of tables' maintenance, as the service returns it; of rows: `row.py`."""
 
 from collections.abc import Mapping
 
@@ -40,7 +40,8 @@ class FailureView(Contract):
         errors: The problems to fix; empty for a temporary failure.
         since: Time of the first of the consecutive failures, ISO 8601, UTC.
         attempts: Consecutive failures.
-        next_attempt_at: ISO 8601, UTC; None: not before `start` or another declaration.
+        next_attempt_at: Time of the next attempt, ISO 8601, UTC; None: there is none before the verb `start`
+            or another declaration of the stream.
     """
 
     cause: str
@@ -66,8 +67,8 @@ class StreamStatus(Contract):
         reported_at: Time of the runner's report, ISO 8601, UTC.
         epoch: Epoch of the claim under which it commits.
         offsets: Next offset to read, by Kafka partition.
-        end_offsets: The topic's end offset, by Kafka partition; like the lag None unless a query is
-            RUNNING, which alone measures it.
+        end_offsets: The topic's end offset, by Kafka partition. None unless the stream is RUNNING: only a
+            running query measures it, and the lag with it.
         lag_records: Records not read yet; None if Kafka has not answered recently.
         lag_seconds: Age of the oldest of them; None likewise.
         broker_reached_at: Time when Kafka last answered the runner, ISO 8601, UTC.

@@ -11,6 +11,7 @@ from fastapi.exceptions import HTTPException, RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
+from braid.formats.unpaired_surrogates import has_utf8_form
 from braid.schemas.problem import JsonPath
 
 # Of a body: each finding takes about a kilobyte until it is answered, and time of the thread.
@@ -98,14 +99,14 @@ def checked(body: bytes, model: type[BaseModel]) -> BaseModel:
 
 def _unpaired_surrogates(value: Any, path: JsonPath) -> Iterator[dict[str, Any]]:
     """Yield a finding for each text of a JSON value that has no UTF-8; for a name, at its object."""
-    if isinstance(value, str) and not _is_text(value):
+    if isinstance(value, str) and not has_utf8_form(value):
         yield _surrogate_finding("a text", value, path)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield from _unpaired_surrogates(inner, (*path, number))
     elif isinstance(value, dict):
         for name, inner in value.items():
-            if not _is_text(name):
+            if not has_utf8_form(name):
                 yield _surrogate_finding("a name", name, path)
             else:
                 yield from _unpaired_surrogates(inner, (*path, name))
@@ -114,14 +115,6 @@ def _unpaired_surrogates(value: Any, path: JsonPath) -> Iterator[dict[str, Any]]
 def _surrogate_finding(what: str, text: str, path: JsonPath) -> dict[str, Any]:
     message = f"{what} has half of a surrogate pair, which UTF-8 does not have"
     return {"type": "string_unicode", "loc": path, "msg": message, "input": text}
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _findings(error: ValidationError) -> list[dict[str, Any]]:

@@ -2,15 +2,15 @@
 
 A record is refused for the first of these that holds:
 
-1. its value is null (`tombstone`: no stream declares deletes yet), or longer than the stream's
-   bound (`too_large`);
+1. its value is null (`tombstone`: a delete is a record with a value that has its row kind, so a record
+   without a value is none), or longer than the stream's bound (`too_large`);
 2. `from_json` does not take it as declared (`unparsable`, which the sink refines);
 3. a value is not one of its column's type (`out_of_range`, `wrong_type`), the Kafka key does not hold
    what is read from it (`malformed_key`), a value is too long to name a partition's directory
-   (`partition_too_long`, which the sink reports as `out_of_range`), or the texts and bytes of its key are
-   too long together (`too_large`);
+   (`partition_too_long`, which the sink reports as `out_of_range`), or the texts and bytes of the primary
+   key have together more bytes than the table takes (`too_large`; partition columns do not count);
 4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
-5. all ordering columns are null (`null_ordering`), unless the stream clears such records;
+5. all ordering columns are null (`null_ordering`), unless such a record clears the group;
 6. the column with the row kind (`rowkind.field`) has a value that the table does not take (`row_kind`);
 7. it has a field that is not declared (`new_field`), where the stream rejects those. Where the stream
    lets its table evolve, such a record is only marked (`undeclared`), and Python decides.

@@ -53,6 +53,7 @@ from braid.pipelines.sink.overflowing_timestamps import (
 from braid.pipelines.sink.sink_progress import SinkProgress
 from braid.pipelines.sink.task_report import TaskReport
 from braid.pipelines.sink.trial_writes import TrialSchedule
+from braid.pipelines.stream_plan import StreamPlan
 
 _LOG = logging.getLogger(__name__)
 
@@ -144,6 +145,8 @@ class BatchSink:
         try:
             with self._plan.in_use():
                 report, result = self._process(records, batch_id)
+                # Once the lock is released, a newer plan may come into effect.
+                plan = self._plan.plan
         except BaseException as error:
             self._failure = error
             raise
@@ -151,7 +154,7 @@ class BatchSink:
         batch_ms = self._clock.now_ms() - started_ms
         buckets = {(message.partition, message.bucket) for message in commit_messages(report)}
         self._pace.measure(buckets, batch_ms=batch_ms)
-        self._note(batch_id, report, result, batch_ms=batch_ms)
+        self._note(batch_id, report, result, plan=plan, batch_ms=batch_ms)
         self._pace.hold(started_ms=started_ms)
 
     def close(self) -> None:
@@ -232,7 +235,13 @@ class BatchSink:
         )
 
     def _note(
-        self, batch_id: int, report: TaskReport, result: CommitResult | None, *, batch_ms: int
+        self,
+        batch_id: int,
+        report: TaskReport,
+        result: CommitResult | None,
+        *,
+        plan: StreamPlan,
+        batch_ms: int,
     ) -> None:
         # The commit, too, may find that the micro-batch is in the table already.
         if result is None or result.outcome is Outcome.REPLAYED:
@@ -244,7 +253,7 @@ class BatchSink:
             report,
             result,
             position=self._committer.position,
-            plan=self._plan.plan,
+            plan=plan,
             pace=self._pace.pace,
             batch_ms=batch_ms,
             now_ms=self._clock.now_ms(),

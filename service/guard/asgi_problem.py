@@ -30,8 +30,8 @@ async def send_problem(
         send: The request's.
         errors: Problems of fields.
         headers: Further headers of the answer.
-        before_end: Called when the client can read the whole answer and the server does not yet take
-            the request as complete, after which it may close the connection.
+        before_end: Awaited after the body was sent and before its end is: the client can read the whole
+            answer, and the server, which may close the connection at the end, keeps it open.
     """
     response = problem_response(
         code,
@@ -56,10 +56,3 @@ async def send_problem(
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         return
     await response(scope, receive, send)
-
-
-def parameter_problem(
-    field: str, *, value: str | None = None, message: str, hint: str
-) -> FieldProblem:
-    """Return the problem of a header or parameter."""
-    return FieldProblem(pointer=None, field=field, value=value, message=message, hint=hint)

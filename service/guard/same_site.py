@@ -13,7 +13,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from braid.schemas import ProblemCode
-from braid.service.guard.asgi_problem import parameter_problem, send_problem
+from braid.schemas.field_problems import parameter_problem
+from braid.service.guard.asgi_problem import send_problem
 from braid.service.guard.request_class import STATE_CHANGING
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

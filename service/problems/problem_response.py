@@ -36,7 +36,7 @@ def problem_of(
     request_id: str,
     errors: Sequence[FieldProblem] = (),
 ) -> ProblemDocument:
-    """Return a problem; of too many errors the first `ERRORS_MAX`, with their number in the detail."""
+    """Return a problem document with at most `ERRORS_MAX` errors; of more, `detail` has the number."""
     status, title = STATUS_AND_TITLE[code]
     if len(errors) > ERRORS_MAX:
         detail = f"{detail}; the first {ERRORS_MAX} of {len(errors)} are listed"
