@@ -67,14 +67,14 @@ def _keys(arguments: argparse.Namespace) -> list[dict[str, object]]:
             measured = measure(table, kind, rows=arguments.rows)
             _print(kind.name, arguments.rows, measured)
             figures += _figures(kind.name, measured)
-            # To another handle of the table no file is ready.
+            # Another handle of the table has no copy of a file yet.
             cold = Table.open(table.path).lookup_at()
             before, meanwhile = disturbed_us(
                 table.lookup_at(), kind, cold.load, rows=arguments.rows
             )
             for when, (median, high, longest) in (("before", before), ("while", meanwhile)):
                 print(
-                    f"  one key {when} another copy is made ready: {median:.0f} us, "
+                    f"  one key {when} another file is copied: {median:.0f} us, "
                     f"99 % {high:.0f}, longest {longest:.0f}",
                     flush=True,
                 )

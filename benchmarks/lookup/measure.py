@@ -88,7 +88,7 @@ Spread = tuple[float, float, float]
 def disturbed_us(
     warm: SnapshotLookup, kind: KeyKind, cold: Callable[[], object], *, rows: int
 ) -> tuple[Spread, Spread]:
-    """Return the times of lookups before another file is made ready, and while it is."""
+    """Return the times of lookups before another file is copied, and while it is."""
     random = np.random.default_rng(2)
     ones = [kind.keys(2 * random.integers(0, rows, 1)) for _ in range(SINGLES)]
 

@@ -1,4 +1,7 @@
-"""The commands `braid table …`, each about one table."""
+"""The commands `braid table …`, each about one table.
+
+One file: Typer commands are declarations; the work is in the modules that they call.
+"""
 
 import sys
 from collections.abc import Callable
