@@ -1,4 +1,4 @@
-"""Whether the rows of an engine are the rows of a case."""
+"""Comparison of the rows of an engine with the rows of a case."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

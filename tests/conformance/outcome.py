@@ -1,4 +1,4 @@
-"""How a case ends: as expected, otherwise, otherwise on purpose, or at something the engine does not have yet."""
+"""Outcomes of a case: as expected, different, different on purpose, or not supported by the engine."""
 
 import enum
 import re

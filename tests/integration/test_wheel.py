@@ -1,4 +1,4 @@
-"""The wheel, installed into an empty environment outside of the checkout: the engine alone, then everything."""
+"""The wheel, installed into an empty environment outside of the checkout: the engine, then all extras."""
 
 import os
 import subprocess

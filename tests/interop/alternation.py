@@ -16,7 +16,7 @@ import pyarrow as pa
 from braid.lake import LakeError, Machine, ReadAt, SystemClock, Table
 from tests.conformance.case import Case
 from tests.conformance.execute import write_rows
-from tests.interop.changelog_look import ChangelogLook
+from tests.interop.changelog_check import ChangelogCheck
 from tests.interop.java_driver import JavaDriver
 from tests.interop.ours import open_table
 from tests.interop.twins import Rows, Twin, difference_of, hides_new_rows
@@ -76,7 +76,7 @@ class Alternation:
     def __post_init__(self) -> None:
         """Open the table, which is there and empty."""
         self._table = open_table(self.path)
-        self._changelog = ChangelogLook(self.case, self.java, self.path)
+        self._changelog = ChangelogCheck(self.case, self.java, self.path)
 
     def turn(self, what: str, rows: Rows) -> None:
         """Let one of both do something, and look at the table.

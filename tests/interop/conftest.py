@@ -1,4 +1,4 @@
-"""The reference, running for whoever takes turns with it or asks it something."""
+"""A running process of the Java reference, shared by the tests of a run."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

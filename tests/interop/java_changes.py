@@ -1,4 +1,4 @@
-"""Types and schema changes as Java is told of them: as in a conformance case."""
+"""Types and schema changes in the form of a conformance case, which the Java driver reads."""
 
 from typing import Any, assert_never
 

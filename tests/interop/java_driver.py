@@ -1,4 +1,4 @@
-"""A running Java that works on tables as it is told, so that both implementations can take turns.
+"""A running Java process that executes commands on tables, so that both engines can take turns.
 
 `java/Driver.java` names the commands. Starting takes two seconds, a command a tenth.
 """

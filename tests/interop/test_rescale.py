@@ -1,4 +1,4 @@
-"""Java writes and compacts tables that we rescale: it reads them as before, goes on, and we with it."""
+"""Rescaled tables of Java: Java reads the same rows, and both engines continue to write and compact."""
 
 from collections.abc import Mapping
 from itertools import cycle

@@ -1,4 +1,4 @@
-"""What the released Java library (1.4.2) does otherwise than the version that we follow (2.0.0).
+"""Differences between the released Java library (1.4.2) and the version that this engine follows (2.0.0).
 
 Tables that are exchanged with it are drawn without these things, and cases that 2.0.0 answered
 judge them instead. Source: merge-semantics 10.

@@ -1,4 +1,4 @@
-"""What is done to a warehouse before the power fails, and what has to hold after it.
+"""Histories of a warehouse before a power failure, and what has to hold after it.
 
 One table with a stream, its registered document, a lease and the reports of a runner.
 """

@@ -1,4 +1,4 @@
-"""Where adjacent records may be merged first, the result is that of merging all at once."""
+"""Merging adjacent records first, where that is allowed, has the result of merging all at once."""
 
 import random
 from collections.abc import Iterator

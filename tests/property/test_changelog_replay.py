@@ -1,4 +1,4 @@
-"""A changelog tells the table: whoever applies it to nothing has the rows that a scan gives.
+"""A changelog is complete: its changes, applied to an empty table, give the rows of a scan.
 
 Whatever the producer, the deletion vectors, the compactions in between and the buckets: after a
 compaction that has left no record on level 0, the changes of all snapshots so far add up to the rows,

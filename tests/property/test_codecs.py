@@ -1,4 +1,4 @@
-"""What is encoded is decoded to the same, for every codec of the format."""
+"""Every codec of the format decodes what it has encoded to an equal value."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""With indexes or without: scans and lookups give the same rows, whatever was written, merged, altered."""
+"""Scans and lookups return the same rows with and without file indexes."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Whatever a record brings, its stream goes on, and the record is accounted for exactly once."""
+"""No record stops its stream, and each is accounted for exactly once."""
 
 import base64
 import dataclasses

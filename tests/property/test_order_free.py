@@ -26,7 +26,7 @@ FEW = settings(SETTINGS, max_examples=30)
 MACHINES = st.sampled_from(Machine)
 
 
-def test_the_functions_drawn_are_those_declared_to_mind_no_order() -> None:
+def test_the_functions_drawn_are_those_declared_order_free() -> None:
     declared = {function.name for function in FUNCTIONS.values() if function.order_free}
 
     assert {function.name for function in ORDER_FREE} == declared

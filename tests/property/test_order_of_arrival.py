@@ -1,4 +1,4 @@
-"""Of one stream's records the newest wins, to the last tie, whatever the schedule (decision 0024).
+"""The newest of one stream's records wins, to the last tie, under every schedule (decision 0024).
 
 Histories have equal and missing ordering values, deletes that clear columns, topics that are exchanged
 and partitions that are added; schedules interleave the steps of three streams with compactions, so that

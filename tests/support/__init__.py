@@ -1,1 +1,1 @@
-"""What several tests build on: small tables, foreign engines, storage that fails."""
+"""Shared tools of tests: small tables, foreign engines, storage that fails."""

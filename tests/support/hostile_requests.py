@@ -1,4 +1,4 @@
-"""Requests that nobody means well with, from a seed: what a service has to answer calmly.
+"""Malformed and hostile requests, drawn from a seed; a service has to refuse each without failing.
 
 `make bench-hostile` sends thousands of them to a real process, tests some hundreds to an app.
 """

@@ -1,4 +1,4 @@
-"""Snapshots for tests that look at little of them."""
+"""Snapshots for tests that need few of their fields."""
 
 from braid.lake.format.snapshot import CommitKind, Snapshot
 

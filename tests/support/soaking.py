@@ -1,4 +1,4 @@
-"""Tests that go on for as long as somebody likes: `make soak`, an hour unless `SOAK_MINUTES` says otherwise."""
+"""Tests that repeat until a time is over: `make soak`, an hour unless `SOAK_MINUTES` says otherwise."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Which files a table has on storage, and which of them anything needs.
+"""Files of a table on storage, and those of them that are needed.
 
 Counted apart from the engine's own cleaning, of which this is the judge. Paths are relative to the
 table's directory.

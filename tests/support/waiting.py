@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 PATIENCE_S: Final = 600.0
-"""Before something counts as hanging; below the bound of a whole test, so that what is waited for is told."""
+"""Before something counts as hanging; below the bound of a whole test, so that the failure names what was waited for."""
 
 
 def wait_until(

@@ -1,4 +1,4 @@
-"""What Spark could not read is explained: malformed, wrong type or out of range, and where."""
+"""Explanations of values that Spark could not read: malformed, wrong type or out of range, and where."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What `braid.lake.aggregates` promises to packages with aggregate functions."""
+"""Promises of `braid.lake.aggregates` to packages with aggregate functions."""
 
 from dataclasses import fields
 

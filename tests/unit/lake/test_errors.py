@@ -1,4 +1,4 @@
-"""What errors say, and which table they say it about."""
+"""Texts of errors, and the table that they name."""
 
 import pickle
 

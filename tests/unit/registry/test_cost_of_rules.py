@@ -1,4 +1,4 @@
-"""What a declaration costs to check grows with its size, not with its square.
+"""The cost of checking a declaration grows with its size, not with its square.
 
 Counted in calls of Python functions, which depend on nothing but the declaration.
 """

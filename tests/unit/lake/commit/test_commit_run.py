@@ -542,7 +542,7 @@ def test_nothing_is_built_on_a_commit_that_slept_over_a_rollback(bed: Bed) -> No
     slept.assert_as_at_target("mine")
 
 
-def test_a_commit_that_slept_over_a_rollback_and_died_goes_with_another_one(bed: Bed) -> None:
+def test_a_second_rollback_removes_a_commit_that_died_after_the_first_one(bed: Bed) -> None:
     def die() -> None:
         raise KeyboardInterrupt
 

@@ -130,7 +130,7 @@ ACTS: Final[dict[str, Callable[[Table], object]]] = {
 
 
 @pytest.mark.parametrize("name", ACTS)
-def test_whatever_is_raised_no_live_file_goes(name: str) -> None:
+def test_no_error_after_the_snapshot_deletes_a_live_file(name: str) -> None:
     act = ACTS[name]
     undisturbed = FaultyFileIO(copied(given()))
     act(opened(undisturbed))

@@ -95,7 +95,7 @@ def test_a_refusal_of_our_own_file_is_success(bed: Bed) -> None:
     assert bed.publish() is PublishOutcome.PUBLISHED
 
 
-def test_an_unreadable_file_is_not_ours(bed: Bed) -> None:
+def test_a_race_against_an_unreadable_snapshot_is_lost(bed: Bed) -> None:
     bed.inner.write_new(bed.paths.snapshot(3), b"{")
 
     assert bed.publish() is PublishOutcome.LOST

@@ -203,7 +203,7 @@ class TestAddColumn:
 
         assert names(new) == expected
 
-    def test_before_the_partition_if_the_table_wants_it(self) -> None:
+    def test_an_option_puts_a_new_column_before_the_partition_columns(self) -> None:
         schema = given_schema(options={"add-column-before-partition": "true"})
 
         assert names(changed(schema, AddColumn(path=("z",), type=INT))) == "k z d v n s r l m"
@@ -424,7 +424,7 @@ class TestRenameColumn:
 
 class TestDropColumn:
     @pytest.mark.parametrize("path", [("v",), ("r", "a"), ("r", "b", "c")], ids=".".join)
-    def test_it_goes_and_its_id_too(self, path: tuple[str, ...]) -> None:
+    def test_a_dropped_column_keeps_its_id_taken(self, path: tuple[str, ...]) -> None:
         schema = given_schema()
         new = changed(schema, DropColumn(path=path))
 

@@ -1,4 +1,4 @@
-"""Columns are matched by id, whatever their names and order."""
+"""Columns are matched by id, with any names and in any order."""
 
 from typing import Any
 

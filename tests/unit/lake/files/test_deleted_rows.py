@@ -1,4 +1,4 @@
-"""Rows that a deletion vector marks are left out, whatever the row groups and batches."""
+"""Rows that a deletion vector marks are left out, with any row groups and batches."""
 
 from itertools import chain
 

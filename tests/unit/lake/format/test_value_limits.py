@@ -183,7 +183,7 @@ def test_a_partition_value_that_is_not_utf8_is_reported_as_such() -> None:
     assert "row 1: the value is not UTF-8 text" in told
 
 
-def test_the_writer_refuses_such_rows() -> None:
+def test_the_writer_refuses_values_that_do_not_fit() -> None:
     schema = given_schema({"k": "INT", "s": "VARCHAR(1)"}, key=["k"])
 
     with pytest.raises(SchemaMismatch, match="s: row 0: the value does not fit"):

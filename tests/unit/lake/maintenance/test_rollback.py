@@ -229,7 +229,7 @@ def test_a_stream_first_claimed_after_the_target_starts_again() -> None:
     assert claim(table).offsets == {0: 10}
 
 
-def test_a_target_that_does_not_know_the_streams_is_refused() -> None:
+def test_a_target_without_positions_of_the_streams_is_refused() -> None:
     file_io = MemoryFileIO()
     given_table(file_io=file_io)
     table = late(file_io)

@@ -358,7 +358,9 @@ def test_storage_fails_while_a_tag_goes(
 @pytest.mark.sweep
 @pytest.mark.slow
 @GOING
-def test_the_process_dies_while_a_tag_goes(act: Callable[[Table], object]) -> None:
+def test_a_death_while_a_tag_is_deleted_loses_no_file_that_is_needed(
+    act: Callable[[Table], object],
+) -> None:
     faults = sweep(given_going(), act)
     assert tag_names(faults.done) == ["t2"]
     for end in faults.deaths():

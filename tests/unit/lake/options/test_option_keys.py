@@ -1,4 +1,4 @@
-"""Keys that look like a known one were meant to be it."""
+"""Misspelt option keys, and the known key that each of them means."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The reader of a split: the full merge, filtered and projected, whatever is pushed down."""
+"""The reader of a split: the full merge, filtered and projected, with any condition pushed down."""
 
 import dataclasses
 from collections.abc import Mapping

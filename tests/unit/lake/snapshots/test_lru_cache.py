@@ -1,4 +1,4 @@
-"""What stays in the cache, and what is evicted first."""
+"""Entries that stay in the cache, and those that are evicted first."""
 
 from braid.lake.snapshots.lru_cache import LruCache
 

@@ -38,7 +38,7 @@ def test_a_schema_id_is_given_once() -> None:
     assert SchemaStore(file_io, PATHS).latest() == table_schema()
 
 
-def test_a_repeated_request_that_is_refused_was_ours() -> None:
+def test_creating_an_equal_schema_twice_succeeds() -> None:
     file_io = MemoryFileIO()
     store = SchemaStore(file_io, PATHS)
     store.create(table_schema())

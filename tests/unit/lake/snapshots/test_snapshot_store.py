@@ -1,4 +1,4 @@
-"""The newest snapshot is found whatever the hints are."""
+"""The newest snapshot is found with right, wrong and missing hints."""
 
 from dataclasses import replace
 

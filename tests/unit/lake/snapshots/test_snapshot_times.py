@@ -1,4 +1,4 @@
-"""Snapshots are found by the time of their commits, in few reads, whatever vanishes meanwhile."""
+"""Snapshots are found by the time of their commits, in few reads, while others are removed."""
 
 from dataclasses import replace
 

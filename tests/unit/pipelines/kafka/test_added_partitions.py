@@ -61,7 +61,7 @@ def assigned(
     [given_plan(DECLARED), given_plan(UNORDERED)],
     ids=["declared-ordering", "unordered-allowed"],
 )
-def test_streams_that_need_no_keys_read_whatever_there_is(plan: StreamPlan) -> None:
+def test_streams_that_need_no_keyed_partitions_read_all_partitions(plan: StreamPlan) -> None:
     assert assigned(plan) == PartitionAssignment(partitions=(0, 1, 2))
     assert assigned(plan, 1, 1) == PartitionAssignment(partitions=(0, 1, 2))
 

@@ -1,4 +1,4 @@
-"""The join of JSON values, whatever their order."""
+"""The join of the shapes of JSON values, which does not depend on their order."""
 
 import json
 from itertools import permutations

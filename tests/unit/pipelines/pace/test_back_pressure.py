@@ -49,7 +49,7 @@ def test_no_interval_is_lengthened_beyond_a_minute(trigger_ms: int, expected: in
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 100_000))))
-def test_whatever_happens_a_stream_is_never_faster_and_comes_back(
+def test_a_stream_is_never_faster_than_declared_and_returns_to_its_declared_pace(
     history: list[tuple[int, int]],
 ) -> None:
     pace = RULE.first()

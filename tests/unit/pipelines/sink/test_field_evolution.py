@@ -1,4 +1,4 @@
-"""How often a micro-batch changes the table, and which refused fields are remembered."""
+"""Schema changes of micro-batches: how many, and which refused fields are remembered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -109,7 +109,7 @@ def test_its_streams_follow(registrar: Registrar, table: Table) -> None:
     assert registrar.entry(ORDERS, "sales").version == 2
 
 
-def test_any_change_of_such_a_table_adds_the_arrival_columns(
+def test_any_change_of_a_table_without_arrival_columns_adds_them(
     catalog: Catalog, store: RegistryStore, registrar: Registrar
 ) -> None:
     table = given_table(catalog, store, registrar)

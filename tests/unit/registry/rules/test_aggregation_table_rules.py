@@ -1,4 +1,4 @@
-"""Streams of aggregation and first-row tables, alone and together."""
+"""Streams of aggregation and first-row tables, single and several."""
 
 from collections.abc import Mapping
 from typing import Any

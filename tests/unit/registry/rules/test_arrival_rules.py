@@ -1,4 +1,4 @@
-"""Streams that are ordered by arrival alone, and columns that are read from the Kafka key."""
+"""Streams that only arrival orders, and columns that are read from the Kafka key."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ def test_a_stream_is_keyed_by_the_kafka_key_or_by_its_owners_word() -> None:
     assert is_keyed(table, stream(table, partitioned_by_key=True))
 
 
-def test_a_table_that_allows_any_order_asks_only_streams_that_are_keyed() -> None:
+def test_a_table_that_allows_any_order_needs_keyed_partitions_only_where_declared() -> None:
     table = orders(unordered="allowed")
 
     assert not needs_keyed_partitions(table, stream(table))

@@ -103,7 +103,7 @@ def test_a_stream_without_a_runner_has_no_report() -> None:
     assert current_report(runners, key, alive_since_ms=0) is None
 
 
-def test_the_highest_epoch_knows_most_of_what_was_committed_alive_or_not() -> None:
+def test_the_report_of_the_highest_epoch_is_used_although_its_runner_is_gone() -> None:
     runners = [
         progress("gone", updated_ms=1, epoch=9, state=StreamState.UNASSIGNED),
         progress("new", updated_ms=5, epoch=8),

@@ -1,4 +1,4 @@
-"""Avro data files have the same rows whatever the form of their schema."""
+"""Avro data files have the same rows in every form of their schema."""
 
 import random
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Behaviour of storage on a file system alone."""
+"""Behaviour that only storage on a file system has."""
 
 import errno
 import pickle

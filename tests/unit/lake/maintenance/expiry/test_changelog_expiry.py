@@ -74,7 +74,7 @@ def test_changes_outlive_their_snapshots(producer: str) -> None:
 
 
 @PRODUCERS
-def test_as_time_goes_by_nothing_leaks(producer: str) -> None:
+def test_repeated_expiries_leak_no_file(producer: str) -> None:
     table, clock = given_history(
         options(
             producer,

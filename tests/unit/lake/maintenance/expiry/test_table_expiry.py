@@ -52,7 +52,7 @@ def test_options_decide_by_default() -> None:
     assert (result.snapshots, result.held_by) == ((1, 2, 3, 4), "it is too young")
 
 
-def test_nothing_goes_while_there_are_no_more_than_must_stay() -> None:
+def test_no_snapshot_expires_while_there_are_no_more_than_the_minimum() -> None:
     table, _ = given_history()  # ten stay by default
     before = stored(table)
 
@@ -60,7 +60,7 @@ def test_nothing_goes_while_there_are_no_more_than_must_stay() -> None:
     assert stored(table) == before
 
 
-def test_too_many_go_though_they_are_young() -> None:
+def test_snapshots_above_the_maximum_expire_although_they_are_young() -> None:
     table, _ = given_history({"snapshot.num-retained.min": "2", "snapshot.num-retained.max": "3"})
 
     assert table.expire(older_than_ms=0).snapshots == (1, 2, 3, 4, 5)
@@ -321,7 +321,7 @@ def set_properties(table: Table, number: int, properties: dict[str, str]) -> Non
 # Other processes at work
 
 
-def test_two_expiries_do_each_other_no_harm() -> None:
+def test_concurrent_expiries_remove_exactly_the_files_that_are_not_needed() -> None:
     table, _ = given_history()
     other = Table.open(table.path, file_io=table.file_io)
     # The other expiry removes up to 4 while this one is about to remove 1.

@@ -1,4 +1,4 @@
-"""The hash index: every row is found, absent keys are not, whatever collides."""
+"""The hash index: every row is found and absent keys are not, also where hashes collide."""
 
 import numpy as np
 import pytest

@@ -91,7 +91,7 @@ def test_a_key_in_two_buckets_is_damage() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_whatever_comes_the_buckets_are_those_of_one_key_at_a_time(seed: int) -> None:
+def test_a_batch_is_assigned_as_its_keys_would_be_one_by_one(seed: int) -> None:
     chance = random.Random(seed)
     target_rows = chance.choice([1, 3, 10])
     buckets = given_buckets(target_rows=target_rows)

@@ -1,4 +1,4 @@
-"""What a table's changelog must be: that which Java reads, and, applied row by row, the table."""
+"""Check of a table's changelog: Java reads the same one, and its changes add up to the table's rows."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ FOLLOWS_ROWS = ("lookup", "full-compaction")
 """Producers whose changes add up to the rows that are compacted."""
 
 
-class ChangelogLook:
+class ChangelogCheck:
     """Follows a table from its first snapshot on."""
 
     def __init__(self, case: Case, java: JavaDriver, path: Path) -> None:
