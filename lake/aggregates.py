@@ -1,4 +1,4 @@
-"""The interface of custom aggregate functions: what a package implements and declares.
+"""The interface of custom aggregate functions; those of the format are in `merge/functions`.
 
 A package brings a `FunctionDeclaration` through the entry point group `braid.aggregates`. Its `make`
 returns an `AggregateFunction`, which combines the values of one key one by one; its optional

@@ -1,4 +1,4 @@
-"""Conflict rules: whether a commit still fits the newest snapshot. Pure; checked at every attempt.
+"""Conflict rules: whether a commit still fits the newest snapshot. Pure.
 
 1. Appends and overwrites were written under the newest schema and its bucket count; a compaction
    replaces no file of a newer schema than its own.
@@ -8,6 +8,9 @@
 5. In each (partition, bucket, level >= 1) the key ranges of the resulting files are disjoint.
 6. Rows that were routed by a hash index were routed by the index of the newest snapshot.
 7. A commit that replaces files of a bucket has seen the bucket's newest deletion vectors.
+
+Every attempt checks the rules that its commit can break (`braid.lake.commit.table_state`). Appends add files
+under fresh names on level 0, so rules 3 to 5 concern them only where the table's bucket count has changed.
 
 Source:
     Table format, section 18.3.

@@ -1,37 +1,37 @@
 """Publication of a snapshot: the exclusive creation of its file, and the check of what became of it.
 
-The file is `snapshot-N`, where N follows the snapshot that the commit was planned on, the *previous* one.
-Four things can come between:
+The file is `snapshot-N`, where N is the id after that of the *previous* snapshot, on which the commit was
+planned. Four things can come between:
 
 1. *A lost race*: N exists with another `uuid`.
-2. *An ambiguous answer* of storage (an error, or a refusal after a repeated request): the `uuid` in N
-   shows whose it is. While N does not exist, the same bytes are created again under the same name, which
-   cannot make two snapshots. Once the chain has gone past N and N has expired, only the live files of
-   the table can show whether it was published; the caller compares them.
-3. *A pause of this writer*: others published N and more, expiry removed N, and this writer then created N
-   anew, in a hole. Such a snapshot is no part of the chain, even where it happens to lie right below the
-   oldest one.
-4. *A rollback of the table*: it removed or replaced the previous snapshot and left older ones; or its
-   target is the previous snapshot, and it has not yet removed the newer ones above a gap. N is built on
-   removed history, or lies below the newest snapshot, and is no part of the chain either.
+2. *An ambiguous answer* of storage: an error, or a refusal after storage has repeated the request itself. The
+   `uuid` in N shows whose it is. While N does not exist, the same bytes are created again under the same
+   name, which cannot make two snapshots. Where newer snapshots exist and N has expired, only the live files
+   of the table can show whether N was published; the caller compares them.
+3. *A hole of expiry*: while this writer paused, others published N and more, and expiry removed N. Then this
+   writer created N anew.
+4. *A rollback*: it removed or replaced the previous snapshot, so N is built on removed history. Or the
+   previous snapshot is its target, and N lies in the gap below those that it has not yet removed.
 
-They are recognised in this order, the cheapest check first:
+In cases 3 and 4 N is no part of the chain of snapshots, even where it lies right below the oldest one. So after
+its creation N is checked, by three reads in the usual case. N is part of the chain if
 
-- While the previous snapshot exists unchanged, N is in no hole of expiry, which removes the oldest
-  snapshots first, and in no gap of a rollback, unless the table has the marker of one. The previous
-  snapshot may lie in a hole itself, left by a writer that died there, and have been found through a hint
-  that was read too early; then the hint names a newer snapshot by now. So the usual case costs three
-  reads: the marker, the previous snapshot and the hint.
-- Otherwise the chain above N decides: each snapshot names the one that it was built on
-  (`braid.lake.snapshots.lineage`). If all of them do up to the newest, N is part of the chain. If one names
-  another than the one below it, or is missing, N is detached from the chain. The result is in doubt where
-  a snapshot names none, as those of other engines do, or where the walk up from N meets the gap of a
-  rollback before it meets the rollback's target; the caller then compares the files of N with those of its
-  successors.
-- With the marker of a rollback the chain below N is checked too: where it does not lead to what the
-  rollback leaves, N is detached, and so is whatever was built on it (`braid.lake.snapshots.removed_history`).
-- With nothing above N, a rollback is distinguished from an expiry by the snapshots below: expiry leaves
-  nothing below what it removed.
+- the table has no marker of a rollback: then N is in no gap of one;
+- the previous snapshot exists unchanged: then N is in no hole, because expiry removes the oldest first;
+- the hint names no newer snapshot. It does where the previous snapshot lies in a hole itself: a writer that
+  died left it there, and this one found it through a hint that was read too early.
+
+Otherwise the other snapshots decide:
+
+- Those above N: each names the one that it was built on (`braid.lake.snapshots.lineage`). If all of them do,
+  up to the newest, N is part of the chain. If one names another than the one below it, or is missing, N is
+  detached from the chain. The result is in doubt where a snapshot names none, as those of other engines do,
+  or where the walk up from N meets the gap of a rollback before it meets the rollback's target. The caller
+  then compares the files of N with those of its successors.
+- Those below N, with the marker of a rollback: where they do not lead to what the rollback leaves, N is
+  detached, and so is whatever was built on it (`braid.lake.snapshots.removed_history`).
+- With nothing above N and the previous snapshot gone, those below distinguish a rollback from an expiry, which
+  leaves nothing below what it removed.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,8 @@
 """Rules for tables that order records by snapshot (`sequence.snapshot-ordering`).
 
-Records of later snapshots win, whatever their sequence numbers. A snapshot gets its id when it is
-published, so records of several commits cannot be merged before that.
+In such a table a record of a later snapshot wins, whatever the sequence numbers. A record has no snapshot id
+before its commit is published, so a writer cannot merge it with records of other commits: another process
+compacts the table.
 
 Source: merge-semantics 3.7.
 """

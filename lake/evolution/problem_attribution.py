@@ -1,8 +1,9 @@
 """Attribution of a schema's problems to the changes that caused them.
 
-The rules for tables check the schema that results from all changes, and name its columns and options.
-Checking the result of the first change alone, of the first two and so on shows which change a problem
-appears with: the one after the longest prefix whose result does not have it.
+The rules for tables check the schema that results from a list of changes, so their problems name columns and
+options, not changes. The schema after each number of changes, from none to all but the last, is therefore
+checked too. A problem of the final schema was caused by the change after the last of these schemas that does
+not have it.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +36,7 @@ def _attributed(problem: Problem, by_prefix: Sequence[Sequence[Problem]]) -> Pro
 
     Args:
         problem: Of the schema that results from all changes.
-        by_prefix: Problems after no change, after the first, and so on; without those of all.
+        by_prefix: Problems of the schema after 0, 1, 2… changes, but not after all.
     """
     if isinstance(problem, ChangeProblem):
         return problem

@@ -15,9 +15,13 @@ Both producers that compare rows follow this table; they differ in which record 
 | producer | before | keys with a change |
 |---|---|---|
 | `full-compaction` | the record on the highest level | those with a record below it |
-| `lookup` | the one on the lowest level among the records from level 1 on, looked-up ones included | those with a record of level 0 |
+| `lookup` | of the records from level 1 on, those found by lookup included, the one on the lowest level | those with a record on level 0 |
 
-So one number distinguishes them: the *base level*. A record on that level or a higher one is the old row.
+So one number distinguishes them: the *base level*, which is the highest for `full-compaction` and 1 for `lookup`.
+A record on that level or a higher one is the old row.
+
+The changelog of the producer `input` is not made here: the writer keeps the records as they came
+(`braid.lake.write.files.changelog_files`).
 
 Source: merge-semantics 6.2, 6.4, 6.5; first-row: 2.2.
 """

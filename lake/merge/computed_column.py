@@ -1,4 +1,4 @@
-"""The column of an aggregate function, for many keys at once.
+"""The values of a column that an aggregate function computes, for many keys at once.
 
 Segments go through the function's reduction where it has one that handles their steps, and otherwise
 through its definition, value by value.

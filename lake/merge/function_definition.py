@@ -45,7 +45,7 @@ def fold_steps(
 
     Args:
         function: Of the column.
-        definition: Its `definition_of`.
+        definition: From `definition_of`.
         steps: Of the column.
         column: All its values.
 

@@ -1,6 +1,6 @@
 """The read-only methods of a table: schema, snapshots, scans, changes, lookups and inspection.
 
-The contract of each method is here, which makes the file long; the work is done by
+One file, although it is long: its docstrings are the contract of the methods. What they do is in
 `braid.lake.table.operations.reads`.
 """
 
@@ -90,7 +90,7 @@ class ReadableTable:
         Args:
             path: Of the table's directory, or a URI when no `file_io` is given.
             file_io: Storage; chosen by the address when None.
-            clock: The time of commits; the machine's clock when None.
+            clock: The time of commits; the system's when None.
             random: Source of names and waiting times; the system's when None.
             identifier: `db.table`; taken from the path when None.
             copies: Copies of files for lookups, shared with other tables; its own when None.
@@ -194,15 +194,16 @@ class ReadableTable:
     ) -> Scan:
         """Return a scan of one state, fixed by this call.
 
-        The newest state is read with the newest schema, an older one with the schema of its snapshot.
-        The newest schema is the one seen; if it lacks a column, the newest is read from storage.
+        The newest state is read with the newest schema that this handle has seen; where that lacks a
+        column of the call, with the newest in storage. An older state is read with the schema of its
+        snapshot.
 
         Args:
             columns: Of the result, in order; None means all.
             where: A conjunction; its columns need not be among `columns`.
             at: The state to read: the id of a snapshot, or a `ReadAt`; None means the newest now.
             batch_rows: Upper bound of the rows of a batch.
-            machine: Which execution merges.
+            machine: The execution of merging; both give the same rows.
             counters: Added to while reading when given.
 
         Raises:
@@ -295,9 +296,8 @@ class ReadableTable:
     ) -> Row | None:
         """Return the row of a primary key; None when there is none.
 
-        The same row as a scan gives, found by `lookup_at`: files that are used repeatedly get a copy on
-        local disk, which answers in microseconds; until then the row groups that may have the key are
-        read.
+        It is the row that a scan gives. The search is that of `lookup_at`: a file that has a copy answers
+        in microseconds; of a file without one, the row groups that may have the key are read.
 
         Args:
             key: A value for each column of the primary key; NaN is a key, -0.0 and 0.0 are two.

@@ -1,8 +1,12 @@
 """The rules of casts between column types.
 
-A pair of types has three properties: whether a cast is implicit (it loses nothing by the rules), whether it is
-allowed explicitly, and whether there is an executor for it. Changing a column's type needs the last two;
-merging a record's type into the table's uses the first two.
+A pair of types has two properties:
+
+- the kind of its cast: implicit (by the rules nothing is lost), explicit (values may be lost), or none;
+- whether values can be converted: some casts that the rules allow have no conversion.
+
+A change of a column's type requires an allowed cast and a conversion, because old files keep the old type.
+Merging a record's type into the table's requires an allowed cast only.
 
 Source: merge-semantics 8.2.
 """
@@ -28,8 +32,8 @@ _TARGETS: Final = (
     TypeRoot.TIMESTAMP_LTZ,
 )  # fmt: skip
 
-# A column for each of `_TARGETS`. I implicit, E explicit, `-` never; lower case: allowed, but there is no
-# executor; * only to a nullable STRING.
+# A column for each of `_TARGETS`: I implicit, E explicit, `-` none. Lower case: without a conversion. `*`:
+# explicit, with a conversion only if the target is a nullable STRING.
 _CASTS: Final = {
     TypeRoot.CHAR: "I I E E E E E E E E E E E E E E",
     TypeRoot.VARCHAR: "E I E E E E E E E E E E E E E E",
@@ -55,7 +59,7 @@ _CASTS: Final = {
 
 
 def cast_of(source: DataType, target: DataType) -> Cast:
-    """Return the kind of cast from a type to another, executor or not; ignores nullability."""
+    """Return the kind of cast from a type to another, with a conversion or without; ignores nullability."""
     if source.with_nullable(True) == target.with_nullable(True):
         return Cast.IMPLICIT
     letter = _letter(source.root, target.root)

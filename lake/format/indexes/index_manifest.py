@@ -1,8 +1,8 @@
 """Index manifests: every live index file of a snapshot, as an Avro file.
 
-A snapshot's index manifest is always complete: a commit with an index file for a bucket writes all entries
-anew, with this file in place of the bucket's entry of the same type. Entries of types that this version does
-not build are carried forward unchanged.
+A commit that changes index files writes a whole new index manifest. A new index file takes the place of the one
+of the same bucket and type, a removed one loses its entry, and all other entries stay as they are, also those of
+types that this version does not build.
 
 Source: table-format 5.3, 14 and 15.
 """
@@ -26,7 +26,7 @@ class DeletionVectorRange:
     Attributes:
         data_file_name: The file whose rows are deleted.
         offset: Bytes into the index file.
-        length: Bytes; whether the frame is included depends on the kind of bitmap.
+        length: Bytes of the vector; for 64 bits with its size and checksum (`deletion_vector`).
         cardinality: Deleted rows; None when unknown.
     """
 

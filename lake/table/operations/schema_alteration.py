@@ -1,4 +1,4 @@
-"""Schema changes of an opened table: planned as a pure function, published by exclusive creation."""
+"""Schema changes of an opened table: planned on the newest schema, published by exclusive creation."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,8 +14,8 @@ from braid.lake.table.opened_table import OpenedTable
 from braid.lake.write.writable import check_writable
 
 _ATTEMPTS_MAX: Final = 100
-"""Each lost attempt means that another process changed the schema, so this many are never lost in a row
-unless something changes it without end."""
+"""An attempt is lost only where another process has changed the schema meanwhile, so this many are lost in a row
+only to one that never stops changing it."""
 
 
 def alter(table: OpenedTable, changes: Sequence[SchemaChange]) -> TableSchema:
@@ -37,7 +37,8 @@ def plan_alter(table: OpenedTable, changes: Sequence[SchemaChange]) -> TableSche
         if not isinstance(change, SchemaChange):
             refuse_argument("changes", change, "schema changes")
     refuse_branch(table.store.paths)
-    # Before the schema: a snapshot that comes later is one of rows that the change concerns.
+    # A first snapshot that is committed after this read counts as later than the change: until the schema is
+    # published, none can be excluded.
     has_snapshots = table.latest_snapshot() is not None
     table.refresh()
     return _changed(table, changes, has_snapshots=has_snapshots)
@@ -72,7 +73,7 @@ def _refusal(
     problems = attribute_problems(
         error.problems,
         len(changes),
-        # The changes as such were accepted, so no rule about snapshots has refused any.
+        # Each change was accepted as such, so whether the table has snapshots makes no difference.
         lambda count: _changed(table, changes[:count], has_snapshots=False),
     )
     if problems == list(error.problems):
