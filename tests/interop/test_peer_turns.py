@@ -71,7 +71,7 @@ def test_all_of_us_write_alter_and_read_one_table(
         ("orc", RUST, "ORC compression 'zstd' is not supported"),
     ],
 )
-def test_what_a_peer_refuses_to_write(
+def test_a_peer_refuses_the_tables_that_it_is_left_out_of(
     kind: str, engine: str, told: str, peers: PeerDriver, warehouse: Path
 ) -> None:
     """When this fails a release can do more: let it take its turns."""

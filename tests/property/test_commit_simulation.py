@@ -46,7 +46,7 @@ def test_a_planted_defect_is_found(defect: PlantedDefect) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(0)
 @PLANTED
-def test_how_often_a_planted_defect_is_found(defect: PlantedDefect) -> None:
+def test_every_planted_defect_is_found_in_some_seed(defect: PlantedDefect) -> None:
     """Its output is in `docs/guides/commit-testing.md`."""
     with planted(defect):
         found = [seed for seed in COUNTED if simulate(seed).wrong]

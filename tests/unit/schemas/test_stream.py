@@ -32,7 +32,7 @@ def test_a_value_is_read_from_the_field_of_its_columns_name_unless_a_path_is_giv
     ],
     ids=str,
 )
-def test_what_no_stream_can_be_is_refused(change: dict[str, object]) -> None:
+def test_an_invalid_stream_declaration_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(ValidationError, match=next(iter(change))):
         StreamDefinition.model_validate({"topic": "orders"} | change)
 

@@ -105,5 +105,5 @@ def test_a_clause_is_a_change(clause: str, fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "clause", ["", "ADD", "ADD note", "DROP", "RENAME a b", "ALTER a", "SET a = b", "SELECT 1"]
 )
-def test_what_is_no_clause_is_none(clause: str) -> None:
+def test_a_text_that_is_no_clause_is_none(clause: str) -> None:
     assert parse_clause(clause) is None

@@ -128,7 +128,7 @@ def test_identifiers_of_claims_lie_between_the_epochs() -> None:
         ),
     ],
 )
-def test_where_a_stream_starts(
+def test_a_claim_takes_the_next_epoch_and_the_offsets_to_start_at(
     streams: StreamAuthority, claim: StreamClaim, epoch: int, offsets: dict[int, int]
 ) -> None:
     position = claim.next_position(streams, time_ms=1)

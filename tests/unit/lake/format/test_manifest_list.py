@@ -36,7 +36,7 @@ def test_a_list_may_be_empty() -> None:
     assert decode_manifest_list(encode_manifest_list([])) == []
 
 
-def test_what_is_unknown_stays_unknown() -> None:
+def test_missing_optional_fields_are_read_back_as_missing() -> None:
     manifest = ManifestFileMeta(
         file_name="m",
         file_size=1,

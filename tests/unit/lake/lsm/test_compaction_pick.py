@@ -128,7 +128,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_what_is_picked(case: Case) -> None:
+def test_the_pick_is_that_of_the_specification(case: Case) -> None:
     forced = {"compaction.force-up-level-0": "true"} if case.force_up else {}
 
     assert count_and_level(pick(case.runs, options(case.options, **forced)).unit) == case.expected

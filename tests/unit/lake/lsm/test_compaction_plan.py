@@ -114,7 +114,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_what_becomes_of_the_files(case: Case) -> None:
+def test_the_files_of_a_unit_are_rewritten_or_moved_as_specified(case: Case) -> None:
     found = plan(case.files)
 
     assert (rewritten(found), moved(found)) == (case.rewritten, case.moved)
@@ -190,7 +190,7 @@ PRODUCERS = {
 
 
 @pytest.mark.parametrize(("given", "on_top", "below"), PRODUCERS.values(), ids=PRODUCERS)
-def test_what_becomes_of_a_new_file_that_meets_no_other(
+def test_a_new_file_without_overlap_is_moved_or_rewritten_as_its_producer_needs(
     given: dict[str, str], on_top: str, below: str
 ) -> None:
     assert outcome(plan("0[1,5]", given)) == on_top
@@ -222,7 +222,9 @@ def test_a_new_file_changes_its_format_where_it_is_looked_at_anyway(
         ({"changelog-producer": "full-compaction"}, MOVE),
     ],
 )
-def test_what_becomes_of_a_new_file_with_retracts(given: dict[str, str], below: str) -> None:
+def test_a_new_file_with_retracts_is_rewritten_on_the_highest_level(
+    given: dict[str, str], below: str
+) -> None:
     assert outcome(plan("0[1,5]-", given)) == REWRITE
     assert outcome(plan("2[1,9] 0[1,5]-", unit="0[1,5]", output_level=1, given=given)) == below
 

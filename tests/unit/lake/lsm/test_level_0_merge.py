@@ -82,7 +82,9 @@ def count_and_level(unit: CompactionUnit | None) -> tuple[int, int] | None:
         ("0:10 0:10 0:10 0:10 0:10 5:20", (6, 5)),
     ],
 )
-def test_what_is_picked(text: str, expected: tuple[int, int] | None) -> None:
+def test_new_files_are_merged_within_level_0_or_compacted(
+    text: str, expected: tuple[int, int] | None
+) -> None:
     assert count_and_level(pick(given_files(text)).unit) == expected
 
 
@@ -90,7 +92,7 @@ def test_without_runs_there_is_nothing_to_merge() -> None:
     assert pick([]).unit is None
 
 
-def test_what_is_put_off_is_not_remembered_as_done() -> None:
+def test_a_postponed_full_compaction_is_not_recorded_as_done() -> None:
     files = given_files("0:10 0:10 1:60 2:60 3:60 4:60 5:60")
     state = PickState(last_full_ms=3)
 

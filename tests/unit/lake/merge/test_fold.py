@@ -245,7 +245,7 @@ def test_an_ignored_retract_orders_nothing(machine: Machine) -> None:
 
 
 @both_machines
-def test_what_fails_before_a_removal_fails(machine: Machine) -> None:
+def test_a_failing_retract_before_a_removal_fails_the_merge(machine: Machine) -> None:
     spec = MergeSpec(
         engine=MergeEngine.AGGREGATION,
         key_columns=("k",),

@@ -115,7 +115,7 @@ def spoilt(r: random.Random, data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("function", ["rbm32", "rbm64", "theta_sketch", "hll_sketch"])
-def test_what_passes_merges_with_what_passes(function: str) -> None:
+def test_values_that_the_check_accepts_merge_with_each_other(function: str) -> None:
     """No bytes that the check lets through make a later merge fail."""
     r = random.Random(function)
     (_, texts), *_ = BY_NAME[function].domains

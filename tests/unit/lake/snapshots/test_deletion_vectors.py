@@ -95,7 +95,7 @@ def test_a_file_is_read_once() -> None:
     assert [method for method, _ in file_io.calls].count("read_bytes") == 1
 
 
-def test_what_is_kept_is_bounded() -> None:
+def test_vectors_beyond_the_bound_of_the_cache_are_read_again() -> None:
     file_io = FaultyFileIO(MemoryFileIO())
     store = VectorStore(file_io, PATHS, cache_bytes=1)
     entries = [written(store, "index-0"), written(store, "index-1")]

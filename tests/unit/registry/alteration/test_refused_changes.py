@@ -219,7 +219,7 @@ def test_a_table_that_was_changed_without_the_registry_is_reported(
     assert ["changed without the registry" in message for _, message in problems][:1] == [True]
 
 
-def test_what_was_wrong_before_is_no_reason_to_refuse(
+def test_problems_that_the_table_had_before_refuse_no_change(
     registrar: Registrar, store: RegistryStore, table: Table
 ) -> None:
     stored = store.stored(ORDERS)

@@ -124,7 +124,9 @@ def test_what_is_declared_becomes_options(
     ],
     ids=["clears", "ignores", "first", "groupless", "untracked", "unknown", "type", "dv", "option"],
 )
-def test_what_cannot_be_kept_is_refused(table: TableSpec, field: str, said: str) -> None:
+def test_a_retention_that_the_table_cannot_have_is_refused(
+    table: TableSpec, field: str, said: str
+) -> None:
     (problem,) = found(table)
 
     assert problem.field == field

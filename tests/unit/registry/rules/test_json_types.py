@@ -25,5 +25,5 @@ def test_what_would_need_a_check_inside_is_refused(sql: str) -> None:
     "sql",
     ["TINYINT", "TIMESTAMP(9)", "ARRAY<DECIMAL(10, 2)>", "MAP<STRING, ARRAY<BYTES>>"],
 )
-def test_what_is_checked_or_needs_none_is_fine(sql: str) -> None:
+def test_types_that_json_can_hold_are_accepted(sql: str) -> None:
     assert unreadable_in_json(parse_type(sql)) is None

@@ -49,7 +49,7 @@ def test_harmful_new_fields_are_refused_with_their_location(key: str, value: str
         ("file-index.bloom-filter.columns", "currency"),
     ],
 )
-def test_what_is_listed_is_set(key: str, value: str) -> None:
+def test_listed_options_may_be_set(key: str, value: str) -> None:
     assert check_table("shop", "orders", orders(options={key: value})) == []
 
 

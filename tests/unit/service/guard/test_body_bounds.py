@@ -87,7 +87,7 @@ def test_bodies_that_are_held_are_bounded_together() -> None:
     assert answer.headers["retry-after"] == "1"
 
 
-def test_what_was_held_is_let_go_with_its_request() -> None:
+def test_buffered_bytes_are_released_with_their_request() -> None:
     bounds = BodyBounds(echo, LIMITS, BodyThread())
     for content in (b" " * 1_000, b" " * 1_001, b"[" * 9, b"\0"):
         for _ in range(5):

@@ -111,7 +111,7 @@ def test_what_comes_between_two_pages_is_not_in_the_range(client: HttpClient, ta
     assert second["next_page_token"] is None
 
 
-def test_what_is_left_does_not_expire_between_two_pages(
+def test_the_rest_of_a_range_does_not_expire_between_two_pages(
     client: HttpClient, table: Table, clock: ManualClock
 ) -> None:
     first = client.get(f"{CHANGES}?after_snapshot_id=0&page_size=4").json()

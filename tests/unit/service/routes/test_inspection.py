@@ -98,7 +98,7 @@ def test_times_of_tags_are_of_the_wall(db: HttpClient) -> None:
         ("files?limit=0", 422, "greater than or equal to 1"),
     ],
 )
-def test_what_cannot_be_looked_at_is_refused(
+def test_an_invalid_inspection_is_refused_with_the_reason(
     db: HttpClient, query: str, status: int, said: str
 ) -> None:
     answer = db.get(f"{LOOK}/{query}")

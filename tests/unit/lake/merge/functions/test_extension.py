@@ -76,7 +76,7 @@ def test_an_installed_function_is_found_by_its_name(install: Install) -> None:
     assert "acme.longest" in user_function_names()
 
 
-def test_what_no_package_brings_is_not_there() -> None:
+def test_a_function_of_no_installed_package_is_none() -> None:
     assert function_named("acme.shortest") is None
 
 

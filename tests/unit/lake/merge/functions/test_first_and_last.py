@@ -83,7 +83,7 @@ def test_a_function_forgets_the_key_before(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["first_value", "first_non_null_value"])
-def test_what_came_first_cannot_be_taken_back(name: str) -> None:
+def test_first_values_have_no_retract(name: str) -> None:
     with pytest.raises(SchemaMismatch, match=rf"`{name}` of the column has no retract"):
         definition(name, pa.int32()).retract(1, 1)
 

@@ -78,7 +78,7 @@ def test_floats_are_equal_as_in_java() -> None:
 
 
 @pytest.mark.parametrize(("kind", "kept"), [(INTS, [1]), (ROWS, [(1, "A"), (1, "A")])])
-def test_what_is_accumulated_is_looked_at_again_only_if_simple(
+def test_duplicates_in_the_accumulated_list_are_removed_for_simple_types_only(
     kind: pa.DataType, kept: object
 ) -> None:
     element = 1 if kind == INTS else (1, "A")

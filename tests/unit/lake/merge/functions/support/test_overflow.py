@@ -156,6 +156,8 @@ def test_a_failing_sum_names_column_and_key_and_other_columns_are_read(sql: str)
     ("sql", "value", "message"),
     [("BIGINT", "clamp", "one of wrap, fail"), ("DOUBLE", "wrap", "never overflows")],
 )
-def test_what_cannot_be_is_refused_when_it_is_declared(sql: str, value: str, message: str) -> None:
+def test_an_invalid_overflow_rule_is_refused_when_it_is_declared(
+    sql: str, value: str, message: str
+) -> None:
     with pytest.raises(InvalidRequest, match=message):
         table_of(sql, **{"fields.v.braid.on-overflow": value})
