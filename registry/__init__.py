@@ -1,11 +1,17 @@
 """The registry: declared and observed state of tables and streams, as documents in the warehouse.
 
-From the bottom up:
+From the top down; the folders import only what is below them:
 
-* `names`, `errors`;
-* `store`: versioned documents, leases and progress reports on storage;
-* `layout`: what a declaration becomes in the table format;
-* `rules`: what a declaration has to fulfil;
-* `alteration`: changes of registered tables, with their schemas;
-* `registrar` and the modules beside it: registration, lifecycle and removal.
+| module | what |
+|---|---|
+| `registrar` | registration, changes and lifecycle of tables and streams |
+| `stream_admission`, `takeover` | all checks of a requested stream; conditions for taking a group over |
+| `stream_entries` | desired states, and the lifecycle verbs |
+| `table_creator`, `table_dropper`, `stopped_streams` | creation and removal of tables, and that their streams are stopped |
+| `declared_table` | declaration and schema of a table, of one moment |
+| `alteration/` | changes of registered tables, with their schemas |
+| `rules/` | what a declaration has to fulfil |
+| `store/` | versioned documents, leases and progress reports on storage |
+| `layout/` | what a declaration becomes in the table format |
+| `names`, `errors` | rules for names; errors by what the caller does about them |
 """

@@ -1,4 +1,15 @@
-"""Contracts as data: the documents and messages that processes exchange. Imports no other package."""
+"""Contracts as data: the documents and messages that processes exchange. Imports no other package.
+
+| module | what |
+|---|---|
+| `contract` | the base class, and bounded types |
+| `table`, `aggregate`, `stream` | declarations |
+| `schema_change` | requested changes of a table |
+| `document` | what the registry stores of a table and its streams |
+| `progress` | what a runner reports |
+| `row`, `status` | what the service returns of rows, streams and maintenance |
+| `problem`, `field_problems` | the body of an error answer; problems of single fields |
+"""
 
 from braid.schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
 from braid.schemas.contract import Contract

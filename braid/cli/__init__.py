@@ -1,1 +1,13 @@
-"""The command line: `braid --help`."""
+"""The command line: `braid --help`.
+
+| module | what |
+|---|---|
+| `main` | the program, and the commands that are not about one table |
+| `table_cli` | the commands `braid table …` |
+| `options`, `arguments`, `extras` | options in common; checks before anything is started |
+| `compaction`, `maintenance` | `compact`, `maintain` |
+| `alter`, `alter_clauses` | `table alter`, and its clauses |
+| `changes`, `inspection`, `export/` | `table changes`, `table inspect`, `table export` |
+| `expiry`, `tags`, `rollback` | `table expire` and `consumer`, `table tag`, `table rollback` |
+| `drop`, `orphans`, `rescale` | `table drop`, `table clean-orphans`, `table rescale` |
+"""

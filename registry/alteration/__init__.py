@@ -1,1 +1,16 @@
-"""Changes of registered tables: declaration, streams and schema together."""
+"""Changes of registered tables: declaration, streams and schema together.
+
+| module | what |
+|---|---|
+| `alteration` | the check of a planned change as a whole; calls most of the others |
+| `table_alterer` | its publication: document and schema together |
+| `table_changes`, `altered_table` | the plan of a request's changes, applied one after another |
+| `engine_changes` | the plan for a table that is not registered |
+| `stream_evolution` | the plan for undeclared fields of a stream's records |
+| `redeclaration` | a table declared again: what differs |
+| `added_groups`, `type_widening` | what may be added or widened while there are rows and streams |
+| `arrival_columns`, `option_changes` | columns and options that follow from the declaration |
+| `schema_agreement` | that the schema is then as declared |
+| `column_positions`, `renamed_declaration` | positions and names of columns in the declaration |
+| `change_locations`, `change_models` | problems located in the request; changes as a request would contain them |
+"""

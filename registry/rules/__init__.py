@@ -1,5 +1,17 @@
-"""Rules for declared tables and streams.
+"""Rules for declared tables and streams: pure functions from declarations to their problems.
 
-`table_rules` and `stream_rules` call all others. Each rule is a pure function from declarations to their
-problems.
+| module | what |
+|---|---|
+| `table_rules` | all rules of a table; calls those in the next five rows |
+| `settable_options` | options that a declaration may set, and their bounds |
+| `default_rules` | default values |
+| `aggregate_function_rules` | aggregate functions |
+| `delete_rules`, `delete_retention` | the effect of deletes, and how long they are kept |
+| `engine_check` | the engine's own checks |
+| `stream_rules` | rules of a stream beside the others of its table; calls those in the next four rows |
+| `mapping_rules`, `message_paths`, `json_types` | columns, the fields that they are read from, and types that JSON does not have |
+| `aggregation_table_rules` | several streams of one aggregation table |
+| `arrival_rules` | streams ordered by arrival |
+| `new_field_rules` | `on_new_field: evolve` |
+| `stream_completion`, `stream_bounds`, `kafka_rules` | a requested stream before that: its defaults, its numbers, its cluster and topics |
 """

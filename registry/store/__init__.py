@@ -1,1 +1,14 @@
-"""Documents of the registry on storage: versions, leases, pending schema changes, progress reports."""
+"""Documents of the registry on storage: versions, leases, pending schema changes, progress reports.
+
+| module | what |
+|---|---|
+| `documents`, `document_writer` | the documents of tables; their changes by compare-and-swap |
+| `versions` | a document whose versions are files of their own |
+| `stored_documents` | the JSON of documents, which older and newer versions of the software share |
+| `revision`, `named_request` | preconditions of a change; requests that are applied once |
+| `pending_schemas` | one change of both a document and its table's schema |
+| `new_names` | names of tables in creation |
+| `leases` | the right of one runner to work on a stream |
+| `progress` | the reports of runners |
+| `paths` | the names of all of these on storage |
+"""

@@ -1,1 +1,11 @@
-"""Logic of the routes, without HTTP."""
+"""Logic of the routes, without HTTP.
+
+| module | what |
+|---|---|
+| `row_lookup`, `row_status` | rows by their keys; the status of a row by sequence group |
+| `read_at_parameters` | the state of the table that a request names |
+| `changes`, `changes_token`, `consumers` | pages of changes; the position between two pages; readers with a position of their own |
+| `stream_status`, `newest_commit` | the status of a stream; its newest commit |
+| `table_view`, `schema_history`, `inspection`, `maintenance_status` | a table: declaration, schemas, metadata, compaction |
+| `page_token`, `confirmation` | tokens of lists; confirmation by name |
+"""

@@ -1,1 +1,12 @@
-"""Routes: parsing of the request, one call, and the answer."""
+"""Routes: parsing of the request, one call, and the answer.
+
+| module | what |
+|---|---|
+| `health` | `/health`, `/ready` |
+| `tables`, `schema_changes` | declaration, dropping, maintenance; schema changes and their history |
+| `table_response` | the answer of both: the table with its revision |
+| `streams` | registration, lifecycle verbs, status |
+| `rows` | wide rows by their keys, and their status |
+| `changes` | changes between snapshots, and consumers |
+| `inspection` | snapshots, files, partitions and more |
+"""
