@@ -14,6 +14,6 @@ From the top down; each imports only what is below it:
 | `plan_changes/` | what changes the plan of a running query |
 | `json/`, `kafka/` | the parser of messages; clusters, topics and offsets |
 | `new_fields/` | fields of messages that a stream does not declare |
-| `stream_plan`, `record_columns` | what a query knows about its stream; the columns of parsed records |
+| `stream_plan`, `record_columns`, `partition_names` | what a query knows about its stream; the columns of parsed records; how long the text of a partition may be |
 | `spark/`, `settings`, `held_lease` | Spark's session and jars; bounds and intervals; the right to host a stream |
 """

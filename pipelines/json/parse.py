@@ -25,7 +25,6 @@ the stream, every record does. For all other records the raw parts would only ad
 Python.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Any, Final
@@ -44,6 +43,7 @@ from braid.pipelines.json.inexact_text import has_inexact_text
 from braid.pipelines.json.json_column import JsonColumn, json_type, read_column
 from braid.pipelines.json.key_column import PARSED_KEY, has_paths, parse_key, raw_key, read_key
 from braid.pipelines.new_fields.undeclared_field_check import has_undeclared_fields
+from braid.pipelines.partition_names import ESCAPED, partition_bytes_max
 from braid.pipelines.record_columns import (
     DETAIL,
     INEXACT,
@@ -63,10 +63,6 @@ from braid.pipelines.record_columns import (
 from braid.pipelines.stream_plan import StreamPlan
 from braid.schemas import OnNewField
 
-# The longest name of a directory on common file systems.
-_DIRECTORY_BYTES_MAX: Final = 255
-# One byte each, three when escaped: the characters that the table format writes as `%XX`.
-_ESCAPED: Final = r"""[\x00-\x1f"#%'*/:=?\\\x7f{}\[\]\^]"""
 _ROOT = "message"
 _CORRUPT = "corrupt"
 _OPTIONS = {
@@ -74,21 +70,6 @@ _OPTIONS = {
     "columnNameOfCorruptRecord": _CORRUPT,
     "allowSingleQuotes": "false",
 }
-
-
-def partition_bytes_max(column: str) -> int:
-    """Return the length that a partition column's text may have: UTF-8 bytes, escaped as in a path.
-
-    Example:
-        >>> partition_bytes_max("country")
-        247
-    """
-    return _DIRECTORY_BYTES_MAX - len(re.sub(_ESCAPED, "%XX", column).encode()) - len("=")
-
-
-def is_long_directory(column: str, text: str) -> bool:
-    """Return whether a partition column's text is too long to name a directory."""
-    return len(re.sub(_ESCAPED, "%XX", text).encode()) > partition_bytes_max(column)
 
 
 class RecordParser:
@@ -261,7 +242,7 @@ def _partition_refusals(plan: StreamPlan, message: str) -> list[Column]:
     for column in plan.columns:
         is_text = column.type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR)
         if column.name in plan.partition_keys and is_text:
-            escaped = fn.regexp_replace(_raw(message, column), _ESCAPED, "%XX")
+            escaped = fn.regexp_replace(_raw(message, column), ESCAPED, "%XX")
             is_long = fn.octet_length(escaped) > partition_bytes_max(column.name)
             refusals.append(_refuse(is_long, PARTITION_TOO_LONG, detail=column.name))
     return refusals

@@ -12,8 +12,8 @@ from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.formats.json_explanations import explain_key, explain_message, explain_value
 from braid.formats.json_message import read_message
 from braid.formats.mapped_column import MappedColumn
-from braid.pipelines.json.parse import partition_bytes_max
 from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.pipelines.partition_names import partition_bytes_max
 from braid.pipelines.record_columns import (
     DETAIL,
     KEY,

@@ -18,7 +18,7 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.unpaired_surrogates import holds_unpaired_surrogate
 from braid.lake import DataType, TypeRoot
 from braid.pipelines.json.inexact_text import holds_text
-from braid.pipelines.json.parse import is_long_directory
+from braid.pipelines.partition_names import is_long_directory
 from braid.pipelines.record_columns import (
     INEXACT,
     PARTITION_TOO_LONG,

@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from braid.lake import UnsupportedFeature
 from braid.lake.format.partition_path import escape
-from braid.pipelines.json.parse import RecordParser, partition_bytes_max
+from braid.pipelines.json.parse import RecordParser
+from braid.pipelines.partition_names import partition_bytes_max
 from braid.pipelines.record_columns import (
     INEXACT,
     PARTITION_TOO_LONG,
