@@ -25,7 +25,7 @@ class TableCreator:
         self._new_names = store.new_names()
 
     def check(self, document: TableDocument) -> list[FieldProblem]:
-        """Return the problems for which `create` would refuse; changes nothing.
+        """Return the problems for which `create` would refuse the table; changes nothing.
 
         Args:
             document: Of a table that is not registered; breaks no rule for declarations.
@@ -38,7 +38,7 @@ class TableCreator:
         return [] if is_same else [_other_table(document.identifier)]
 
     def create(self, document: TableDocument) -> None:
-        """Create a table, unless the warehouse has the same one, and its first document.
+        """Create a table and its first document; adopt an existing table of the same layout.
 
         Args:
             document: Of a table that is not registered; breaks no rule for declarations.
@@ -115,5 +115,5 @@ def _other_table(identifier: str) -> FieldProblem:
         value=identifier,
         message="the warehouse has a table of this name that is not registered, with other "
         "columns, keys or options",
-        hint="declare the table with those, or choose another name",
+        hint="declare the columns, keys and options of the existing table, or choose another name",
     )

@@ -29,8 +29,9 @@ def type_problems(schema: TableSchema) -> Iterator[Problem]:
                 part="type",
                 value=field.name,
                 message=f"the type is {levels} levels deep in a Parquet file, and files of more "
-                f"than {PARQUET_LEVELS_MAX} cannot be read",
-                hint="an ARRAY, MAP or MULTISET is two levels, a ROW is one, the innermost one",
+                f"than {PARQUET_LEVELS_MAX} levels cannot be read",
+                hint="an ARRAY, MAP or MULTISET counts as two levels, a ROW as one, and the innermost "
+                "type as one",
             )
         if field.default_value is not None and not _is_value(field.default_value, field.type):
             yield ColumnProblem(

@@ -24,7 +24,7 @@ def unpack_bits(bitmap: pa.Buffer, offset: int, length: int) -> npt.NDArray[np.b
     """Return one boolean per bit, from the lowest bit of each byte on.
 
     Args:
-        bitmap: Arrow's values of booleans, or validity.
+        bitmap: An Arrow buffer: the validity of an array, or the values of a boolean one.
         offset: Number of bits before the first one returned.
         length: Of the result.
     """

@@ -139,7 +139,7 @@ def per_level(example: str) -> Parser[tuple[tuple[int, str], ...]]:
     """Return the parser of a word for each of some levels, ascending by level."""
     return Parser(
         parse=_parse_per_level,
-        expected=f"levels, each once, and what they get, such as `{example}`",
+        expected=f"one value for each level, such as `{example}`, and no level twice",
         show=lambda pairs: ",".join(f"{level}:{word}" for level, word in pairs),
     )
 

@@ -1,8 +1,8 @@
 """The metadata cache of a process: decoded manifests and the live files of snapshots.
 
-All tables of a process share one bound in bytes, and a file is decoded once however often its table is opened,
-on storage that all objects share (a local file system, an object store). Storage that only its owner sees,
-such as memory, has a cache of its own.
+All tables of a process that are on a local file system or an object store share one cache with one bound in
+bytes, so a file is decoded once however often its table is opened. Storage whose files are visible through one
+`FileIO` object only, such as memory, has a cache of its own.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -57,7 +57,7 @@ class MetadataCache:
 
 
 def metadata_cache_for(file_io: FileIO) -> MetadataCache:
-    """Return the cache for a storage: the process's, if all objects of the storage share its files."""
+    """Return the process's cache for a local file system or object store, a new one for other storage."""
     storage: Hashable = None
     if isinstance(file_io, LocalFileIO | ObjectStoreFileIO):
         storage = file_io.identity

@@ -1,7 +1,7 @@
 """Writing of one attempt at a micro-batch: parsing, routing and writing by Spark's tasks, reports summed.
 
-What the tasks do is planned anew for each attempt: so a changed declaration is taken up between two of
-them, and the number of tasks follows the size of the micro-batch.
+The tasks are planned anew for each attempt. So a changed declaration takes effect with the next attempt, and
+the number of tasks follows the size of the micro-batch.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ class BatchWriter:
 
         Args:
             plan: The stream's; it may be exchanged between two attempts.
-            table: The query's own.
+            table: The table, in an object of the query's own.
             cluster: Where dead letters go.
             claimed: The stream's position as claimed.
             budget: Dead letters allowed in one micro-batch.
@@ -66,14 +66,15 @@ class BatchWriter:
 
         Args:
             records: Of Spark's Kafka source.
-            batch: The same micro-batch as offsets.
-            first_sequence_number: Above all in the table.
+            batch: The same micro-batch as ranges of offsets.
+            first_sequence_number: Greater than all sequence numbers in the table.
             is_in_kafka_order: Whether the records of a partition come in the order of their offsets.
-            tries_rows: Whether rows are tried before they are written (`trial_writes`).
-            field_reader: Finds undeclared fields; None where Python is not to look for them.
+            tries_rows: Whether rows go through a trial write, which finds refused ones, before they
+                are written (`trial_writes`).
+            field_reader: Finds undeclared fields; None where Python does not search for them.
 
         Raises:
-            Exception: What Spark makes of an error of a task.
+            Exception: Spark's exception for an error of a task.
         """
         plan, schema = self._plan.plan, self._table.schema
         assert schema.id == plan.schema_id, (

@@ -7,9 +7,9 @@ The repository is, in this order:
    `<server>` of the same id (`${env.NAME}` is expanded);
 3. Apache Ivy's built-in default, which is Central.
 
-Apache Ivy does the work: pyspark bundles it, so only Java is needed. It fetches exactly the jars asked
-for, without poms and dependencies, because the connector's own poms name releases that do not exist in
-every repository; the lock file is the resolution.
+Apache Ivy does the work: pyspark bundles it, so only Java is needed. It fetches exactly the requested jars,
+without poms and dependencies: the lock file lists the dependencies already, and the connector's own poms
+name releases that do not exist in every repository.
 """
 
 import os

@@ -25,8 +25,8 @@ class StreamReport:
         Args:
             measure_ms: How often the topic's end is read.
             clock: For the lag.
-            dead_letters: Returns the dead letters of the stream that runners have reported, by
-                reason; called at once and before each start. Raises nothing.
+            dead_letters: Returns the numbers of dead letters of the stream, by reason, that runners
+                have reported. Called here and once for each query that starts; raises nothing.
         """
         self._measure_ms = measure_ms
         self._clock = clock
@@ -46,12 +46,12 @@ class StreamReport:
         return self._progress
 
     def measure_anew(self) -> None:
-        """Forget what was measured: another query begins."""
+        """Forget what was measured, because another query begins."""
         self._measured_ms = 0
         self._meter = LagMeter(started_ms=self._clock.now_ms())
 
     def count_before(self, done: SinkProgress | None) -> None:
-        """Find out which dead letters are older than a query that has just started.
+        """Determine how many dead letters the stream had before a query that has just started.
 
         Args:
             done: What the query has committed so far.
@@ -66,7 +66,7 @@ class StreamReport:
         self._counted = Counter(counts_before(known, dead_lettered=total - own))
 
     def note_contact(self, *, storage_ms: int | None = None, broker_ms: int | None = None) -> None:
-        """Note when storage or Kafka answered; milliseconds since the epoch, None: no news of it."""
+        """Note when storage or Kafka answered, in milliseconds since the epoch; None: unchanged."""
         if storage_ms is not None:
             self._update(storage_reached_ms=storage_ms)
         if broker_ms is not None:
@@ -77,8 +77,8 @@ class StreamReport:
 
         Args:
             done: What the query has committed.
-            end: Returns the topic's end by partition; what it raises is raised, and then the lag is
-                not known.
+            end: Returns the topic's end by partition. If it raises, the lag becomes unknown and the
+                exception is raised.
 
         Returns:
             Whether the topic's end was read.
@@ -115,9 +115,9 @@ class StreamReport:
 
         Args:
             state: The state.
-            generation: Of the restarts, that which was started last.
-            trace: Why it has failed; while a stream starts again the last one stays.
-            failure: The same in parts.
+            generation: `restart_generation` of the entry that the current query was started for; 0: none.
+            trace: Why the stream has failed; ignored for STARTING, which keeps the last trace.
+            failure: The same in parts; ignored for STARTING, too.
         """
         if state is StreamState.STARTING:
             # An attempt may take long, and the reason for it is the failure before.

@@ -120,6 +120,6 @@ def _check_readers(
             index,
             "path",
             value=".".join(path[1:]),
-            message=f"`{earlier}` reads the same field as another type",
+            message=f"the column `{earlier}` reads the same field with another type",
             hint=f"give both columns one type; they are {quoted_list(kinds)}",
         )

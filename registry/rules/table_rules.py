@@ -44,7 +44,7 @@ _LOCATION_OPTION = re.compile(r"(^|[.-])(path|paths|directory|dir|location|wareh
 _NAME_OPTIONS = ("data-file.prefix", "changelog-file.prefix", "partition.default-name")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 _COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "none")
-UNORDERED_RISK = "when two jobs write versions at once, the older version may win for good"
+UNORDERED_RISK = "when two jobs write versions of a row at once, the older one may win for good"
 
 
 def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]:

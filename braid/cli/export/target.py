@@ -26,7 +26,8 @@ def export_target(target: Path, *, is_folder: bool, overwrite: bool) -> Iterator
         overwrite: Whether an existing file may be replaced; a folder never is.
 
     Raises:
-        InvalidRequest: The target exists already, its parent folder does not, or it is an address.
+        InvalidRequest: The target exists already, its parent folder does not exist, or the target is
+            an address such as `s3://…`.
     """
     if target.parts and target.parts[0].endswith(":"):
         # `Path` has merged the two slashes of the address into one.

@@ -29,7 +29,7 @@ class PositionedInput(io.RawIOBase):
         return True
 
     def size(self) -> int:
-        """Return the bytes of the file."""
+        """Return the size of the file in bytes."""
         return self._size
 
     def tell(self) -> int:

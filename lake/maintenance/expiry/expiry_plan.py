@@ -3,14 +3,14 @@
 Snapshots expire from the oldest on, without a gap. With `latest` the newest id, those in [earliest, end)
 expire, where end is the smallest of
 
-1. latest - `snapshot.num-retained.min` + 1, the number that stays in any case;
+1. latest - `snapshot.num-retained.min` + 1, because that number of the newest snapshots always stays;
 2. the oldest snapshot that a consumer still needs;
 3. earliest + `snapshot.expire.limit`, the bound of one run;
 4. the first snapshot that is neither in excess of `snapshot.num-retained.max` nor old enough. A snapshot
    is old enough if its *successor* is older than `snapshot.time-retained`: only then has no reader been
-   able to find it as the newest for that long. (Releases before 2.0 of the reference compare the
-   snapshot's own time, and remove the only snapshot of a quiet hour from a reader that has just begun
-   with it.)
+   able to find it as the newest for that long. (Releases of the reference before 2.0 compare the
+   snapshot's own time. After an hour without commits, the next commit lets them expire the snapshot of
+   that hour, which a reader may have opened a moment ago.)
 
 The newest snapshot never expires.
 
@@ -134,12 +134,13 @@ def plan_changelog_expiry(
 ) -> ExpiryPlan:
     """Return which of the changelogs that outlived their snapshots expire.
 
-    As for snapshots, with two differences that the reference has too: a changelog's own time counts,
-    because no reader finds it as the newest, and the newest one always stays.
+    The rules are those of snapshots, with two differences that the reference has too: a changelog's own
+    time counts, because no reader finds it as the newest, and the newest of these changelogs always stays.
 
     Args:
         kept: Ids of kept changelogs, ascending, at least one.
-        latest: The newest snapshot's id: changelogs of snapshots count as well.
+        latest: The newest snapshot's id: the numbers of `retention` count the changes of existing
+            snapshots, too.
         retention: Bounds; `older_than_ms` is compared with a changelog's own time.
         holds: Of consumers and leases.
         time_ms_of: As for `plan_expiry`.

@@ -18,14 +18,14 @@ logger = logging.getLogger(__name__)
 class MaintainedTable:
     """What a service keeps of a table.
 
-    Work in progress holds its own reference, so that what ends after the table was dropped, or
-    created anew under its name, is not counted for the new one.
+    Work in progress refers to this object. So the result of work that ends after the table was
+    dropped and created again is not counted for the new table of that name.
 
     Attributes:
         identifier: `db.table`.
         stats: Its counts and failures.
         table: None until it was opened.
-        memory: What picking remembers of its buckets.
+        memory: What the choice of compactions remembers of its buckets.
         next_expiry_ms: The earliest time of its next expiry, milliseconds since 1970 UTC.
     """
 

@@ -130,10 +130,10 @@ def check_rescalable(schema: TableSchema, buckets: object) -> None:
         message=(
             "this version does not support the postpone bucket"
             if is_postpone
-            else "only a fixed bucket count can be changed, and only to another one"
+            else "the present and the new bucket count both have to be at least 1"
         ),
-        hint="choose a bucket count from 1; the rows of a table without one have to be written "
-        "into a new table",
+        hint="choose a bucket count of at least 1; if the table itself has no fixed count, write its "
+        "rows into a new table",
     )
     message = (
         f"a table with `bucket = {schema.table_options.bucket}` cannot be rescaled to {buckets}"

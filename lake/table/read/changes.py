@@ -56,7 +56,7 @@ class SnapshotChanges:
         return sum(entry.file.row_count for entry in self.entries)
 
     def to_batches(self, *, skip_rows: int = 0) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in batches of at least one; see `Changes` for columns and order.
+        """Yield the rows in batches of at least one row; see `Changes` for columns and order.
 
         Args:
             skip_rows: Number of rows to skip at the beginning; files of skipped rows are not opened.
@@ -120,10 +120,10 @@ class Changes:
         mode: Which files are read; not `AUTO`.
         columns: Table columns of the result, in order.
         batch_rows: Upper bound of the rows of a batch.
-        keeper: Leases the snapshots left to read while that takes long.
+        keeper: Leases the snapshots that are still to be read, if reading takes long.
         counters: Cost of reading so far.
-        older_schemas: Returns the schemas that files were written under, where their columns are not
-            those of the first argument.
+        older_schemas: From a schema and files to the schemas, by id, of those files that were written
+            with other columns than the schema's.
     """
 
     file_io: FileIO
@@ -169,12 +169,12 @@ class Changes:
                         yield SnapshotChanges(snapshot=snapshot, entries=entries, changes=self)
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows of all snapshots as one table, oldest first; errors as iterating."""
+        """Return the rows of all snapshots as one table, oldest first; raises what iterating raises."""
         batches = (batch for part in self for batch in part.to_batches())
         return pa.Table.from_batches(batches, schema=self.arrow_schema)
 
     def snapshot(self, snapshot_id: int) -> Snapshot:
-        """Return a snapshot, or the changelog that is kept of an expired one if it has the changes.
+        """Return a snapshot, or the changelog of an expired one, if the changes can be read from that.
 
         Raises:
             ChangesExpired: Neither is kept.

@@ -14,8 +14,8 @@ int64             number of containers
 int32, int32      the last position in use: array, index; -1, 0 when there is none
 ```
 
-The positions of containers, and those in a node of 48, depend on the order of insertion, so a union is
-computed as in the reference: into the accumulated bitmap, key by key.
+The positions of containers, and those of the children of a tree node with up to 48 children, depend on the
+order of insertion. So a union is computed as in the reference: into the accumulated bitmap, key by key.
 
 Source: RoaringBitmap 1.2.1, `art` and `longlong`; merge-semantics 4 (`rbm64`).
 """
@@ -48,7 +48,7 @@ class Bitmap64:
     """One bitmap, to which others can be added.
 
     Args:
-        data: The bytes of one.
+        data: The bytes of a bitmap.
 
     Raises:
         ValueError: They are malformed.

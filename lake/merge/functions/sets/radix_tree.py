@@ -12,7 +12,7 @@ node              uint8 type, int16 number of children, uint8 n, n bytes of pref
 4  leaf           6 bytes of key, big endian; int64 position of its container (array << 32 | index)
 ```
 
-The positions in a node of 48 depend on the order of insertion.
+The positions of children in a node of type 2 depend on the order of insertion.
 
 Source: RoaringBitmap 1.2.1, `art`.
 """

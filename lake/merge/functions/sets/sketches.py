@@ -5,8 +5,8 @@ DataSketches, whose C++ and Java libraries read each other's.
 
 The precision of a union of HLL sketches is that of one of them, depending on which came first, so a column
 declares one size (`braid.lg-k`, `braid.hll-type`) that all values must have. A theta sketch does not store
-its size, but its entries show when it cannot be the declared one. Unions have the reference's 4096 nominal
-entries, whatever is declared.
+its size, but the number of its entries can show that its size is not the declared one. Unions have the
+reference's 4096 nominal entries, whatever is declared.
 
 Source: merge-semantics 4.
 """

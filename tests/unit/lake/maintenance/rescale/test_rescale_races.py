@@ -306,8 +306,8 @@ def test_a_wrong_bucket_count_is_refused(buckets: Any) -> None:
     ("before", "after", "message"),
     [
         ("2", -2, "this version does not support the postpone bucket"),
-        ("2", -1, "only a fixed bucket count can be changed, and only to another one"),
-        ("-1", 4, "only a fixed bucket count can be changed, and only to another one"),
+        ("2", -1, "the present and the new bucket count both have to be at least 1"),
+        ("-1", 4, "the present and the new bucket count both have to be at least 1"),
     ],
 )
 def test_tables_without_a_fixed_count_are_refused(before: str, after: int, message: str) -> None:
