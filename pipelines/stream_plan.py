@@ -32,7 +32,7 @@ class StreamPlan:
         columns: The columns that are filled from messages, in the order of the declaration.
         written: All columns that the stream writes, generated ones included.
         ordering: Declared ordering columns; empty when arrival alone orders, or nothing does.
-        generation: The restarts that were asked for.
+        generation: `restart_generation` of the stream's entry: the number of restarts requested.
         partition_keys: The table's partition columns.
         key_bytes_max: How many bytes the texts and bytes of a key may have together.
         version: Of the stream's entry in the registry.

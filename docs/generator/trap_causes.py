@@ -85,8 +85,8 @@ CAUSES: Final = (
         says="An ordering column orders records with different values. Records with equal values, the "
         "treatment of late records by functions, and records that one commit merges early depend on "
         "the order of arrival.",
-        workaround="Use ordering values that do not repeat, and functions whose order of arrival is "
-        "[free](aggregate-functions/README.md).",
+        workaround="Use ordering values that do not repeat, and "
+        "[functions](aggregate-functions/README.md) that do not depend on the order of arrival.",
         names=(
             "an_equal_ordering_value_is_the_newer_one",
             "first_non_null_value_turns_null",

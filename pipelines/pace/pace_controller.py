@@ -42,7 +42,7 @@ class PaceController:
 
         Args:
             plan: The stream; trigger and bound of a running query never change.
-            table: The query's own.
+            table: The table, in an object of the query's own.
             clock: For the end of an interval.
         """
         self._key = plan.key

@@ -13,7 +13,7 @@ declaration and schema (`CurrentPlan`), for one of these causes:
 | cause | before the next attempt |
 |---|---|
 | records have fields that the table has no column for, and the stream lets its table evolve | the table is changed (`FieldEvolution`) |
-| the table refuses rows that parsing has found nothing wrong with | rows are tried first, those refused become dead letters (`trial_writes`) |
+| the table refuses rows that parsing has found nothing wrong with | a trial write finds the refused rows, which become dead letters (`trial_writes`) |
 | a record has a timestamp that Spark's source cannot read | the batch is read without such timestamps (`overflowing_timestamps`) |
 | the schema has changed, or the table is rescaled | a rescale under way has ended |
 

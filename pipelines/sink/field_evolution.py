@@ -45,7 +45,7 @@ class FieldEvolution:
         self._rounds = 0
 
     def reader(self, plan: StreamPlan, table: Table) -> UndeclaredFieldReader | None:
-        """Return the reader of new fields; None where Python is not to look for them."""
+        """Return the reader of new fields; None where Python does not search for them."""
         if plan.spec.on_new_field is not OnNewField.EVOLVE:
             return None
         self._forget_outdated(plan)

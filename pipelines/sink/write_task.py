@@ -77,8 +77,8 @@ class WriteTask:
             micro-batch.
         field_reader: Finds what the stream does not declare; None where it does not let its table evolve.
         generation: Of the order of the stream's group, since the claim.
-        tries_rows: Whether rows are tried before they are written, so that those that the table refuses
-            become dead letters. Requires that every record comes with its raw parts.
+        tries_rows: Whether rows go through a trial write before they are written, so that those that the
+            table refuses become dead letters. Requires that every record comes with its raw parts.
     """
 
     plan: StreamPlan

@@ -1,7 +1,7 @@
 """Rules for default values of columns.
 
 Pure. A writer fills the default into every record without a value for the column, and the records of one
-stream have no values for the columns of the others. So a default is allowed where the writer does not
+stream have no values for the columns of the others. So a default is allowed only where the writer does not
 fill it into the records of another stream:
 
 1. In a sequence group: it is filled only into records with a position in the group's order

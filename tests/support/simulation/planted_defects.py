@@ -162,7 +162,7 @@ def _always_a_trace(self: CommitRun, snapshot: Snapshot) -> bool:
 
 DEFECTS: Final = (
     PlantedDefect(
-        name="data files are deleted after every exception but one",
+        name="data files are deleted after every exception except `CommitUnknown`",
         owner=discard,
         attribute="commit_or_discard",
         body=_discard_after_anything,
@@ -189,14 +189,14 @@ DEFECTS: Final = (
         seed=5_003,
     ),
     PlantedDefect(
-        name="a created snapshot is believed without a look at the chain",
+        name="a created snapshot counts as published without a check of the chain",
         owner=SnapshotPublisher,
         attribute="_verify",
         body=_never_look,
         seed=5_011,
     ),
     PlantedDefect(
-        name="any file of that number is taken for our own",
+        name="any snapshot file with the expected id counts as the committer's own",
         owner=SnapshotPublisher,
         attribute="_is_ours",
         body=_any_file_is_ours,
