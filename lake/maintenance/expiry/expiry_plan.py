@@ -108,7 +108,8 @@ def plan_expiry(
 
     Args:
         earliest: Oldest id.
-        latest: Newest id; below `earliest` where it was read before others expired it.
+        latest: Newest id; below `earliest` if another process has expired that snapshot since the id
+            was read.
         retention: Bounds of number and age.
         holds: Of consumers, leases and streams.
         time_ms_of: Returns the commit time of a snapshot, milliseconds since 1970 UTC; None where it
