@@ -39,7 +39,7 @@ def explain_message(value: bytes, columns: Sequence[MappedColumn]) -> tuple[Dead
     except ValueError as error:
         return DeadLetterReason.MALFORMED, f"not JSON: {error}"
     except RecursionError:
-        return DeadLetterReason.MALFORMED, "not JSON that can be read: nested too deeply"
+        return DeadLetterReason.MALFORMED, "JSON that is nested too deeply"
     if not isinstance(found, dict):
         message = f"found {_json_type(found)}, expected an object"
         return DeadLetterReason.MALFORMED, message
@@ -124,7 +124,7 @@ def _fault(
         return reason, _sentence(column, address, _shown(value), _expected(data_type))
     if _is_inner_zone(value, data_type, is_inner=address != column.address):
         expected = (
-            f"{data_type.with_nullable(True)}, inside of another type without a zone: {_INNER_FORM}"
+            f"{data_type.with_nullable(True)}, without a zone inside of another type: {_INNER_FORM}"
         )
         return DeadLetterReason.WRONG_TYPE, _sentence(column, address, _shown(value), expected)
     for name, item, item_type in items_of(value, data_type):

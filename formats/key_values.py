@@ -263,7 +263,7 @@ def _parse_timestamp(text: str, data_type: DataType) -> datetime | int:
     # A datetime has only microseconds; Arrow takes an integer of nanoseconds since the epoch instead.
     count = int(value.replace(tzinfo=UTC).timestamp()) * 1_000_000_000 + nanoseconds
     if not -_NANOSECONDS_BOUND <= count < _NANOSECONDS_BOUND:
-        message = "outside the years 1677 to 2262, which nanoseconds of 64 bits reach"
+        message = "outside the years 1677 to 2262, the range of 64-bit nanoseconds"
         raise ValueError(message)
     return count
 

@@ -122,7 +122,9 @@ class Runner:
         reasons = {identifier: str(error) for identifier, error in unreadable.items()}
         for identifier, error in reasons.items():
             if self._unreadable.get(identifier) != error:
-                _LOG.warning("cannot act on what is registered name=%s error=%s", identifier, error)
+                _LOG.warning(
+                    "cannot apply the registered state name=%s error=%s", identifier, error
+                )
         self._unreadable = reasons
 
     def _host(self, registered: RegisteredStream) -> "_HostedStream":
@@ -161,7 +163,7 @@ class Runner:
                 _LOG.warning(
                     "another runner of this name reported %d ms ago name=%s its_start=%s "
                     "our_start=%s: unless it has just ended, give each runner a name of its own, "
-                    "or each hides what the other reports",
+                    "or each overwrites the report of the other",
                     silent_ms,
                     name,
                     _moment(other.started_ms),
@@ -172,7 +174,9 @@ class Runner:
         try:
             return reported_counts(self._progress.read_all().runners, key)
         except (LakeError, OSError) as error:
-            _LOG.warning("dead letters by reason start anew stream=%s error=%s", key, error)
+            _LOG.warning(
+                "dead letters by reason are counted from zero stream=%s error=%s", key, error
+            )
             return {}
 
     def _write_progress(self) -> None:

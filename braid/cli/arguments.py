@@ -111,7 +111,7 @@ def machine_name() -> str:
 def check_runner(*, name: str, streams: Sequence[str], memory: str) -> None:
     """Exit with one line when an argument of a runner is invalid."""
     if not is_runner_name(name):
-        expected = "expected letters, digits, `-`, `_` and `.`, not `.` first"
+        expected = "expected letters, digits, `-`, `_` and `.`, without a `.` at the beginning"
         refuse("--name", name, expected)
     for stream in streams:
         table, slash, rest = stream.partition("/")

@@ -241,7 +241,7 @@ def inspect(
         int | None,
         typer.Option(
             min=1,
-            help="With snapshots or compactions: show only those of this many newest snapshots.",
+            help="With snapshots or compactions: number of newest snapshots to show.",
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,

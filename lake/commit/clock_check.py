@@ -51,7 +51,7 @@ class ClockCheck:
             value=_iso(now_ms),
             message=(
                 f"expected at most {CLOCK_AHEAD_MAX_MS // 60_000} minutes after storage's clock, "
-                f"which says {_iso(stored_ms)}"
+                f"which shows {_iso(stored_ms)}"
             ),
             hint="correct this machine's clock: commit times decide which snapshots expire, and "
             "when",

@@ -96,7 +96,7 @@ def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitCha
     indexes = tuple(entry for message in messages for entry in _new_indexes(message))
     if len({index_key(entry) for entry in indexes}) < len(indexes):
         text = (
-            "two writers indexed the keys of one bucket, and neither knows those of the other\n"
+            "two writers indexed the keys of one bucket, and each index lacks the other's keys\n"
             "hint: write a table of dynamic buckets with one writer, and commit its messages"
         )
         raise InvalidRequest(text)

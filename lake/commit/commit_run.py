@@ -142,11 +142,11 @@ class CommitRun:
         if not self._is_detached:
             return f"lost the race to commit {self.attempts} times"
         return (
-            "the newest snapshot was built on what a rollback has removed: its commit was under "
-            f"way during the rollback; it was still the newest after {self.attempts} attempts "
-            "to commit\n"
+            "the newest snapshot follows a snapshot that a rollback has removed, because its commit "
+            "was under way during the rollback; it was still the newest after "
+            f"{self.attempts} attempts to commit\n"
             "hint: roll the table back once more, to the same snapshot or, if that has expired, "
-            "to the snapshot below that commit"
+            "to the snapshot before that commit"
         )
 
     def _attempt(self) -> CommitResult | None:

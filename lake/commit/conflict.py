@@ -99,8 +99,8 @@ def check_routing(
         if message.index_base is not None:
             if message.index_base != tuple(sorted(names[message.partition])):
                 text = (
-                    f"the rows of bucket {message.bucket} were routed by an index of the buckets "
-                    "that another commit has replaced\n"
+                    f"the rows of bucket {message.bucket} were routed by a bucket index that "
+                    "another commit has replaced\n"
                     "hint: write the rows again with a new writer"
                 )
                 raise CommitConflict(text)
@@ -131,8 +131,8 @@ def check_vectors(messages: Sequence[CommitMessage], indexes: Iterable[IndexMani
         seen = None if message.vectors is None else message.vectors.base
         if names.get((message.partition, message.bucket)) != seen:
             text = (
-                f"files of bucket {message.bucket} were to be replaced without the deletion "
-                "vectors that the bucket has now"
+                f"the replacement of files of bucket {message.bucket} does not consider the "
+                "deletion vectors that the bucket has now"
             )
             raise CommitConflict(text)
 

@@ -193,7 +193,7 @@ class StreamClaim:
         epoch = 0 if known is None else known.epoch
         if self.expected_epoch is not None and epoch != self.expected_epoch:
             message = (
-                f"stream `{self.stream}`: the table knows epoch {epoch}, expected "
+                f"stream `{self.stream}`: the table has epoch {epoch}, expected "
                 f"{self.expected_epoch}: the stream was claimed or deleted meanwhile"
             )
             raise StreamFenced(
@@ -289,11 +289,11 @@ class StreamClaim:
             field="stream",
             value=self.stream,
             message=(
-                "no snapshot that is left has the position of the stream, earlier ones have "
+                "no remaining snapshot has the position of the stream, earlier snapshots have "
                 f"expired, and {_description(fallback)}"
             ),
             hint=(
-                "find out which records the table has, and give the start position by hand: "
+                "find out which records the table has, and pass the start position yourself: "
                 f'table.committer().claim_stream("{self.stream}", topic="{self.topic}", '
                 "initial_offsets={partition: next offset}, is_new_assumed=True)"
             ),

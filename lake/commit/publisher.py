@@ -133,7 +133,7 @@ class SnapshotPublisher:
             if latest_id >= snapshot.id or created is False:
                 return PublishOutcome.GONE if is_ambiguous else PublishOutcome.LOST
             self._pause(attempt)
-        raise _unknown(snapshot, "its creation was never answered")
+        raise _unknown(snapshot, "storage gave no definite answer to its creation")
 
     def take_back(self, snapshot: Snapshot) -> bool:
         """Delete a snapshot that is no part of the chain; return whether it still existed.
@@ -255,7 +255,7 @@ class SnapshotPublisher:
                 return PublishOutcome.PUBLISHED
         if damage is not None:
             # With the previous snapshot unreadable, a link of the chain looks like a hole.
-            raise _unknown(snapshot, "the one before it cannot be read") from damage
+            raise _unknown(snapshot, "the snapshot before it cannot be read") from damage
         return PublishOutcome.IN_DOUBT
 
     def _is_overtaken(self, snapshot: Snapshot) -> bool:
@@ -312,6 +312,6 @@ class SnapshotPublisher:
 def _unknown(snapshot: Snapshot, reason: str) -> CommitUnknown:
     message = (
         f"snapshot {snapshot.id} of `{snapshot.commit_user}` may or may not be published: {reason}"
-        "\nhint: commit again with the same identity; what is in the table is not repeated"
+        "\nhint: commit again with the same identity; rows that are in the table are not written again"
     )
     return CommitUnknown(message)

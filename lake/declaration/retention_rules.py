@@ -34,8 +34,8 @@ def retention_problems(declared: Mapping[str, str], options: TableOptions) -> It
     if low > high and (CHANGELOG_MIN in declared or CHANGELOG_MAX in declared):
         yield _contradiction(
             declared,
-            (CHANGELOG_MIN, low, f"as `{SNAPSHOT_MIN}` is"),
-            (CHANGELOG_MAX, high, f"as `{SNAPSHOT_MAX}` is"),
+            (CHANGELOG_MIN, low, f"by default, like `{SNAPSHOT_MIN}`"),
+            (CHANGELOG_MAX, high, f"by default, like `{SNAPSHOT_MAX}`"),
         )
 
 

@@ -115,7 +115,7 @@ def update_type(schema: TableSchema, change: UpdateColumnType) -> TableSchema:
     """
     name = change.path[0]
     if name in (*schema.primary_keys, *schema.partition_keys):
-        _refuse_key(name, "files and buckets are sorted and routed by its values")
+        _refuse_key(name, "its values decide the bucket of a row and the order of rows in files")
 
     def update(old: DataType) -> DataType:
         # The type may be that of elements of an ARRAY or values of a MAP inside the column.
@@ -219,8 +219,8 @@ def _check_free(siblings: Fields, name: str, *, part: str = "name") -> None:
 def _check_nullability(schema: TableSchema, path: Path, old: DataType, new: DataType) -> None:
     key = "alter-column-null-to-not-null.disabled"
     if old.nullable and not new.nullable and _is_on(schema, key, default=True):
-        message = "existing rows may hold null in it"
-        hint = f"set the table option `{key}` to false if you know that they do not"
+        message = "existing rows may have null in the column"
+        hint = f"if you know that no row has null, set the table option `{key}` to false"
         refuse("name", ".".join(path), message, hint)
 
 
@@ -228,7 +228,7 @@ def _check_cast(schema: TableSchema, old: DataType, new: DataType) -> None:
     # Old files keep the old type, so every reader has to be able to cast their values.
     explicitly = not _is_on(schema, "disable-explicit-type-casting")
     if not can_cast(old, new, explicitly=explicitly) or not has_conversion(old, new):
-        message = f"values of type {old} cannot be read as this type"
+        message = f"values of type {old} cannot be converted to this type"
         hint = "change the fields of a nested column one by one" if old.is_nested else None
         refuse("type", str(new), message, hint)
 

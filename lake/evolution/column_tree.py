@@ -106,5 +106,5 @@ def _edit_row(type_: DataType, path: Path, edit: Callable[[Fields], Fields]) -> 
 
 def _refuse_step(type_: DataType, step: str) -> NoReturn:
     message = f"a column of type {type_} has no field of that name"
-    hint = "fields of a ROW by their names, `element` in an ARRAY, `value` in a MAP"
+    hint = "a path continues with a field's name in a ROW, `element` in an ARRAY, `value` in a MAP"
     refuse("name", step, message, hint)

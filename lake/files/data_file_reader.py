@@ -275,7 +275,7 @@ class DataFileReader:
             message = (
                 f"data file {self._path} has no file source in its manifest entry, so its records "
                 "cannot be ordered by snapshot\n"
-                "hint: `sequence.snapshot-ordering` is for tables that had it from the beginning"
+                "hint: `sequence.snapshot-ordering` has to be set when the table is created"
             )
             raise CorruptData(message)
         return self._meta.min_sequence_number if source is FileSource.APPEND else None

@@ -73,7 +73,7 @@ def _read_errors(path: str) -> Iterator[None]:
     except FileNotFoundError as error:
         message = (
             f"data file {path} is listed but absent\n"
-            "hint: was its snapshot expired while it was read"
+            "hint: its snapshot may have expired while it was read; read a newer one"
         )
         raise CorruptData(message) from error
     except (pa.ArrowException, ValueError) as error:

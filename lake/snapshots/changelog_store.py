@@ -39,7 +39,7 @@ class ChangelogStore:
         with corrupt_at(path):
             snapshot = parse_snapshot(data)
         if snapshot.id != snapshot_id:
-            message = f"{path}: the file says that it is snapshot {snapshot.id}"
+            message = f"{path}: the file contains snapshot {snapshot.id}"
             raise CorruptData(message)
         return snapshot
 

@@ -149,7 +149,7 @@ class VectorStore:
         except FileNotFoundError as error:
             message = (
                 f"index file {path} is listed but absent\n"
-                "hint: was its snapshot expired while it was read"
+                "hint: its snapshot may have expired while it was read; read a newer one"
             )
             raise CorruptData(message) from error
         with corrupt_at(path):

@@ -220,8 +220,8 @@ class LeaseKeeper:
             return
         message = (
             f"snapshot {snapshot.id} has expired while it was read\n"
-            "hint: read a newer one; retain snapshots for longer (`snapshot.time-retained`), or "
-            "take `Table.lease` before the first read of one"
+            "hint: read a newer snapshot; retain snapshots for longer (`snapshot.time-retained`), or "
+            "lease the snapshot (`Table.lease`) before its first read"
         )
         raise LeaseLost(message) from error
 

@@ -143,7 +143,7 @@ def _refuse_added(plan: StreamPlan, topic: Topic, known: tuple[int, ...]) -> NoR
         "alone",
         hint="declare `on_partitions_added: continue`: the stream then reads the known partitions "
         f"until producers have learned of the others (`partitions_settle`, now "
-        f"{plan.spec.partitions_settle}), and then all of them, ordered after what it has read",
+        f"{plan.spec.partitions_settle}), and then all partitions, whose records count as newer",
     )
     message = f"stream {plan.key} has stopped: partitions were added to its topic"
     raise InvalidRequest(message, problems=[problem])

@@ -15,7 +15,7 @@ from braid.schemas import StartingOffsets
 _FETCH_WAIT_MS = 5
 _ANEW = (
     "stop and delete the stream, and register it anew with `starting_offsets`: `earliest` reads "
-    "all that the topic holds, `latest` what comes from then on"
+    "all that the topic holds, `latest` only the records that are produced from then on"
 )
 
 
@@ -120,7 +120,7 @@ def start_offsets(
     start = {**earliest, **position.offsets}
     lost = {
         partition: f"the stream continues at offset {offset}, but the topic has "
-        f"{earliest.get(partition)} up to {end.get(partition)}"
+        f"offsets from {earliest.get(partition)} up to {end.get(partition)}"
         for partition, offset in start.items()
         if not earliest.get(partition, 0) <= offset <= end.get(partition, -1)
     }

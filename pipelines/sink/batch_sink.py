@@ -211,7 +211,7 @@ class BatchSink:
         assert report.is_incomplete, "a complete attempt is committed"
         if report.refusal is not None:
             _LOG.warning(
-                "rows refused, looking for them stream=%s batch=%d error=%s",
+                "rows refused, searching for them stream=%s batch=%d error=%s",
                 self._plan.plan.key,
                 batch.batch_id,
                 report.refusal.partition("\n")[0],
@@ -222,7 +222,7 @@ class BatchSink:
 
     def _clamp_timestamps(self, records: DataFrame, batch: StreamBatch) -> DataFrame:
         _LOG.warning(
-            "timestamps that overflow, reading around their records stream=%s batch=%d",
+            "timestamps overflow, reading their records separately stream=%s batch=%d",
             self._plan.plan.key,
             batch.batch_id,
         )

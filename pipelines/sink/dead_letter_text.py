@@ -107,7 +107,7 @@ def _message(
         kinds = ", ".join(plan.row_kinds)
         return f"column {detail} holds the row kind: expected one of {kinds}, found {found}"
     if reason is DeadLetterReason.REFUSED_ROW:
-        return f"the table does not take the row: {detail}"
+        return f"the table refuses the row: {detail}"
     if reason is DeadLetterReason.TOO_LARGE and isinstance(value, bytes):
         limit = plan.spec.max_message_bytes
         return f"the value has {len(value)} bytes, max_message_bytes is {limit}"

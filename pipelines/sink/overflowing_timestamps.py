@@ -211,10 +211,10 @@ def _too_many(found: Sequence[ConsumerRecord]) -> LimitExceeded:
     assert found, "there is a record to name"
     first = found[0]
     message = (
-        f"topic {first.topic}: {len(found)} records of a micro-batch and more have timestamps that are not "
+        f"topic {first.topic}: at least {len(found)} records of a micro-batch have timestamps that are not "
         f"in milliseconds, for example partition {first.partition}, offset {first.offset}: "
         f"{first.timestamp}\n"
         "hint: have the producer send milliseconds, or set the topic's `message.timestamp.type` to "
-        "`LogAppendTime`; then start the stream behind these records, or in a topic without them"
+        "`LogAppendTime`; then start the stream after these records, or on a topic without them"
     )
     return LimitExceeded(message)

@@ -87,7 +87,7 @@ def find_repository(settings: Path | None = None) -> Repository:
     try:
         root = ET.parse(path).getroot()  # noqa: S314  (the user's own file, as trusted as mvn's use of it)
     except ET.ParseError as error:
-        hint = "mend the file, or set MAVEN_REPO_URL"
+        hint = "fix the file, or set MAVEN_REPO_URL"
         raise JarError(what=str(path), found=str(error), expected="XML", hint=hint) from error
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]

@@ -45,18 +45,18 @@ def _older_columns(
         (
             "columns",
             values,
-            "they have no position in the group's order, so the next merge would drop their "
+            "which have no position in the group's order, so the next merge would drop their "
             "values of",
         ),
         (
             "ordering",
             orders,
-            "they would win over every record that is read again with a smaller value of",
+            "which would win over every record that is read again with a smaller value of",
         ),
     ):
         if not names:
             continue
-        message = f"the table has rows, and {risk} {quoted_list(names)}"
+        message = f"the table has rows, {risk} {quoted_list(names)}"
         hint = (
             "add columns of other names in the same request and group those, or create a new table "
             "with the group and read the streams again"

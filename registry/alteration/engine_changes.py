@@ -111,7 +111,7 @@ def _only_registered(index: int, part: str, value: str, hint: str) -> InvalidReq
     problem = Problem(
         field=part,
         value=value,
-        message="the table is not registered, and only registered tables have this",
+        message="only registered tables support this, and the table is not registered",
         hint=hint,
     )
     message = "the schema cannot be changed as asked"

@@ -196,7 +196,7 @@ def _add_field(
     column = altered.column(change.path[0])
     for part in ("default", "aggregate", "sequence_group", "stream", "source"):
         if getattr(change, part) is not None:
-            message = "only a whole column can have this, not a field inside of it"
+            message = "only a whole column can have this setting, not a field inside of a column"
             refuse(part, None, message, "leave it out")
     position = None if change.position is None else engine_position(change.position)
     added = AddColumn(
@@ -226,7 +226,7 @@ def _without(group: SequenceGroupSpec, name: str) -> SequenceGroupSpec:
         refuse("column", name, message, "keep it: without it the group's versions have no order")
     columns = tuple(column for column in group.columns if column != name)
     if not columns:
-        message = f"it is the last column of the sequence group `{group.name}`"
+        message = f"the sequence group `{group.name}` has no other column"
         refuse("column", name, message, "add another column to the group first")
     return group.model_copy(update={"columns": columns})
 
@@ -298,7 +298,7 @@ def _update_default(
     column = altered.column(change.path[0])
     if len(change.path) > 1:
         message = "a field inside of a column has no default of its own"
-        refuse("column", ".".join(change.path), message, "give the column one")
+        refuse("column", ".".join(change.path), message, "set the default of the whole column")
     default = UpdateColumnDefault(path=change.path, default_value=change.default)
     return altered.with_change(default, index).with_column(
         column.name, index, default=change.default

@@ -116,7 +116,7 @@ def why_repetition_matters(function: AggregateSpec) -> str | None:
     is_keyed = name == "nested_update" and function.nested_key is not None
     if name in _REPEATABLE or is_distinct or is_keyed:
         return None
-    return f"`{name}` counts a value each time it comes"
+    return f"`{name}` counts a value again when its record is read again"
 
 
 def order_hint(name: str) -> str:

@@ -68,7 +68,7 @@ def _refused(stream: StreamSpec, others: Mapping[str, StreamSpec], message: str)
     return problem_at(
         "name",
         value=stream.name,
-        message=f"the table has the stream {quoted_list(sorted(others))}, and takes no other: {message}",
+        message=f"the table has the stream {quoted_list(sorted(others))}, and cannot have another: {message}",
         hint=_OTHER_TABLE,
     )
 
@@ -124,7 +124,7 @@ def _check_order(
         yield problem_at(
             *path,
             value=column,
-            message=f"`{name}` of `{column}` takes nulls as values, and the records of the other "
+            message=f"`{name}` of `{column}` treats nulls as values, and the records of the other "
             "streams have only nulls for it",
             hint=_OTHER_TABLE,
         )

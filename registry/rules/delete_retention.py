@@ -32,7 +32,7 @@ def check_delete_retention(spec: TableSpec) -> Iterator[FieldProblem]:
         yield problem_at(
             "delete_retention",
             value=f"{retention.seconds} s",
-            message="no delete of this table removes a row, so there is none to keep",
+            message="no delete of this table removes a row, so there are no deletes to retain",
             hint="declare `deletes: remove_row`, or leave it out",
         )
     elif retention.columns is None and (not spec.tracking or not spec.sequence_groups):
@@ -64,7 +64,7 @@ def _check_columns(spec: TableSpec, retention: DeleteRetentionSpec) -> Iterator[
             yield problem_at(
                 *path,
                 value=name,
-                message=f"the column is {types[name]}, which is no point in time",
+                message=f"the column is {types[name]}, expected a TIMESTAMP",
                 hint="name a TIMESTAMP column that a deleting record fills",
             )
 

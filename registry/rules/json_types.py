@@ -23,7 +23,7 @@ def unreadable_in_json(data_type: DataType) -> str | None:
     Example:
         >>> from braid.lake import parse_type
         >>> unreadable_in_json(parse_type("ARRAY<TINYINT>"))
-        'a TINYINT inside of another type cannot be checked'
+        'values of type TINYINT inside of another type cannot be checked'
     """
     return next(_reasons(data_type), None)
 
@@ -42,5 +42,5 @@ def _reasons(data_type: DataType) -> Iterator[str]:
         is_too_fine = part.root in _TIMESTAMPS and (part.precision or 0) > _DIGITS_MAX
         if part.root in _NEEDS_CHECK or is_too_fine:
             shown = part.with_nullable(True)
-            yield f"a {shown} inside of another type cannot be checked"
+            yield f"values of type {shown} inside of another type cannot be checked"
         yield from _reasons(part)

@@ -226,7 +226,7 @@ def _check_group(
                 "columns",
                 value=column,
                 message=f"`{column}` of the group `{group.name}` is not mapped: a stream writes "
-                "whole groups, because its records would set a column that it leaves out to null",
+                "whole groups, because a column that it leaves out would become null",
                 hint=f'add {{"column": "{column}"}}, or make it a group of its own',
             )
 

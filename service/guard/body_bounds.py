@@ -128,8 +128,8 @@ class BodyBounds:
             # little takes no room from others.
             if self._buffered + len(part) > self._limits.buffered_bytes:
                 detail = (
-                    "the bodies of current requests take up all the memory that they may; try "
-                    "again later"
+                    "the bodies of current requests use all the memory that is allowed for "
+                    "bodies; try again later"
                 )
                 raise _Refused(ProblemCode.OVERLOADED, detail)
             parts.append(part)

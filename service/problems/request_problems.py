@@ -46,7 +46,7 @@ _HINTS = {
     "model_attributes_type": "give an object: {...}",
     "string_too_short": "give at least one character",
     "too_short": "give at least one entry",
-    "union_tag_not_found": "say what kind it is",
+    "union_tag_not_found": "add the field that names the kind",
 }
 
 

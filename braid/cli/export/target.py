@@ -32,7 +32,7 @@ def export_target(target: Path, *, is_folder: bool, overwrite: bool) -> Iterator
     if target.parts and target.parts[0].endswith(":"):
         # `Path` has merged the two slashes of the address into one.
         shown = f"{target.parts[0]}//{target.relative_to(target.parts[0])}"
-        raise _invalid(shown, "an export goes to this machine's disk", "name a path")
+        raise _invalid(shown, "an export is written to a local disk", "give a local path")
     if target.exists() and (is_folder or target.is_dir() or not overwrite):
         raise _exists(target, is_folder=is_folder)
     if not target.parent.is_dir():

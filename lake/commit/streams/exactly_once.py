@@ -47,8 +47,8 @@ def decide_batch(position: StreamPosition | None, batch: StreamBatch) -> BatchDe
         raise StreamFenced(message, stream=stream, epoch=batch.epoch, table_epoch=position.epoch)
     if batch.epoch > position.epoch:
         message = (
-            f"stream `{stream}`: the table knows epoch {position.epoch}, expected {batch.epoch}: "
-            "the claim is gone, the table was rolled back or overwritten"
+            f"stream `{stream}`: the table has epoch {position.epoch}, expected {batch.epoch}: "
+            "the claim is gone, because the table was rolled back or overwritten"
         )
         raise OffsetMismatch(message, stream=stream)
     check_same_topic(position, topic=batch.topic, topic_id=batch.topic_id)

@@ -98,13 +98,13 @@ def store_error(
             f"storage refused access to {path} ({reason})\n"
             f"hint: credentials come from the environment of this process (AWS_…, GOOGLE_…, "
             "AZURE_…) or the file in BRAID_STORE_CREDENTIALS; "
-            "they must allow to read, write, list and delete here"
+            "they must allow reading, writing, listing and deleting at this address"
         )
     if isinstance(error, ValueError) or reason in _INVALID_PATH_CODES:
-        return InvalidRequest(f"storage cannot have the path {path!r} ({reason})")
+        return InvalidRequest(f"storage does not support the path {path!r} ({reason})")
     if _status(error) is None and _NO_CONNECTION.search(str(error)):
         return StorageUnavailable(
-            f"storage cannot be reached for {path}: no connection to {where}\n"
+            f"storage failed at {path}: no connection to {where}\n"
             "hint: check BRAID_STORE_ENDPOINT (or AWS_ENDPOINT_URL) and the network"
         )
     hint = ""

@@ -83,7 +83,7 @@ class OrcFormatReader(SinglePartReader):
                 raise
             message = (
                 f"data file {self._path} has a time outside the years 1677 to 2262, which Arrow "
-                f"cannot take from an ORC file: {error}"
+                f"cannot read from an ORC file: {error}"
             )
             raise UnsupportedFeature(message) from error
 

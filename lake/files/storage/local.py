@@ -236,12 +236,12 @@ def _storage_errors(path: str) -> Iterator[None]:
     except (FileNotFoundError, FileExistsError):
         raise
     except ValueError as error:
-        message = f"storage cannot have a path such as {path!r}: {error}"
+        message = f"storage does not support the path {path!r}: {error}"
         raise InvalidRequest(message) from error
     except OSError as error:
         reason = errno.errorcode.get(error.errno or 0, "unknown")
         if error.errno in _NEVER_WORKS:
-            message = f"storage cannot have the path {path}: {error.strerror} ({reason})"
+            message = f"storage does not support the path {path}: {error.strerror} ({reason})"
             raise InvalidRequest(message) from error
         message = f"storage failed at {path}: {error.strerror or error} ({reason})"
         raise StorageUnavailable(message) from error

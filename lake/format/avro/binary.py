@@ -140,7 +140,7 @@ class AvroDecoder:
             start = self._position
         end = start + length
         if length < 0 or end > len(self._data):
-            text = f"{length} bytes at {start} of {len(self._data)}"
+            text = f"{length} bytes at offset {start} are not within {len(self._data)} bytes"
             raise IndexError(text)
         self._position = end
         return self._data[start:end]
@@ -149,7 +149,9 @@ class AvroDecoder:
         """Return exactly `length` bytes."""
         data = self._data[self._position : self._position + length]
         if len(data) < length:
-            text = f"{length} bytes at {self._position} of {len(self._data)}"
+            text = (
+                f"{length} bytes at offset {self._position} are not within {len(self._data)} bytes"
+            )
             raise IndexError(text)
         self._position += length
         return data
@@ -163,7 +165,7 @@ class AvroDecoder:
         branch = self._data[self._position]
         self._position += 1
         if branch not in (0, 2):
-            text = f"branch {branch >> 1} of a union of two"
+            text = f"branch {branch >> 1} of a union of two types"
             raise IndexError(text)
         return branch == 2
 

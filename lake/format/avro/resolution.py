@@ -58,7 +58,7 @@ def written_schema(declared: Any) -> WrittenSchema:
     if isinstance(whole, list):
         null, whole = null_branch(whole), not_null(whole)
     if not isinstance(whole, dict) or whole.get("type") != "record":
-        text = "its schema is not one of records"
+        text = "its schema is not a record schema"
         raise ValueError(text)
     return WrittenSchema(declared=_without_logical_types(declared), record=whole, null=null)
 
@@ -72,7 +72,7 @@ def null_branch(schema: Any) -> int | None:
     if not isinstance(schema, list):
         return None
     if len(schema) != 2 or schema.count(NULL) != 1:
-        text = f"a union of {len(schema)} types is not one of null and another type"
+        text = f"a union of {len(schema)} types, expected null and one other type"
         raise ValueError(text)
     return schema.index(NULL)
 

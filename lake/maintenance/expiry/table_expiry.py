@@ -166,7 +166,9 @@ class TableExpiry:
         return ExpiryResult(
             snapshots=snapshots,
             earliest=earliest,
-            held_by="a consumer or lease came to need it meanwhile" if is_stopped else plan.held_by,
+            held_by="a consumer or lease has begun to hold it meanwhile"
+            if is_stopped
+            else plan.held_by,
             changelogs=changelogs,
             consumers=forgotten,
             data_files=removal.data_files,

@@ -325,7 +325,7 @@ def _misplaced(unit: RescaleUnit, bucket: int, count: int) -> str:
         f"at least {count} rows of level {unit.level} are in bucket {bucket} of {unit.total_buckets}, but "
         "belong to other buckets by their keys\n"
         "hint: the table is unchanged; read it, and write the rows into a new table. A key with a "
-        "NaN can be the cause: other engines look for it by its bits"
+        "NaN can be the cause: other engines route it by the bits of the NaN"
     )
 
 

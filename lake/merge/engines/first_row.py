@@ -51,7 +51,7 @@ def retract_of_first_row() -> SchemaMismatch:
     problem = Problem(
         field="row kind",
         value="-U or -D",
-        message="first-row keeps the first record of a key and takes no retract",
+        message="first-row keeps the first record of a key and accepts no retract",
         hint="create the table with `ignore-delete`",
     )
     return SchemaMismatch("records do not fit the table", problems=[problem])

@@ -209,7 +209,7 @@ class MaintenanceService:
         except Exception as error:
             # A defect that one table reveals must not end the maintenance of all.
             if self._tables[identifier].fail(POLL, error):
-                logger.exception("this is a mistake in the program table=%s", identifier)
+                logger.exception("this is a bug table=%s", identifier)
             return []
         maintained.failures.succeed(POLL)
         return due

@@ -25,7 +25,7 @@ def _target(store: TableStore, snapshot_id: int | None, tag: str | None) -> Snap
         problem = Problem(
             field="tag",
             value=tag,
-            message="expected either a snapshot or a tag to go back to",
+            message="expected either a snapshot or a tag to roll back to",
         )
         message = f"table {store.paths.identifier} cannot be rolled back"
         raise InvalidRequest(message, problems=[problem])

@@ -43,7 +43,7 @@ def _avro_problems(column: str, name: str, data_type: DataType) -> Iterator[Prob
         yield Problem(
             field=column,
             value=name,
-            message="no name of an Avro field: letters, digits and `_`, not a digit first",
+            message="not a valid name in Avro: expected letters, digits and `_`, without a digit at the beginning",
             hint="choose another name, or another `file.format`",
         )
     precision = data_type.precision or 0

@@ -111,7 +111,7 @@ def _conform_column(
         return column, Problem(
             field=field.name,
             value="null",
-            message=f"row {row}: the column is NOT NULL ({column.null_count} of {len(column)} rows)",
+            message=f"row {row}: the column is NOT NULL, and {column.null_count} of {len(column)} rows have null",
         )
     if column.null_count and field.default_value is not None:
         column = pc.fill_null(column, read_text(field.default_value, field.type))

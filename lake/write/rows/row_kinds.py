@@ -93,7 +93,7 @@ def _refuse_retracts(kinds: pa.Array, schema: TableSchema) -> None:
         problem = Problem(
             field="kinds" if options.rowkind_field is None else options.rowkind_field,
             value=RowKind(values[row]).symbol,
-            message=f"row {row}: first-row keeps the first record of a key and takes no retract",
+            message=f"row {row}: first-row keeps the first record of a key and accepts no retract",
             hint="leave -U and -D rows out, or create the table with `ignore-delete`, which drops "
             "them when they are written",
         )

@@ -55,7 +55,7 @@ INNOCENT = {
         (b"[1]", "found an array, expected an object"),
         (b"null", "found null, expected an object"),
         (b"", "not JSON"),
-        (b"[" * 100_000, "not JSON that can be read: nested too deeply"),
+        (b"[" * 100_000, "JSON that is nested too deeply"),
     ],
 )
 def test_a_message_that_is_not_a_json_object_is_malformed(value: bytes, message: str) -> None:
@@ -160,7 +160,7 @@ def test_a_fault_without_an_explanation_is_still_a_dead_letter() -> None:
         (
             "ARRAY<TIMESTAMP(3)>",
             ["2026-01-02T03:04:05Z"],
-            "TIMESTAMP(3), inside of another type without a zone: 2026-01-02T03:04:05.678 for column",
+            "TIMESTAMP(3), without a zone inside of another type: 2026-01-02T03:04:05.678 for column",
         ),
         ("STRING", "\ud800", "STRING without half of a surrogate pair for column at"),
         ("ARRAY<STRING>", ["a", "\udfff"], "STRING without half of a surrogate pair"),

@@ -29,7 +29,7 @@ def refused_retract(column: str, name: str) -> SchemaMismatch:
     return value_error(
         column,
         name,
-        "has no retract, and a record is one",
+        "has no retract operation, and a record is a retract",
         f"create the table with `fields.{column}.ignore-retract`, or with `ignore-delete`",
         value="-U or -D",
     )

@@ -23,16 +23,20 @@ CHANGELOG_MAX = "changelog.num-retained.max"
         ({SNAPSHOT_MIN: "9", SNAPSHOT_MAX: "3"}, SNAPSHOT_MAX, "less than .*min`, which is 9$"),
         ({SNAPSHOT_MAX: "9"}, SNAPSHOT_MAX, "less than .*min`, which is 10 by default$"),
         ({CHANGELOG_MIN: "5", CHANGELOG_MAX: "4"}, CHANGELOG_MAX, "less than .*, which is 5$"),
-        ({CHANGELOG_MAX: "5"}, CHANGELOG_MAX, "which is 10 as `snapshot.num-retained.min` is$"),
+        (
+            {CHANGELOG_MAX: "5"},
+            CHANGELOG_MAX,
+            "which is 10 by default, like `snapshot.num-retained.min`$",
+        ),
         (
             {SNAPSHOT_MAX: "18", CHANGELOG_MIN: "10000"},
             CHANGELOG_MIN,
-            "more than `changelog.num-retained.max`, which is 18 as `snapshot.num-retained.max` is",
+            "more than `changelog.num-retained.max`, which is 18 by default, like `snapshot.num-retained.max`",
         ),
         (
             {SNAPSHOT_MIN: "7", SNAPSHOT_MAX: "8", CHANGELOG_MAX: "6"},
             CHANGELOG_MAX,
-            "which is 7 as `snapshot.num-retained.min` is$",
+            "which is 7 by default, like `snapshot.num-retained.min`$",
         ),
     ],
 )

@@ -77,7 +77,7 @@ def test_a_snapshot_under_another_name_is_corrupt(table: Table) -> None:
     path = only(table, "snapshot/snapshot-1")
     path.with_name("snapshot-2").write_bytes(path.read_bytes())
 
-    with pytest.raises(CorruptData, match=r"snapshot-2: the file says that it is snapshot 1"):
+    with pytest.raises(CorruptData, match=r"snapshot-2: the file contains snapshot 1"):
         reopened(table).scan()
 
 

@@ -196,7 +196,7 @@ def test_rows_that_are_tried_first_are_refused_one_by_one() -> None:
     assert (report.refusal, report.accepted) == (None, 48)
     assert report.dead_letters == {"refused_row": 2}
     assert report.examples[0].startswith(
-        "partition 0, offset 7: refused_row: the table does not take the row: table db.t: "
+        "partition 0, offset 7: refused_row: the table refuses the row: table db.t: "
         "the rows do not fit schema 0 of the table; id: row 0: the column is NOT NULL"
     )
 
@@ -226,7 +226,7 @@ def test_a_record_that_cannot_be_merged_with_an_earlier_one_is_refused() -> None
 
     assert str(first.refusal).startswith("SchemaMismatch: table db.t: the records of key id = 1")
     assert (again.accepted, again.folded, again.dead_letters) == (2, 1, {"refused_row": 1})
-    assert "offset 2: refused_row: the table does not take the row" in again.examples[0]
+    assert "offset 2: refused_row: the table refuses the row" in again.examples[0]
 
 
 def test_letters_of_a_micro_batch_that_is_written_again_are_not_sent() -> None:

@@ -57,7 +57,7 @@ def test_a_column_that_a_stream_writes_is_not_dropped(registrar: Registrar) -> N
         (
             {"change": "update_column_nullability", "column": "paid", "nullable": False},
             "column",
-            "existing rows may hold null",
+            "existing rows may have null",
         ),
         (
             {"change": "add_column", "column": "x", "type": "INT"},

@@ -104,7 +104,7 @@ def test_functions_for_which_nulls_count_take_one_stream(function: str, unordere
     (problem,) = joining(table, "v", others={"a": ("clicks",)})
 
     assert (problem.pointer, problem.value) == ("/columns/1/column", "v")
-    assert f"`{function}` of `v` takes nulls as values" in problem.message
+    assert f"`{function}` of `v` treats nulls as values" in problem.message
     assert "a sequence group for each stream" in str(problem.hint)
 
 

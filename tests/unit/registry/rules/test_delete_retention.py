@@ -106,7 +106,7 @@ def test_what_is_declared_becomes_options(
         (
             rows(delete_retention=WEEK | {"columns": ["v"]}),
             "delete_retention.columns[0]",
-            "no point in time",
+            "expected a TIMESTAMP",
         ),
         (
             rows(

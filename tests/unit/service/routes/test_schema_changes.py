@@ -142,7 +142,7 @@ def test_rows_are_served_under_their_new_names(streams: HttpClient, catalog: Cat
     ("sent", "pointer", "message", "hint"),
     [
         ({"change": "nope"}, "/changes/0/change", "no such kind", "known: 'add_column'"),
-        ({}, "/changes/0/change", "this field is missing", "say what kind it is"),
+        ({}, "/changes/0/change", "this field is missing", "add the field that names the kind"),
         (
             {"change": "drop_column"},
             "/changes/0/column",

@@ -90,7 +90,7 @@ def test_records_that_the_schema_does_not_fit_are_corrupt() -> None:
 
 
 def test_a_root_that_is_not_a_record_is_corrupt() -> None:
-    with pytest.raises(CorruptData, match="its schema is not one of records"):
+    with pytest.raises(CorruptData, match="its schema is not a record schema"):
         read_blocks(write_container({"type": "string"}, []), what="test")
 
 

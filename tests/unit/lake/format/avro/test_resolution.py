@@ -139,8 +139,8 @@ def test_entries_of_a_later_version_are_refused_by_their_version() -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ("string", "its schema is not one of records"),
-        (["null", "string"], "its schema is not one of records"),
+        ("string", "its schema is not a record schema"),
+        (["null", "string"], "its schema is not a record schema"),
         (["null"], "a union of 1 types"),
         (["null", {"type": "record", "name": "r", "fields": []}, "int"], "a union of 3 types"),
         (

@@ -317,7 +317,7 @@ class TestFirstRow:
     def test_a_single_retract_is_not_stored_where_no_compaction_could_take_it(self) -> None:
         table = given_table(FIRST_ROW)
 
-        with pytest.raises(SchemaMismatch, match=r"first-row .* takes no retract"):
+        with pytest.raises(SchemaMismatch, match=r"first-row .* accepts no retract"):
             write(table, (1, 10), (2, 20), kinds="+I -D")
 
         assert table.latest_snapshot() is None

@@ -40,8 +40,8 @@ FIRST_ROW = {"merge-engine": "first-row"}
 @pytest.mark.parametrize(
     ("options", "kinds", "refused"),
     [
-        ({}, [0, 3], "row 1: first-row .* takes no retract .found `-D`"),
-        ({}, [1, 3], "row 0: first-row .* takes no retract .found `-U`"),
+        ({}, [0, 3], "row 1: first-row .* accepts no retract .found `-D`"),
+        ({}, [1, 3], "row 0: first-row .* accepts no retract .found `-U`"),
         ({"ignore-update-before": "true"}, [1, 3], "row 1: .* .found `-D`"),
         ({"ignore-update-before": "true"}, [1, 2], None),
         ({"ignore-delete": "true"}, [1, 3], None),
