@@ -4,12 +4,12 @@
 |---|---|
 | `committer` | the entry to every commit |
 | `intent`, `commit_changes` | what a caller wants to commit, and the manifest entries of it |
-| `commit_run`, `retry_policy`, `steps` | the attempts of one commit, their bounds, and their steps for tests |
-| `table_state`, `conflict` | the state that an attempt is planned on, and the rules by which it fits |
+| `commit_run`, `retry_policy`, `steps` | the attempts of one commit, their bounds, and the names of their steps |
+| `table_state`, `conflict` | the state that an attempt is planned on, and the rules that a commit must meet |
 | `streams/` | positions of streams, and the exactly-once rule |
 | `attempt_files`, `next_snapshot` | the manifests and the snapshot that an attempt writes |
 | `publisher` | exclusive creation of the snapshot, and its outcome |
 | `identity_log` | earlier commits of the same identity |
-| `clock_check` | the committer's clock beside storage's |
+| `clock_check` | comparison of the committer's clock with storage's |
 | `commit_result`, `discard` | the result, and deletion of the files after a failure |
 """

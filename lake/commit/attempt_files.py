@@ -1,8 +1,8 @@
 """Manifests and lists that the attempts of one commit write.
 
-Each attempt is planned on a newer snapshot, and reuses most files of the earlier ones: the manifests and
-the list of the delta always, merged manifests as long as the base still has those that they replace.
-Only the base list is written anew.
+Each attempt is planned on a newer snapshot, and reuses most files of the earlier attempts. It always reuses
+the manifests and the list of the delta; it reuses merged manifests as long as the base still lists all
+manifests that they replace. Only the base list is written anew.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,9 +34,9 @@ class WrittenList:
     """A manifest list on storage.
 
     Attributes:
-        name: Inside `manifest/`.
-        size: Bytes.
-        manifests: Its entries, oldest first.
+        name: Name of the file inside `manifest/`.
+        size: Size of the file in bytes.
+        manifests: The manifests that the list names, oldest first.
     """
 
     name: str
@@ -63,13 +63,13 @@ class AttemptFiles:
     def write_changes(
         self, role: str, entries: Sequence[ManifestEntry], schema: TableSchema
     ) -> WrittenList:
-        """Write the manifests and the list of one part of a commit; once, if the entries are the same.
+        """Write the manifests and the list of one part of a commit, unless an attempt has written them.
 
         Args:
             role: `delta` or `changelog`.
-            entries: May be empty. They differ between attempts only in tables with
-                `sequence.snapshot-ordering`, where the snapshot's id is part of them.
-            schema: Of the table.
+            entries: Entries of that part; may be empty. They differ between attempts only in tables
+                with `sequence.snapshot-ordering`, where the snapshot's id is part of them.
+            schema: Schema of the table.
         """
         # Compared by value: with `sequence.snapshot-ordering` each attempt has its own entries.
         known = self._changes.get(role)
@@ -80,11 +80,12 @@ class AttemptFiles:
         return written
 
     def write_base(self, previous: Sequence[ManifestFileMeta], schema: TableSchema) -> WrittenList:
-        """Merge the manifests that are due and write the list of everything before this commit.
+        """Merge the manifests that are due, and write the list of all manifests before this commit.
 
         Args:
-            previous: Base and delta manifests of the snapshot that is planned on, oldest first.
-            schema: Of the table.
+            previous: Base and delta manifests of the snapshot that the attempt is planned on, oldest
+                first.
+            schema: Schema of the table.
 
         Raises:
             ManifestGone: A manifest to merge has expired; plan on a newer snapshot.
@@ -97,15 +98,15 @@ class AttemptFiles:
     def write_indexes(
         self, previous: str | None, changes: CommitChanges, schema: TableSchema
     ) -> str:
-        """Write the index manifest of the commit; once for the same previous one.
+        """Return the name of the commit's index manifest; write it once for each `previous`.
 
         Args:
-            previous: Index manifest of the snapshot that is planned on, None without any.
-            changes: Of the commit, whose index files are the same in every attempt.
-            schema: Of the table.
+            previous: Index manifest of the snapshot that the attempt is planned on, None without any.
+            changes: Changes of the commit; their index files are the same in every attempt.
+            schema: Schema of the table.
 
         Raises:
-            ManifestGone: The previous one has expired; plan on a newer snapshot.
+            ManifestGone: The previous index manifest has expired; plan on a newer snapshot.
         """
         if previous not in self._indexes:
             entries = () if previous is None else self._manifests.read_index_manifest(previous)
@@ -126,7 +127,8 @@ class AttemptFiles:
 
         Args:
             keep: Lists that the published snapshot names; none after a failure.
-            keep_index_manifest: Likewise.
+            keep_index_manifest: Index manifest that the published snapshot names; None without any, and
+                after a failure.
 
         Requires:
             The outcome of every attempt is known.

@@ -1,9 +1,9 @@
 """Comparison of a committer's clock with storage's.
 
-Commit times decide what expires and which snapshot a time in the past means, and they never go back: one
+Commit times decide which snapshots expire and which snapshot time travel finds, and they never go back: one
 commit from a clock that is a year ahead would date all commits after it a year ahead. Storage records
-when a file was written, so a file that a commit has just written shows whether the clock is ahead. That
-costs one request, so it is done once a minute and process.
+when a file was written, so a file that a commit has just written shows whether the clock is ahead. The
+comparison costs one request, so each process makes it once a minute.
 """
 
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from braid.lake.files.storage.file_io import FileIO
 from braid.lake.snapshots.snapshot_store import CLOCK_AHEAD_MAX_MS
 
 _INTERVAL_MS: Final = 60_000
-"""Between two comparisons; a clock that is set wrong in between is noticed by the next one."""
+"""Time between two comparisons; if the clock is set wrong in between, the next comparison notices it."""
 
 
 class ClockCheck:
@@ -27,11 +27,11 @@ class ClockCheck:
         self._compared_ms: int | None = None
 
     def compare(self, now_ms: int, *, written: str) -> None:
-        """Compare a time with storage's, unless that was done less than a minute ago.
+        """Compare a time with storage's, unless the last comparison was less than a minute ago.
 
         Args:
-            now_ms: What the clock said before a file was written.
-            written: The name of that file among the manifests.
+            now_ms: Time of the clock just before a file was written, milliseconds since 1970 UTC.
+            written: Name of that file, which is in the directory of the manifests.
 
         Raises:
             InvalidRequest: The clock is ahead by more than `CLOCK_AHEAD_MAX_MS`.

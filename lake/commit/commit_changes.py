@@ -23,7 +23,7 @@ class CommitChanges:
     Attributes:
         delta: Data files added and deleted, deletes of a message before its adds.
         changelog: Changelog files added.
-        indexes: Index files added, each of which replaces its bucket's one of the same type.
+        indexes: Index files added; each replaces the index file of the same type and bucket.
         removed_indexes: Buckets and types of index files that are removed without a replacement.
         moved: Names of added files whose rows are not new, because they replace other files.
     """
@@ -46,7 +46,7 @@ class CommitChanges:
 
     @property
     def delta_record_count(self) -> int:
-        """Return rows in added files less rows in deleted files, not merged by key."""
+        """Return the number of rows in added files less that in deleted files, not merged by key."""
         return sum(
             entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
             for entry in self.delta
@@ -54,7 +54,7 @@ class CommitChanges:
 
     @property
     def changelog_record_count(self) -> int:
-        """Return rows in changelog files."""
+        """Return the number of rows in changelog files."""
         return sum(entry.file.row_count for entry in self.changelog)
 
     @property
@@ -67,7 +67,7 @@ class CommitChanges:
     def with_sequence_numbers(self, snapshot_id: int) -> "CommitChanges":
         """Return the changes with a snapshot's id as the sequence numbers of files with new rows.
 
-        Tables with `sequence.snapshot-ordering` order records by it (merge-semantics 3.7).
+        Tables with `sequence.snapshot-ordering` order records by the snapshot's id (merge-semantics 3.7).
         """
         delta = tuple(
             entry if entry.file.file_name in self.moved else _numbered(entry, snapshot_id)
@@ -80,8 +80,9 @@ def changes_of(messages: Sequence[CommitMessage], kind: CommitKind) -> CommitCha
     """Return the entries of a commit of some messages.
 
     Raises:
-        InvalidRequest: The messages do not fit the kind: an append replaces no files, a compaction
-            adds no new ones; or two messages have an index for the same bucket.
+        InvalidRequest: The messages do not fit the kind (an append may not replace files, a compaction
+            may not bring new files), the kind is ANALYZE, or two messages have an index for the same
+            bucket.
     """
     for message in messages:
         if kind is CommitKind.APPEND and (message.compact_before or message.compact_after):

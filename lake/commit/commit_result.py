@@ -17,14 +17,14 @@ class CommitResult:
     """The acknowledgement of a commit.
 
     Attributes:
-        snapshot_id: The snapshot that holds the commit; for a replay by offsets the newest one at
-            that time; 0 when there is none.
+        snapshot_id: The snapshot that holds the commit; for a replay by offsets the newest snapshot
+            at that time; 0 when there is none.
         attempts: The number of attempts, 1 without a race.
         wait_ms: Time spent waiting between attempts, milliseconds.
-        outcome: How it ended.
+        outcome: How the commit ended.
         time_ms: `timeMillis` of the snapshot; 0 when there is none.
         are_files_unused: The files of the messages are in no snapshot and never will be. True only
-            for a replay whose files no earlier attempt may have published.
+            for a replay, and only if no earlier attempt can have published its files.
     """
 
     snapshot_id: int

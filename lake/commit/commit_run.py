@@ -6,12 +6,12 @@ Each attempt:
 2. derives the next revision from the intent: a commit that the table has already is a replay;
 3. checks for conflicts;
 4. writes the manifests and the list of the delta (once) and a base list, merging manifests that are due,
-   and an index manifest if there are index files; once in a while the time that storage gives the base
+   and an index manifest if there are index files; once a minute the time that storage gives to the base
    list is compared with the clock;
 5. creates the snapshot exclusively and determines whether it is part of the chain;
 6. on success writes the hint and deletes the files of earlier attempts.
 
-After a lost race the next attempt reuses the files. After an outcome in doubt it begins with new
+After a lost race the next attempt reuses the files. After an outcome in doubt the next attempt writes new
 manifests: expiry may have deleted the old ones together with the snapshot.
 
 Files are deleted only while it is certain that no snapshot names them. From just before the creation of a
@@ -56,25 +56,26 @@ class CommitRun:
 
     Attributes:
         intent: What is to be committed.
-        reader: Of the table.
+        reader: Reads the state of the table.
         new_files: Returns a writer of manifests under fresh names.
-        publisher: Of the table.
+        publisher: Publishes snapshots of the table.
         identities: Finds earlier commits.
         clock: Gives commit times and the deadline.
-        clock_check: Compares it with storage's clock.
+        clock_check: Compares `clock` with storage's clock.
         policy: Bounds of the attempts.
         wait: Waits a random time after the n-th attempt (1-based) and returns it, milliseconds.
         new_uuid: Returns the id of a snapshot.
         on_step: Called with the name of each step (`braid.lake.commit.steps`).
-        is_repeat_checked: Search for an earlier commit of the same identity.
+        is_repeat_checked: Whether to search for an earlier commit of the same identity.
         is_doubtful: A snapshot with this commit's files may be in the table, made by an earlier call
-            whose outcome stayed unknown, or by an attempt of this one.
-        unsettled_above: Id above which the snapshot of such an earlier call would be; None without one.
+            whose outcome stayed unknown, or by an attempt of this call.
+        unsettled_above: Id above which the snapshot of an earlier call of unknown outcome would be; None
+            without such a call.
         planned_min: The lowest id of a snapshot that an attempt was planned on, 0 for the empty table;
             None before the first attempt.
-        revision: Of the newest attempt, None before the first.
-        attempts: The number made so far.
-        wait_ms: Spent between attempts so far.
+        revision: Revision of the newest attempt, None before the first.
+        attempts: Number of attempts made so far.
+        wait_ms: Time spent waiting between attempts so far, milliseconds.
     """
 
     intent: Intent
@@ -104,14 +105,15 @@ class CommitRun:
     def run(self) -> CommitResult:
         """Make attempts until the commit is in the table or cannot be.
 
-        `committed_nothing` of an error is True iff no snapshot has or will have its files.
+        `committed_nothing` of an error is True iff no snapshot has or will have the commit's files.
 
         Raises:
             CommitConflict: The commit does not fit the newest snapshot, or the race was lost as often
                 as the policy allows.
             CommitUnknown: Storage does not answer whether the commit was made.
             StorageUnavailable: Storage failed before anything was published.
-            StreamFenced, OffsetMismatch, InvalidRequest: From the intent.
+            StreamFenced, OffsetMismatch: The batch or claim does not fit the state of its stream.
+            InvalidRequest: The intent is refused, the commit contradicts itself, or the clock is ahead.
         """
         deadline_ms = self.clock.now_ms() + self.policy.deadline_ms
         try:
@@ -159,7 +161,8 @@ class CommitRun:
         try:
             return self._attempt_on(state)
         except ManifestGone as error:
-            # Normally expiry has removed the snapshot that was planned on, which the newest never is.
+            # Normally expiry has removed the snapshot that the attempt was planned on. It never removes
+            # the newest one.
             latest = state.latest
             if latest is not None and self.reader.snapshots.latest_id() == latest.id:
                 message = f"snapshot {latest.id} is the newest, but names a missing manifest"
@@ -244,14 +247,14 @@ class CommitRun:
             # may name manifests that this commit merged.
             is_taken_back = self.publisher.take_back(snapshot)
             self._files = self.new_files()
-            # Deleted by us, or no part of the chain: nothing names the files, whoever deleted it.
+            # No snapshot names the files: this one was deleted here, or was never part of the chain.
             if is_taken_back or published is PublishOutcome.DETACHED:
                 self.is_doubtful = was_doubtful
                 return None
         assert published in (PublishOutcome.IN_DOUBT, PublishOutcome.GONE), published
-        # Gone, and none of its files is live: it may have been part of the chain, and its files have
-        # been compacted away since. The next attempt of a stream compares offsets, and an empty commit
-        # may be made twice; adding the files of another commit twice would repeat their rows.
+        # The snapshot is gone, and none of its files is live: it may have been part of the chain, and its
+        # files have been compacted away since. Another attempt is safe for a stream, which compares
+        # offsets, and for an empty commit; any other commit would add its rows a second time.
         if isinstance(self.intent, PlainCommit) and not self.intent.changes.is_empty:
             message = (
                 f"snapshot {snapshot.id} of `{self.intent.user}` was not acknowledged; if it was "
@@ -264,7 +267,7 @@ class CommitRun:
     def _changes_on(self, state: TableState) -> CommitChanges:
         """Return the entries for a snapshot that follows this state."""
         changes = self.intent.changes
-        # A compaction adds no new rows, and the numbers of old ones stay.
+        # A compaction adds no new rows, and old rows keep their sequence numbers.
         if self.intent.kind is CommitKind.COMPACT:
             return changes
         if not state.schema.table_options.sequence_snapshot_ordering:

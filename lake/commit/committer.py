@@ -50,7 +50,7 @@ def new_random_uuid() -> str:
 
 
 def sleep_ms(duration_ms: float) -> None:
-    """Block the thread for that many milliseconds."""
+    """Block the thread for `duration_ms` milliseconds."""
     time.sleep(duration_ms / 1000)
 
 
@@ -82,18 +82,18 @@ class TableCommitter:
 
         Args:
             file_io: Storage that passes `probe_exclusive_create`.
-            paths: Of the table.
-            clock: Commit times and the deadline of retries; the machine's unless given.
+            paths: Paths of the table.
+            clock: Gives commit times and the deadline of retries; the machine's clock by default.
             random: Draws the waits between attempts.
-            new_uuid: Names snapshots and manifests; must never repeat itself anywhere.
-            sleep_ms: Waits.
+            new_uuid: Returns the names of snapshots and manifests; no name is ever returned twice.
+            sleep_ms: Blocks the thread for a number of milliseconds.
             policy: Bounds of the attempts.
-            manifests: A cache to share with readers of the table.
-            live: Likewise; over the same manifests.
-            identity: Of the table that is meant, in case another one takes its place; None: of the
-                one that the first commit finds.
-            schemas: A cache to share with readers of the table.
-            clock_check: To share with other committers of the table.
+            manifests: Cache of manifests to share with readers of the table.
+            live: Cache of live files to share with readers of the table; reads through `manifests`.
+            identity: Identity of the intended table, which detects another table under its path; None:
+                that of the table that the first commit finds.
+            schemas: Cache of schemas to share with readers of the table.
+            clock_check: Comparison of the clock, to share with other committers of the table.
             on_step: Called before and after each effect on storage (see `braid.lake.commit.steps`).
         """
         self._file_io = file_io
@@ -110,7 +110,7 @@ class TableCommitter:
             file_io, paths, self._manifests, self._live, identity=identity, schemas=schemas
         )
         self._identities = IdentityLog(self._reader.snapshots, self._manifests)
-        # Users with a commit of unknown outcome, and the id above which its snapshot would be.
+        # By user with a commit of unknown outcome: the id above which the snapshot of it would be.
         self._unknown_users: dict[str, int] = {}
         self._clock_check = clock_check or ClockCheck(file_io, paths)
         self._removed = RemovedHistory(file_io, paths)
@@ -136,20 +136,20 @@ class TableCommitter:
         """Commit files of a writer that is not a stream.
 
         Repeating a call with the same user, identifier and kind changes nothing, as long as the
-        snapshots since the first call are kept. `BATCH_COMMIT_IDENTIFIER`, which every batch writer
-        uses under a random user of its own, is looked for only after a commit of that user ended in
-        `CommitUnknown` in this committer. Once the snapshots that would show it have expired, the
-        outcome stays unknown.
+        snapshots since the first call are kept. Every batch writer commits with
+        `BATCH_COMMIT_IDENTIFIER` under a random user of its own. For this identifier an earlier commit
+        is searched for only if a commit of the same user ended in `CommitUnknown` in this committer.
+        Once the snapshots that would show the earlier commit have expired, its outcome stays unknown.
 
         Args:
-            messages: From the writers; their files are durable.
+            messages: Messages of the writers; the files that they name are durable.
             commit_user: Name of the writer; stable over restarts if it numbers its commits.
-            commit_identifier: Rising per user.
+            commit_identifier: Number of the commit; rises per user.
             kind: Whether the files are appended, compacted, or replace others.
-            properties: Of this snapshot alone; not beginning with `braid.`.
+            properties: Properties of this snapshot alone; their names do not begin with `braid.`.
             allow_empty: Make a snapshot even without files.
-            next_sequence_number: The first number that the writers did not hand out; None: the one
-                after the highest in the files.
+            next_sequence_number: The first sequence number that the writers did not hand out; None: the
+                number after the highest in the files.
 
         Raises:
             CommitConflict: The commit does not fit the table any more; plan it again.
@@ -195,9 +195,9 @@ class TableCommitter:
         its offsets and its account must be in the table.
 
         Args:
-            messages: From the writers; their files are durable.
-            batch: Its offsets, and the account of its records.
-            max_sequence_number: The highest number that the writers handed out; None for none.
+            messages: Messages of the writers; the files that they name are durable.
+            batch: Offsets of the batch, and the account of its records.
+            max_sequence_number: The highest sequence number that the writers handed out; None for none.
 
         Returns:
             Outcome `COMMITTED`, or `REPLAYED` when the table's offsets are at or past the batch's
@@ -244,18 +244,18 @@ class TableCommitter:
             topic: Kafka topic.
             topic_id: Kafka's id of the topic, "" when unknown.
             initial_offsets: The start of a new stream, per partition.
-            fallback: From the progress document; used only when the snapshots with the stream's
-                position have expired, and it is certain that none of them had a later one.
+            fallback: Position from the progress document; used only when the snapshots with the
+                stream's position have expired, and certainly none of them had a later position.
             is_new_assumed: Start at `initial_offsets` where the table has no position, even if it may
                 have had one; the caller vouches for the offsets.
             group: The sequence group that the stream writes, and the source of its records; None:
                 nothing that it writes is ordered by arrival.
             expected_epoch: The stream's epoch as the caller has read it, 0 for no position; None:
                 claim the stream whatever its epoch.
-            former_epoch: Of the table's position when the stream was registered with a start of its
-                own: a position that no longer fits is discarded for `initial_offsets`
-                (`braid.lake.commit.streams.former_position`). None: it continues at the position.
-            added_offsets: The start of partitions that the stream's position lacks and that are read
+            former_epoch: Epoch of the table's position when the stream was registered with a start of
+                its own: if that position no longer fits, the stream starts at `initial_offsets` instead
+                (`braid.lake.commit.streams.former_position`). None: the stream continues at the position.
+            added_offsets: Start offsets of partitions that the stream's position lacks and that are read
                 from now on.
 
         Returns:
@@ -300,8 +300,8 @@ class TableCommitter:
         Args:
             commit_user: Name of the caller.
             known_epochs: By stream, epochs that were in use and that the newest snapshot does not
-                have; the new ones are above them.
-            only: Names of the streams to fence; None: all that the table knows.
+                have; the new epochs are above them.
+            only: Names of the streams to fence; None: all streams that the table knows.
 
         Raises:
             CommitConflict, CommitUnknown, StorageUnavailable: Fence again.
@@ -317,19 +317,19 @@ class TableCommitter:
     def carry_positions(self, *, commit_user: str) -> CommitResult | None:
         """Carry the positions of streams forward where the newest snapshot has none.
 
-        Then another engine committed it, and the snapshot with the positions must not expire before
-        the next commit of this engine. An empty commit carries them, and the hold that other engines'
-        expiry respects moves to it.
+        A newest snapshot without positions is of another engine, and the snapshot with the positions
+        must not expire before the next commit of this engine. An empty commit carries the positions, and
+        the hold that other engines' expiry respects moves to the snapshot of that commit.
 
         Args:
             commit_user: Name of the caller.
 
         Returns:
-            None where there is nothing to carry.
+            The result of the empty commit; None where there is nothing to carry.
 
         Raises:
             CommitConflict, CommitUnknown, StorageUnavailable: Carry again; nothing is lost.
-            CorruptData: A property of ours cannot be read.
+            CorruptData: A property of this engine, or a manifest, cannot be read.
         """
         latest, authority = self._reader.newest()
         if latest is None or carries_stream_state(latest):
@@ -344,10 +344,10 @@ class TableCommitter:
     def stream_positions(self) -> dict[str, StreamPosition]:
         """Return the position of each stream of the table, by name.
 
-        Read from the newest snapshot that has them, below snapshots of other engines.
+        The positions are those of the newest snapshot that has any, also below snapshots of other engines.
 
         Raises:
-            CorruptData: A property of ours cannot be read, or a manifest.
+            CorruptData: A property of this engine, or a manifest, cannot be read.
             TableNotFound: The table is gone, or another one is in its place.
         """
         return dict(self._reader.newest()[1].positions)
@@ -356,10 +356,11 @@ class TableCommitter:
     def group_orders(self) -> dict[str, GroupOrder]:
         """Return generation and source of each claimed sequence group, by group.
 
-        Read from the newest snapshot that has them, below snapshots of other engines.
+        They are those of the newest snapshot with the state of streams, also below snapshots of other
+        engines.
 
         Raises:
-            CorruptData: A property of ours cannot be read, or a manifest.
+            CorruptData: A property of this engine, or a manifest, cannot be read.
             TableNotFound: The table is gone, or another one is in its place.
         """
         return dict(self._reader.newest()[1].orders)
@@ -376,12 +377,12 @@ class TableCommitter:
         return self._reader.max_sequence_number(self._reader.latest_snapshot())
 
     def _run(self, intent: Intent, *, is_repeat_checked: bool = False) -> CommitResult:
-        """Commit files, and remember the user and the lowest possible id of a commit of unknown outcome."""
+        """Commit files; if the outcome is unknown, remember the user and where the snapshot may be."""
         run = self._new_run(intent, is_repeat_checked=is_repeat_checked)
         try:
             return run.run()
         except BaseException:
-            # Its snapshot would be above every one that an attempt was planned on.
+            # Any attempt may have made the snapshot, so it is above the lowest one planned on.
             if run.is_doubtful:
                 planned_on = run.planned_min or 0
                 known = self._unknown_users.get(intent.user, planned_on)

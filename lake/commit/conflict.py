@@ -44,7 +44,7 @@ def check_writers(
 ) -> None:
     """Check bucket count and schema id of the writers against the newest schema.
 
-    A compaction leaves rows in their buckets and may have read under an older schema; its files
+    A compaction leaves rows in their buckets and may have read them under an older schema; its files
     stay readable by field id. But it must not replace a file of a newer schema than its own: the
     values of columns that it does not know would be lost.
 
@@ -60,8 +60,8 @@ def check_writers(
         if message.schema_id != schema.id:
             text = f"rows were written under schema {message.schema_id}, the newest is {schema.id}"
             raise CommitConflict(text)
-        # A message that only deletes files keeps the count with which they were routed; one without
-        # any files is checked like one with rows.
+        # A message that only deletes files keeps the bucket count of these files; a message without
+        # any files is checked like a message with rows.
         brings_rows = message.new_files or message.compact_after or not message.compact_before
         if brings_rows and message.total_buckets != buckets:
             text = f"rows were routed to {message.total_buckets} buckets, the table has {buckets}"
@@ -81,10 +81,10 @@ def check_routing(
     writer may have put the same new key into any bucket. A compaction leaves every row in its bucket.
 
     Args:
-        messages: Of the commit.
+        messages: Messages of the commit.
         indexes: All index files of the newest snapshot.
-        schema: The newest.
-        kind: Of the commit.
+        schema: The newest schema.
+        kind: Kind of the commit.
 
     Raises:
         CommitConflict: An index has changed; route the rows again.
@@ -113,10 +113,10 @@ def check_routing(
 
 
 def check_vectors(messages: Sequence[CommitMessage], indexes: Iterable[IndexManifestEntry]) -> None:
-    """Check that files are replaced with knowledge of the rows that are marked as deleted now.
+    """Check that the writers of replaced files have read the buckets' newest deletion vectors.
 
     Args:
-        messages: Those that replace files.
+        messages: Messages that replace files.
         indexes: All index files of the newest snapshot.
 
     Raises:
@@ -191,7 +191,7 @@ def check_levels(
 ) -> None:
     """Check that each level from 1 on stays one sorted run where the delta adds to it.
 
-    Keys are decoded and compared as values, because the bytes of a binary row do not sort like them.
+    Keys are decoded and compared as values, because the bytes of a binary row sort differently.
 
     Raises:
         CommitConflict: Two files of a level overlap ("LSM conflict").
@@ -240,7 +240,7 @@ def _check_disjoint(run: Iterable[ManifestEntry], key_fields: Sequence[DataField
 
 
 def _sort_key(key: bytes, fields: Sequence[DataField]) -> tuple[tuple[int, Any], ...]:
-    """Return a key in a form that sorts as the format does: nulls first, floats in a total order."""
+    """Return a key in a form that sorts as in the format: nulls first, floats in a total order."""
     return tuple(_sort_value(value) for value in decode_row(key, fields))
 
 

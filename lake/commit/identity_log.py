@@ -1,9 +1,9 @@
 """Search for an earlier commit of the same identity.
 
 A commit's identity is (user, identifier, kind), and the identifiers of one user rise. A user's newest
-commit is found by walking down the snapshots, all of them once per user and process, later only those
-committed since. The walk ends where snapshots have expired, or where an interrupted rollback has left a
-gap; commits below are not found again.
+commit is found by walking down the snapshots. The first search of a process for a user walks all of them,
+later ones only those committed since. The walk ends where snapshots have expired, or where an interrupted
+rollback has left a gap; commits below that point are not found.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ class CommitIdentity:
     """The name under which a commit is repeated.
 
     Attributes:
-        user: Stable over restarts.
-        identifier: Strictly rising per user.
-        kind: One identifier may stand for an append and the compaction after it.
+        user: Commit user, stable over restarts.
+        identifier: Number of the commit, strictly rising per user.
+        kind: Kind of the commit; an append and the compaction after it may have the same identifier.
     """
 
     user: str
@@ -50,13 +50,14 @@ class IdentityLog:
         """Return the snapshot that a commit of this identity made, None when there is none.
 
         Args:
-            identity: Of the commit.
+            identity: Identity of the commit.
             latest: The newest snapshot.
-            unsettled_above: Where an earlier call of this process may have made it, the id above which
-                its snapshot would be; else None.
+            unsettled_above: If an earlier call of this process may have made the commit: the id above
+                which its snapshot would be; else None.
 
         Raises:
-            CommitUnknown: The snapshots that would show whether the earlier call made it are gone.
+            CommitUnknown: The snapshots that would show whether the earlier call made the commit are
+                gone.
         """
         searched_id, searched_uuid, highest = self._searched.get(identity.user, (0, None, -1))
         # An identifier that is not above those seen so far may be in the part that was searched.
@@ -92,14 +93,14 @@ class IdentityLog:
     def _below(self, snapshot: Snapshot, user: str) -> Snapshot | None:
         """Return the snapshot below another one, None where there is none or it lies in a hole.
 
-        One in a hole was created by a writer that has not deleted it again yet, or died before it did.
+        A writer that published a snapshot into a hole has not deleted it yet, or died before it did.
         """
         below = self._snapshots.find(snapshot.id - 1) if snapshot.id > 1 else None
         if below is None:
             return None
         link = follows(snapshot, below)
         # Another engine's snapshot does not name what it was built on. Comparing the files of both
-        # costs several reads, so it is done only where the answer decides: below is the user's own.
+        # costs several reads, and only a snapshot of the user can change the result.
         if link is None and below.commit_user == user:
             link = is_built_on(snapshot, below, self._manifests)
         return None if link is False else below

@@ -1,7 +1,7 @@
 """Intents: what the callers of a committer want, and the next snapshot's metadata that follows from it.
 
-Each attempt calls `revise` with the newest state of the table's streams, which may have moved since the
-attempt before. It is pure, and returns what the next snapshot carries besides its files, or None when
+Each attempt calls `revise` with the newest state of the table's streams, which may have changed since the
+attempt before. `revise` is pure. It returns what the next snapshot carries besides its files, or None when
 the table has the commit already.
 """
 
@@ -25,7 +25,8 @@ from braid.lake.format.commit_message import CommitMessage
 from braid.lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 
 _EPOCH_SHIFT = 32
-"""A stream's commit identifier holds its epoch above the batch id, so that identifiers rise."""
+"""Bits of the batch id in a stream's commit identifier; the epoch is in the bits above, so that identifiers
+rise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class Revision:
     Attributes:
         identifier: The commit identifier.
         streams: State of all streams after the commit.
-        properties: Of this commit alone, not carried forward.
+        properties: Properties of this commit alone, not carried forward.
     """
 
     identifier: int
@@ -128,7 +129,7 @@ class StreamCommit:
         assert position is not None, "a batch without a position is never to be committed"
         moved = replace(
             position,
-            # A batch may have been read before Kafka gave the id, and must not forget a known one.
+            # A batch that was read before Kafka gave the topic's id must not erase a known id.
             topic_id=batch.topic_id or position.topic_id,
             offsets={**position.offsets, **batch.end},
             account=position.account + batch.account,
@@ -230,7 +231,7 @@ class StreamClaim:
             # The orders have expired together with the positions; the fallback has the generation in
             # which this stream wrote last.
             return self.fallback.position.generation + 1
-        # A position of a stream without an order may be of an earlier version.
+        # A stream with a position but no order may have written the group under an earlier version.
         known = {order.stream for order in streams.orders.values()}
         return 0 if streams.is_complete and streams.positions.keys() <= known | {self.stream} else 1
 
@@ -306,15 +307,15 @@ class StreamClaim:
 class StreamFence:
     """A fence of streams: an empty commit with the next epoch of each, which leaves them without owner.
 
-    Offsets and accounts stay as the newest snapshot has them. A stream that is named and was never
+    Offsets and accounts stay as the newest snapshot has them. A stream that `only` names and that was never
     claimed gets a position without a topic, so that a claim under way finds another epoch than it
     expects.
 
     Attributes:
         user: The commit user.
         known_epochs: By stream, epochs that were in use and that the newest snapshot may not have; the
-            new ones are above them.
-        only: Names of the streams to fence; None: all that the table knows.
+            new epochs are above them.
+        only: Names of the streams to fence; None: all streams that the table knows.
     """
 
     user: str

@@ -22,11 +22,11 @@ class SnapshotFiles:
     """Manifest lists and index manifest of a snapshot.
 
     Attributes:
-        base: All files before the commit.
-        delta: The commit's data files.
-        changelog: Its changelog files, None without any.
-        index_manifest: Of the commit; None when it changes no index files, and the previous
-            snapshot's is carried forward.
+        base: List of the manifests before the commit.
+        delta: List of the manifests with the commit's data files.
+        changelog: List of the manifests with the commit's changelog files, None without any.
+        index_manifest: Name of the commit's index manifest; None when the commit changes no index
+            files, so that the previous snapshot's index manifest is carried forward.
     """
 
     base: WrittenList
@@ -38,15 +38,15 @@ class SnapshotFiles:
 def next_time_ms(
     previous: Snapshot | None, now_ms: int, *, commit_time_ms: Callable[[Snapshot], int]
 ) -> int:
-    """Return the commit time of the snapshot after `previous`: the clock's, but never an earlier one.
+    """Return the commit time of the snapshot after `previous`: the clock's, or that of `previous` if later.
 
-    Times must not go back, because time travel searches the chain by them. A time that a clock which
-    was ahead gave to `previous` is not carried on.
+    Times must not go back, because time travel searches the chain by them. If the clock that dated
+    `previous` was ahead, the time of its file counts instead of its own.
 
     Args:
         previous: The newest snapshot.
         now_ms: Milliseconds since 1970 UTC.
-        commit_time_ms: Returns when a snapshot was committed, as `SnapshotStore.commit_time_ms`.
+        commit_time_ms: Returns when a snapshot was committed, as `SnapshotStore.commit_time_ms` does.
     """
     if previous is None or previous.time_millis <= now_ms:
         return now_ms
@@ -77,17 +77,17 @@ def next_snapshot(
 
     Args:
         previous: The newest snapshot, None for the first commit.
-        intent: What is committed.
-        changes: Its entries as this snapshot has them.
+        intent: The intent that is committed.
+        changes: Manifest entries of the commit, with the sequence numbers of this snapshot.
         revision: Identifier, stream state and properties of the snapshot.
         schema: The newest schema.
-        files: The lists on storage.
-        uuid: Fresh and random.
-        time_ms: From `next_time_ms`.
+        files: The manifest lists on storage.
+        uuid: Id of the snapshot, fresh and random.
+        time_ms: Commit time, from `next_time_ms`.
         max_sequence_number: The highest in the table before this commit, -1 for none.
     """
-    # The numbers that the writers gave out count even where the entries have others, in tables
-    # ordered by snapshot: they are in the files, and older engines order by them.
+    # In tables ordered by snapshot the entries have other sequence numbers than the writers gave out.
+    # The writers' numbers count too: they are in the files, and older engines order by them.
     highest = max(max_sequence_number, intent.max_sequence_number, changes.max_sequence_number)
     properties = {
         **revision.properties,

@@ -5,33 +5,34 @@ planned. Four things can come between:
 
 1. *A lost race*: N exists with another `uuid`.
 2. *An ambiguous answer* of storage: an error, or a refusal after storage has repeated the request itself. The
-   `uuid` in N shows whose it is. While N does not exist, the same bytes are created again under the same
-   name, which cannot make two snapshots. Where newer snapshots exist and N has expired, only the live files
-   of the table can show whether N was published; the caller compares them.
+   `uuid` in N shows which writer created it. While N does not exist, the same bytes are created again under
+   the same name, which cannot make two snapshots. Where newer snapshots exist and N has expired, only the
+   live files of the table can show whether N was published; the caller compares them.
 3. *A hole of expiry*: while this writer paused, others published N and more, and expiry removed N. Then this
    writer created N anew.
 4. *A rollback*: it removed or replaced the previous snapshot, so N is built on removed history. Or the
-   previous snapshot is its target, and N lies in the gap below those that it has not yet removed.
+   previous snapshot is the rollback's target, and N lies in the gap below the snapshots that the rollback has
+   not yet removed.
 
 In cases 3 and 4 N is no part of the chain of snapshots, even where it lies right below the oldest one. So after
-its creation N is checked, by three reads in the usual case. N is part of the chain if
+its creation N is checked, by three reads in the usual case. N is part of the chain if all of these hold:
 
-- the table has no marker of a rollback: then N is in no gap of one;
-- the previous snapshot exists unchanged: then N is in no hole, because expiry removes the oldest first;
-- the hint names no newer snapshot. It does where the previous snapshot lies in a hole itself: a writer that
-  died left it there, and this one found it through a hint that was read too early.
+- The table has no marker of a rollback: then N is not in the gap of a rollback.
+- The previous snapshot exists unchanged: then N is in no hole, because expiry removes the oldest first.
+- The hint names no newer snapshot. It names one if the previous snapshot lies in a hole itself: a writer that
+  died left it there, and this writer found it through a hint that was read too early.
 
 Otherwise the other snapshots decide:
 
-- Those above N: each names the one that it was built on (`braid.lake.snapshots.lineage`). If all of them do,
-  up to the newest, N is part of the chain. If one names another than the one below it, or is missing, N is
-  detached from the chain. The result is in doubt where a snapshot names none, as those of other engines do,
-  or where the walk up from N meets the gap of a rollback before it meets the rollback's target. The caller
-  then compares the files of N with those of its successors.
-- Those below N, with the marker of a rollback: where they do not lead to what the rollback leaves, N is
-  detached, and so is whatever was built on it (`braid.lake.snapshots.removed_history`).
-- With nothing above N and the previous snapshot gone, those below distinguish a rollback from an expiry, which
-  leaves nothing below what it removed.
+- Snapshots above N: each names the snapshot that it was built on (`braid.lake.snapshots.lineage`). If each of
+  them, up to the newest, names the one right below it, N is part of the chain. If one of them is missing or
+  names another, N is detached from the chain. The result is in doubt where a snapshot names none, as snapshots
+  of other engines do, or where the walk up from N meets the gap of a rollback before it meets the rollback's
+  target. The caller then compares the files of N with those of its successors.
+- Snapshots below N, with the marker of a rollback: if the walk down does not lead to history that the rollback
+  keeps, N is detached, and so is whatever was built on it (`braid.lake.snapshots.removed_history`).
+- If nothing is above N and the previous snapshot is gone, the snapshots below distinguish a rollback from an
+  expiry: an expiry leaves nothing below what it removed.
 """
 
 from collections.abc import Callable, Sequence
@@ -66,7 +67,7 @@ class PublishOutcome(StrEnum):
     LOST = "lost"  # another snapshot has the id
     IN_DOUBT = "in doubt"  # created, in the chain or in a hole; the file may still exist
     DETACHED = "detached"  # created, and no part of the chain
-    GONE = "gone"  # created or not; the chain has gone past it, and the file does not exist
+    GONE = "gone"  # perhaps created; newer snapshots exist or existed, and the file does not exist
 
 
 class SnapshotPublisher:
@@ -86,10 +87,10 @@ class SnapshotPublisher:
 
         Args:
             file_io: Storage.
-            paths: Of the table.
+            paths: Paths of the table.
             on_step: Called before and after each effect on storage.
             pause: Waits before the n-th repetition (1-based) of a read or a creation.
-            lookups_max: Attempts at each, at least 1.
+            lookups_max: Attempts at each read or creation, at least 1.
             removed: Recognises snapshots that a rollback has removed.
         """
         assert lookups_max >= 1, "each question to storage is asked at least once"
@@ -106,13 +107,13 @@ class SnapshotPublisher:
         """Create the snapshot's file and return what became of it.
 
         Args:
-            snapshot: What to publish.
+            snapshot: The snapshot to publish.
             previous: The snapshot that it was planned on, None before the first.
 
         Raises:
             CommitUnknown: Storage answers neither the creation nor the read after it, so the snapshot
-                may appear, even later; or it was created, and the previous one cannot be read any
-                more.
+                may appear, even later; or the snapshot was created, and the previous one cannot be read
+                any more.
         """
         assert snapshot.id == (1 if previous is None else previous.id + 1), "ids have no gaps"
         data = serialize_snapshot(snapshot)
@@ -124,7 +125,7 @@ class SnapshotPublisher:
                 return self._verify(snapshot, previous)
             is_ambiguous = is_ambiguous or created is None
             # In this order, newest id before file: a file that is missing below an id that was the
-            # newest earlier has expired. The other way round it might have been created in between.
+            # newest earlier has expired. In the other order it might have been created in between.
             latest_id = self._certainly(snapshot, self._snapshots.latest_id) or 0
             is_ours = self._certainly(snapshot, lambda: self._is_ours(snapshot))
             if is_ours is not None:
@@ -138,18 +139,18 @@ class SnapshotPublisher:
     def take_back(self, snapshot: Snapshot) -> bool:
         """Delete a snapshot that is no part of the chain; return whether it still existed.
 
-        One that is gone already may have been part of the chain and have expired.
+        A snapshot that is gone already may have been part of the chain and have expired.
 
         Raises:
-            CommitUnknown: It could not be deleted.
+            CommitUnknown: The snapshot could not be deleted.
         """
         with announce_step(self._on_step, "take-back-snapshot"):
             if not self._certainly(snapshot, lambda: self._is_ours(snapshot)):
                 return False
             path = self._paths.snapshot(snapshot.id)
             self._certainly(snapshot, lambda: self._file_io.delete(path))
-            # Not durable, the deletion could be undone by a power failure, and the snapshot would
-            # be found as the newest again.
+            # A power failure could undo a deletion that is not durable, and the snapshot would be found
+            # as the newest again.
             directory = self._paths.snapshot_dir
             self._certainly(snapshot, lambda: self._file_io.sync_directory(directory))
         # A hint that still names the snapshot below would lead the next attempt to the same hole.
@@ -158,10 +159,13 @@ class SnapshotPublisher:
         return True
 
     def confirm_newest(self, snapshot: Snapshot | None) -> bool:
-        """Return whether the snapshot that was found as the newest is; mend the hint if it is not.
+        """Return whether a snapshot is the newest one; correct the hint if it is not.
 
-        Costs a listing, and only with the marker of a rollback: then a hint may name a snapshot below
-        its gap, because the writer that should have corrected it died.
+        Without the marker of a rollback the result is True. With the marker it costs a listing: the hint may
+        name a snapshot below the rollback's gap, if the writer that should have corrected the hint died.
+
+        Args:
+            snapshot: The snapshot that was found as the newest, None if none was found.
         """
         if snapshot is None or not self._rollback_marker.exists():
             return True
@@ -173,17 +177,18 @@ class SnapshotPublisher:
     def write_hints(self, snapshot: Snapshot) -> None:
         """Point `LATEST` at a published snapshot; a failure is ignored, because hints are optional.
 
-        A hint that names a newer existing snapshot stays. The hint is corrected afterwards where the
-        snapshot has expired meanwhile, because readers of other engines trust a hint without a
-        successor, and where a rollback is under way: below its gap the snapshot is not the newest.
+        A hint that names a newer existing snapshot stays. The hint is corrected afterwards in two cases.
+        If the snapshot has expired meanwhile, readers of other engines would trust the hint, because the
+        named snapshot has no successor. If a rollback is under way, the snapshot may lie below its gap,
+        where it is not the newest.
         """
         try:
             with announce_step(self._on_step, "write-hint"):
                 hint = self._snapshots.read_hint(self._paths.latest_hint)
                 if hint is None or hint < snapshot.id or not self._snapshots.exists(hint):
                     self._snapshots.write_latest_hint(snapshot.id)
-                    # After the write: a rollback puts its marker before it deletes the hint, so
-                    # either it deletes ours, or we see its marker here.
+                    # After the write: a rollback writes its marker before it deletes the hint, so
+                    # either it deletes our hint, or we see its marker here.
                     if not self._snapshots.exists(snapshot.id) or self._rollback_marker.exists():
                         self._mend_latest_hint()
                 if snapshot.id == 1:
@@ -205,7 +210,7 @@ class SnapshotPublisher:
             return None
 
     def _is_ours(self, snapshot: Snapshot) -> bool | None:
-        """Return whether the file of that id is the one we tried to create, None if it does not exist."""
+        """Return whether the snapshot's file is the one we tried to create, None if it does not exist."""
         try:
             found = self._snapshots.find(snapshot.id)
         except (CorruptData, UnsupportedFeature):
@@ -234,8 +239,8 @@ class SnapshotPublisher:
         if max(ids, default=0) <= snapshot.id:
             if is_marked and self._removed.holds(snapshot):
                 return PublishOutcome.DETACHED
-            # Nothing is above it. Where the previous one is gone, expiry leaves nothing below it, and
-            # a rollback leaves its target.
+            # Nothing is above the snapshot. If the previous one is gone, an expiry has left nothing
+            # below it, and a rollback has left its target.
             is_previous_gone = damage is None and not is_on_previous
             is_rolled_back = is_previous_gone and any(number < snapshot.id for number in ids)
             if not is_rolled_back:
@@ -247,8 +252,8 @@ class SnapshotPublisher:
             if is_link is not None:
                 return PublishOutcome.PUBLISHED if is_link else PublishOutcome.DETACHED
             # Another engine's snapshot above names no predecessor, and a commit without rows leaves no
-            # files by which the caller could tell. With the next id right above it and the previous
-            # snapshot in place it is taken for part of the chain.
+            # files that the caller could compare. If the next id exists and the previous snapshot is
+            # still in place, the snapshot counts as part of the chain.
             is_empty_first = previous is None and not snapshot.total_record_count
             is_untraceable = is_on_previous and not snapshot.delta_record_count
             if (is_empty_first or is_untraceable) and snapshot.id + 1 in ids:
@@ -266,10 +271,10 @@ class SnapshotPublisher:
     def _is_built_on(
         self, snapshot: Snapshot, *, above: Sequence[int], is_marked: bool
     ) -> bool | None:
-        """Return whether the newest snapshot was built on one; None where that cannot be told.
+        """Return whether the newest snapshot was built on `snapshot`; None where that is unknown.
 
         Args:
-            snapshot: One that we created.
+            snapshot: A snapshot that we created.
             above: Ids of the snapshots above it, ascending, at least one.
             is_marked: The table has the marker of a rollback, so there may be a gap among them.
         """
@@ -296,7 +301,7 @@ class SnapshotPublisher:
         """Return the answer of storage, asking again after failures.
 
         Raises:
-            CommitUnknown: It does not answer, and the outcome depends on the answer.
+            CommitUnknown: Storage does not answer, and the outcome depends on the answer.
         """
         for attempt in range(1, self._lookups_max):
             try:

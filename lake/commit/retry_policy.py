@@ -15,8 +15,8 @@ class RetryPolicy:
     Attributes:
         attempts_max: The number of attempts, the first included.
         deadline_ms: No attempt begins later than this after the first, milliseconds.
-        wait_min_ms: Bound of the first wait.
-        wait_max_ms: Bound of every wait.
+        wait_min_ms: Bound of the first wait, milliseconds.
+        wait_max_ms: Bound of every wait, milliseconds.
         lookups_max: Attempts at one read whose answer decides the outcome.
     """
 
@@ -28,6 +28,7 @@ class RetryPolicy:
 
     def wait_ms(self, attempt: int, random_source: random.Random) -> float:
         """Return how long to wait after the `attempt`-th attempt (1-based), milliseconds."""
-        # The exponent is bounded so that the power stays a small number; the bound is reached before.
+        # The exponent is bounded so that the power stays a small number; `wait_max_ms` is reached long
+        # before.
         bound = min(self.wait_max_ms, self.wait_min_ms * 2 ** min(attempt - 1, 30))
         return random_source.uniform(0, bound)

@@ -8,8 +8,8 @@ write-manifest        a manifest of this commit, or a merged one
 write-manifest-list   delta, changelog or base list
 write-index-manifest  index files of the table, when the commit changes any
 create-snapshot       the one step that makes the commit visible
-verify-snapshot       checking whether it became part of the chain
-take-back-snapshot    deleting a snapshot that did not
+verify-snapshot       checking whether the snapshot became part of the chain
+take-back-snapshot    deleting a snapshot that did not become part of the chain
 write-hint            LATEST, EARLIEST
 delete-manifest       deleting files of failed attempts
 ```

@@ -40,12 +40,12 @@ _WALKS_MAX: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableState:
-    """What an attempt is planned on.
+    """The state of a table that an attempt is planned on.
 
     Attributes:
         latest: The newest snapshot, None before the first commit.
         schema: The newest schema.
-        streams: What the table knows of its streams.
+        streams: State of the table's streams.
     """
 
     latest: Snapshot | None
@@ -70,11 +70,11 @@ class TableReader:
 
         Args:
             file_io: Storage.
-            paths: Of the table.
+            paths: Paths of the table.
             manifests: Reads manifests.
-            live: Finds live files, over the same manifests.
-            identity: Of the table that is meant; None: the one that the first read finds.
-            schemas: To share with other readers of the table.
+            live: Finds live files; reads through `manifests`.
+            identity: Identity of the intended table; None: that of the table that the first read finds.
+            schemas: Cache of schemas to share with other readers of the table.
         """
         self._file_io = file_io
         self._paths = paths
@@ -116,8 +116,8 @@ class TableReader:
             )
             if latest is None:
                 return None, streams
-            # An incomplete result may only mean that expiry overtook the walk down: it allows the
-            # snapshots below `latest` to go once a newer one, perhaps of ours, has come.
+            # An incomplete result may only mean that expiry overtook the walk down: expiry may remove
+            # the snapshots below `latest` once a newer one, perhaps of this engine, exists.
             if streams.is_complete or carries_stream_state(latest) or self._is_newest(latest):
                 self._known_streams = (latest, streams)
                 return latest, streams
@@ -125,13 +125,13 @@ class TableReader:
         raise StorageUnavailable(message)
 
     def _is_newest(self, latest: Snapshot) -> bool:
-        """Return whether a snapshot is the newest, so that no later one has let those below it expire."""
-        # In this order: expiry removes the lower id first, so while the snapshot still exists, a
-        # successor that was missing has never been there, rather than come and expired.
+        """Return whether a snapshot is the newest, so that no later one allowed those below it to expire."""
+        # In this order: expiry removes the lower id first. So if the snapshot still exists, a successor
+        # that was missing just before cannot have expired: it has never existed.
         return not self.snapshots.exists(latest.id + 1) and self.snapshots.exists(latest.id)
 
     def latest_snapshot(self) -> Snapshot | None:
-        """Return the newest snapshot of the table that is meant, None before the first commit.
+        """Return the newest snapshot of the intended table, None before the first commit.
 
         Raises:
             TableNotFound: The table is gone, or another one is in its place.
@@ -156,8 +156,8 @@ class TableReader:
     def max_sequence_number(self, latest: Snapshot | None) -> int:
         """Return the highest sequence number in the table, -1 when it is empty.
 
-        It is a property of the snapshot; where another engine left it out, all live files are read
-        for it.
+        The number is a property of the snapshot. If another engine left the property out, it is computed
+        from the entries of all live files.
 
         Raises:
             ManifestGone: The snapshot has expired meanwhile.
@@ -182,8 +182,8 @@ class TableReader:
         """Check that a commit fits the newest state (see `braid.lake.commit.conflict`).
 
         Raises:
-            CommitConflict: It does not.
-            InvalidRequest: It contradicts itself.
+            CommitConflict: The commit does not fit.
+            InvalidRequest: The commit contradicts itself.
             ManifestGone: The snapshot has expired meanwhile.
         """
         delta = intent.changes.delta
@@ -220,7 +220,7 @@ class TableReader:
     def is_in_successor(self, snapshot_id: int, delta: Sequence[ManifestEntry]) -> bool:
         """Return whether the next existing snapshot was built on these changes.
 
-        It was iff an added file is live there, or that snapshot itself deletes it.
+        True iff a file that the changes add is live in that snapshot, or is deleted by that snapshot itself.
 
         Raises:
             ManifestGone: The snapshot has expired meanwhile.

@@ -2,13 +2,13 @@
 
 Each attempt to commit compares the batch with the stream's position in the newest snapshot:
 
-1. another epoch than the table's: a lower one is fenced, a higher one means that the table lost the
-   claim; the stream stops;
+1. the batch has another epoch than the table: a lower one is fenced, a higher one means that the table
+   lost the claim; the stream stops;
 2. the batch ends at or before the table's offsets: a replay, nothing is committed;
 3. the batch starts at the table's offsets: it is committed;
 4. anything else is a gap or an overlap; the stream stops.
 
-No checkpoint takes part, so a lost or duplicated one changes nothing.
+The decision reads no checkpoint, so a lost or duplicated checkpoint changes nothing.
 """
 
 from enum import StrEnum
@@ -29,8 +29,8 @@ def decide_batch(position: StreamPosition | None, batch: StreamBatch) -> BatchDe
 
     Args:
         position: The stream's position in the newest snapshot; None when it has none.
-        batch: Of the same stream. A partition that the table does not know, because the topic grew,
-            starts where the batch starts; a partition that the batch lacks keeps its offset.
+        batch: A batch of the same stream. A partition that the table does not know, because the topic
+            grew, starts where the batch starts; a partition that the batch lacks keeps its offset.
 
     Raises:
         StreamFenced: The table's epoch is higher than the batch's.
@@ -69,7 +69,7 @@ def decide_batch(position: StreamPosition | None, batch: StreamBatch) -> BatchDe
 
 
 def is_same_topic(position: StreamPosition, *, topic: str, topic_id: str) -> bool:
-    """Return whether the offsets of a position are of a topic; an unknown id ("") equals every id."""
+    """Return whether a position's offsets belong to a topic; an unknown id ("") equals every id."""
     is_same_id = not position.topic_id or not topic_id or position.topic_id == topic_id
     return position.topic == topic and is_same_id
 
@@ -77,10 +77,10 @@ def is_same_topic(position: StreamPosition, *, topic: str, topic_id: str) -> boo
 def check_same_topic(position: StreamPosition, *, topic: str, topic_id: str) -> None:
     """Refuse offsets of another topic than the table's, because they would mean other records.
 
-    An unknown id ("") on either side compares by name alone.
+    If either id is unknown (""), only the names are compared.
 
     Raises:
-        OffsetMismatch: It is another topic, or one that was created again under the same name.
+        OffsetMismatch: The topic is another one, or was created again under the same name.
     """
     if not is_same_topic(position, topic=topic, topic_id=topic_id):
         message = (

@@ -1,8 +1,8 @@
 """Positions left by a former stream of the same name, and when a newly registered stream discards them.
 
-A position outlives its stream. A stream that is registered again under the name continues there, so that
-nothing is lost or repeated. It is discarded only where the registration gave a start of its own and the
-position no longer fits:
+A position outlives its stream. A stream that is registered again under the name continues at the position, so
+that nothing is lost or repeated. The position is discarded only where the registration gave a start of its own
+and the position no longer fits:
 
 1. another stream has written the group since: the records between are in the group already, or are not
    wanted;
@@ -27,12 +27,12 @@ def discards_former_position(
     """Return whether a claim starts at the registered start instead of the table's position.
 
     Args:
-        position: As the table knows it.
-        order: Of the stream's group; None: the group was never claimed, or the stream has none.
+        position: The stream's position in the table.
+        order: Order of the stream's group; None: the group was never claimed, or the stream has none.
         topic: Name of the topic that is read from now on.
-        topic_id: Kafka's id of it, "" when unknown.
-        former_epoch: Of the position when the stream was registered with a start; None: it was
-            registered without one, or there was no position.
+        topic_id: Kafka's id of that topic, "" when unknown.
+        former_epoch: Epoch of the position when the stream was registered with a start; None: the stream
+            was registered without a start, or there was no position.
 
     Example:
         >>> position = StreamPosition(stream="s", epoch=3, topic="t", topic_id="i", offsets={0: 9})

@@ -2,8 +2,8 @@
 
 Arrival order is (generation, Kafka offset, partition). Offsets are comparable only within one topic and
 while keys keep their partitions. Otherwise the generation rises: when another stream, cluster, topic or
-topic id feeds the group, or when the topic gets more partitions. It belongs to the group and outlives the
-group's streams. Generation and offset are stored as one BIGINT, which compares as the pair.
+topic id feeds the group, or when the topic gets more partitions. The generation belongs to the group and
+outlives the group's streams. Generation and offset are stored as one BIGINT, which compares as the pair.
 
 Snapshot property, JSON, carried forward by every snapshot of ours:
 
@@ -22,10 +22,10 @@ from braid.lake.format.snapshot import Snapshot
 
 GROUP_PREFIX = "braid.group."
 OFFSET_BITS = 48
-"""Of the lower bits of the BIGINT, which hold the offset: 2.8e14 records of one partition."""
+"""Number of the lower bits of the BIGINT, which hold the offset: 2.8e14 records of one partition."""
 OFFSET_MAX = (1 << OFFSET_BITS) - 1
 GENERATION_MAX = (1 << 63 - OFFSET_BITS) - 1
-"""The other bits but the sign: 32,767."""
+"""The largest number in the other bits, without the sign bit: 32,767."""
 WHOLE_ROWS = ""
 """The group name of tables without sequence groups, whose rows are ordered as a whole."""
 
@@ -69,7 +69,7 @@ class GroupOrder:
 
     Attributes:
         group: Name of the sequence group, or `WHOLE_ROWS`.
-        generation: From 0; the records of a higher one are newer.
+        generation: Number of the generation, from 0; the records of a higher one are newer.
         stream: The stream that writes in this generation.
         cluster: Name of the Kafka cluster.
         topic: Name of the Kafka topic.
@@ -117,13 +117,13 @@ def next_order(
     """Return the order of a group after a claim.
 
     Args:
-        known: As the newest snapshot has it; None when the group was never claimed.
-        claim: Of the claiming stream.
-        stream: Its name.
-        topic: Its Kafka topic.
-        topic_id: Kafka's id of it.
-        generation_min: The generation of a group that was never claimed: above every one in which it
-            may have been written unknown to the table.
+        known: The group's order in the newest snapshot; None when the group was never claimed.
+        claim: The claim of the group.
+        stream: Name of the claiming stream.
+        topic: Kafka topic of that stream.
+        topic_id: Kafka's id of the topic.
+        generation_min: The first generation of a group that was never claimed. It is above every
+            generation in which the group may have been written without a record in the table.
 
     Example:
         >>> claim = GroupClaim(group="g", cluster="c", partitions=2)
@@ -173,7 +173,7 @@ def orders_of(snapshot: Snapshot) -> dict[str, GroupOrder]:
     """Return the orders that a snapshot carries, by group; empty when it carries none.
 
     Raises:
-        CorruptData: A property of ours that cannot be read.
+        CorruptData: A property of this engine cannot be read.
     """
     return {
         key.removeprefix(GROUP_PREFIX): _parse_order(key, value, snapshot)

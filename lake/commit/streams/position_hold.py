@@ -4,9 +4,10 @@ Other engines do not carry positions forward, and their expiry does not know the
 theirs the last snapshot that has the positions could expire. The expiry of every engine respects
 consumers, so one consumer file names that snapshot.
 
-Streams advance it with a claim and then once a minute, and so does every expiry of this engine, which
-itself keeps the needed snapshot without it (`braid.lake.maintenance.expiry.expiry_holds`). So it holds little
-more than the snapshots of one minute while streams run, and the positions while none does.
+Streams advance the file with a claim and then once a minute. Every expiry of this engine advances it too,
+although expiry of this engine keeps the needed snapshot without the file
+(`braid.lake.maintenance.expiry.expiry_holds`). So the file keeps little more than the snapshots of one minute
+while streams run, and keeps the positions while none runs.
 """
 
 from contextlib import suppress
@@ -28,7 +29,7 @@ class PositionHold:
         self._moved_ms: int | None = None
 
     def advance(self, snapshot_id: int, *, now_ms: int) -> None:
-        """Hold a snapshot that a stream has committed, unless that was done less than a minute ago.
+        """Hold a snapshot that a stream has committed, unless the hold was advanced within the last minute.
 
         A failure is ignored: the commit is made already, and the next one advances the hold.
         """
@@ -42,10 +43,10 @@ class PositionHold:
         """Hold a snapshot instead of an earlier one.
 
         Args:
-            snapshot_id: The newest that has positions; None to hold none.
+            snapshot_id: The newest snapshot that has positions; None to hold none.
 
         Raises:
-            StorageUnavailable: The hold may be the old or the new one.
+            StorageUnavailable: The file may name the old or the new snapshot.
         """
         if snapshot_id is None:
             self._consumers.delete(HOLD_ID)

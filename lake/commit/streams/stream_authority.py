@@ -2,14 +2,15 @@
 
 Every snapshot of this engine carries the positions of all streams. Snapshots of other engines do not, so
 the authority is the newest snapshot that carries any, found by walking down. Below snapshots of other
-engines it counts only if they were built on it. Otherwise it lies in a hole: its writer paused while they
-were committed, and while the snapshot that it was planned on expired, and then published right below the
-oldest of them. Its positions are ahead of the table until the writer deletes it, or for good if it dies.
+engines it counts only if they were built on it. Otherwise it lies in a hole. Its writer paused; meanwhile the
+other engines committed, and the snapshot that it was planned on expired; then the writer published it right
+below the oldest snapshot left. Its positions are ahead of the table until the writer deletes it, or for good
+if the writer dies.
 
 When the walk finds none, the table has no streams if its history is complete, which means that it starts at
-snapshot 1; else that is unknown. A position that was recorded beside the table is then the newest one only
-if its snapshot is the one right below the oldest that is left, or a later one: the snapshots that are left
-carry no positions.
+snapshot 1; else it is unknown whether the table has streams. A position that was recorded beside the table is
+then certainly the newest only if it was copied from the snapshot right below the oldest one left, or from a
+later one: the snapshots that are left carry no positions.
 """
 
 from collections.abc import Mapping
@@ -38,12 +39,12 @@ class StreamAuthority:
     """Positions of streams and orders of groups at one snapshot.
 
     Attributes:
-        positions: By stream.
-        is_complete: A stream without a position has never been claimed. If False, its position may
+        positions: Positions of the streams, by stream.
+        is_complete: True: a stream without a position has never been claimed. False: its position may
             have expired with the snapshots that carried it.
-        orders: Of the sequence groups that were claimed, by group.
-        lost_below: If incomplete, the oldest snapshot that was left when the loss was found; None if
-            a version found it that did not record this.
+        orders: Orders of the sequence groups that were claimed, by group.
+        lost_below: If incomplete, id of the oldest snapshot that was left when the loss was found; None
+            if the loss was found by an earlier version, which did not record this id.
     """
 
     positions: Mapping[str, StreamPosition] = field(default_factory=dict)
@@ -79,18 +80,18 @@ def find_authority(
 ) -> StreamAuthority:
     """Return the state of the streams at the newest snapshot.
 
-    Costs no read when `latest` is of this engine; else one per snapshot of other engines above the
-    authority, and those of the lists that show whether they were built on it.
+    Costs no read when `latest` is of this engine; else one read per snapshot of other engines above the
+    authority, and reads of the manifest lists that show whether these were built on the authority.
 
     Args:
         latest: The newest snapshot, None before the first.
-        snapshots: Of the table.
-        manifests: Of the table.
-        known: An earlier snapshot and the result for it, where the walk ends: attempts of a commit that
-            races with another engine repeat the walk.
+        snapshots: Snapshots of the table.
+        manifests: Manifests of the table.
+        known: An earlier snapshot and the result for it; the walk ends there. Without it, each attempt
+            of a commit that races with another engine would repeat the whole walk.
 
     Raises:
-        CorruptData: A property of ours cannot be read, or a manifest.
+        CorruptData: A property of this engine, or a manifest, cannot be read.
         UnsupportedFeature: A manifest names files that this version does not handle.
     """
     snapshot = latest

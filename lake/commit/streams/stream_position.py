@@ -7,7 +7,7 @@ braid.stream.<name>   StreamPosition; every snapshot of this engine carries all 
 braid.group.<name>    GroupOrder (`braid.lake.commit.streams.group_order`), likewise
 braid.streams         complete | incomplete: whether a stream without a property is a new one
 braid.streams.lost    only with incomplete: id of the oldest snapshot that was left when positions
-                      were found to be lost; those below may have carried some
+                      were found to be lost; snapshots below it may have carried some
 braid.batch           StreamBatch that made this snapshot; never carried forward
 ```
 """
@@ -30,7 +30,7 @@ INCOMPLETE = "incomplete"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchAccount:
-    """Counts of the records of a range of offsets by what became of them; each is counted once.
+    """Counts of the records in a range of offsets, by their treatment; each record is counted once.
 
     Attributes:
         accepted: Written as a row of a file.
@@ -78,10 +78,10 @@ class StreamPosition:
         topic: Name of the Kafka topic; "" for a stream that was fenced and never claimed.
         topic_id: Kafka's id of the topic, "" when unknown; a topic that is created again has another.
         offsets: Next offset to read, per Kafka partition.
-        account: Of all records so far.
-        batch_id: Of the newest batch; -1 after a claim.
+        account: Account of all records so far.
+        batch_id: Id of the newest batch; -1 after a claim.
         commit_time_ms: When the newest batch or claim was committed, milliseconds since 1970 UTC.
-        generation: In which the stream's records are written since its newest claim
+        generation: Generation in which the stream's records are written since its newest claim
             (`braid.lake.commit.streams.group_order`); 0 also for a claim without a group.
     """
 
@@ -115,14 +115,14 @@ class StreamBatch:
 
     Attributes:
         stream: Name of the stream.
-        epoch: Of the claim under which the batch was read.
+        epoch: Epoch of the claim under which the batch was read.
         batch_id: Micro-batch id, counted from 0 within an epoch.
         topic: Name of the Kafka topic.
         topic_id: Kafka's id of the topic, "" when unknown.
         start: First offset per partition.
         end: Offset after the last one per partition; the same partitions as `start`.
-        account: Of the batch's records; at most as many as offsets, and fewer when the topic is
-            compacted or transactional.
+        account: Account of the batch's records. They are at most as many as the offsets, and fewer when
+            the topic is compacted or transactional.
     """
 
     stream: str
@@ -147,7 +147,7 @@ def positions_of(snapshot: Snapshot) -> dict[str, StreamPosition]:
     """Return the positions that a snapshot carries, by stream; empty when it carries none.
 
     Raises:
-        CorruptData: A property of ours that cannot be read.
+        CorruptData: A property of this engine cannot be read.
     """
     return {
         key.removeprefix(STREAM_PREFIX): _parse_position(value, snapshot)
@@ -160,7 +160,7 @@ def batch_of(snapshot: Snapshot) -> StreamBatch | None:
     """Return the batch that made a snapshot; None for every other commit.
 
     Raises:
-        CorruptData: A property of ours that cannot be read.
+        CorruptData: A property of this engine cannot be read.
     """
     text = snapshot.properties.get(BATCH_PROPERTY)
     if text is None:
