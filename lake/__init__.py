@@ -1,4 +1,4 @@
-"""The table engine: Arrow batches in, files of an open table format out, rows back.
+"""The table engine: writes Arrow batches as files of an open table format, and reads rows from them.
 
 ```
 catalog = Catalog("/data/warehouse")
@@ -13,8 +13,8 @@ orders.write_and_commit(pa.table({"id": [7], "shipped": [date(2026, 1, 2)]}))
 orders.get({"id": 7})  # one row, both columns
 ```
 
-Applications import from here, packages with aggregate functions from `braid.lake.aggregates`, and neither
-from a module below; `__all__` lists the names by use.
+Applications import from here; packages with aggregate functions import from `braid.lake.aggregates`. Neither
+import from the modules below. `__all__` lists the names by use.
 """
 
 from braid.lake.aggregates import (
@@ -294,7 +294,7 @@ __all__ += [
     "stored_offset",
 ]
 
-# Aggregate functions of packages: `braid.lake.aggregates`, also importable from here for packages that do so.
+# The names of `braid.lake.aggregates`, for packages with aggregate functions that import them from here.
 __all__ += [
     "AggregateFunction",
     "ColumnFunction",

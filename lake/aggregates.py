@@ -1,8 +1,8 @@
-"""The interface of custom aggregate functions; those of the format are in `merge/functions`.
+"""The interface of custom aggregate functions; the functions of the format are in `merge/functions`.
 
 A package brings a `FunctionDeclaration` through the entry point group `braid.aggregates`. Its `make`
 returns an `AggregateFunction`, which combines the values of one key one by one; its optional
-`reduction` returns a `Reduction`, which combines those of many keys at once, with equal results.
+`reduction` returns a `Reduction`, which combines the values of many keys at once, with equal results.
 
 | name | role |
 |---|---|

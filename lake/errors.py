@@ -18,8 +18,9 @@ LakeError                      .retryable, and the values as attributes
 
 Messages are for people and not part of the interface; classes and attributes are.
 
-The files of a failed commit may be live nevertheless, whatever was raised. They are deleted only after an
-error with `committed_nothing`; otherwise they stay, and orphan cleaning finds those that nothing references.
+A commit that raises an error may have been published all the same, and its files may be live. So they are
+deleted only after an error with `committed_nothing`. After any other error they stay, and orphan cleaning
+finds the files that nothing references.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ class Problem:
     """One thing that is wrong with a request.
 
     Attributes:
-        field: Its place: a column, an option key, or a pointer into the request.
+        field: Place of the problem: a column, an option key, or a pointer into the request.
         value: The value found there, as text; None when it is missing.
         message: What is wrong and what was expected, lower case, without a full stop.
         hint: How to fix it; None when the message is enough.
@@ -60,9 +61,9 @@ class LakeError(Exception):
 
     Attributes:
         retryable: Whether the same call may succeed later.
-        table: `db.table` that it is about; None where that is not known.
-        committed_nothing: It ended a commit that is known to have left nothing in the table. Set by
-            committers only.
+        table: `db.table` of the table that the error is about; None where the table is not known.
+        committed_nothing: Whether the error ended a commit that is known to have left nothing in the
+            table. Set by committers only.
     """
 
     retryable: bool = False
@@ -98,7 +99,7 @@ class SchemaMismatch(InvalidRequest):
 
     Attributes:
         key: Primary key, without partition columns, of the records that cannot be merged; the
-            smallest where several fail. Empty for every other cause.
+            smallest key where several fail. Empty for every other cause.
     """
 
     def __init__(

@@ -14,10 +14,10 @@ class EngineOption:
     """An option of the table that the engine reads.
 
     Attributes:
-        key: As in the table's options; `<...>` is a placeholder for a name.
+        key: Key of the option in a table; `<...>` is a placeholder for a name.
         type: The kind of value, as text for the documentation.
         default: Text for the documentation; None: no effect unless declared.
-        meaning: One sentence.
+        meaning: Effect of the option, one sentence.
     """
 
     key: str
@@ -32,8 +32,8 @@ class KindEffect:
 
     Attributes:
         kinds: Row kinds, of `+I -U +U -D`.
-        when: The options or records for which it holds; empty: always.
-        effect: One sentence.
+        when: The options or records for which the effect holds; empty: always.
+        effect: The effect, one sentence.
     """
 
     kinds: str
@@ -65,7 +65,7 @@ class EngineDeclaration:
         summary: One sentence: what several records of one key become.
         effects: The effects of each row kind.
         result_kind: The kind of the merged record; rows of kind -D and -U are not visible.
-        options: The options that it reads, besides those of its aggregate functions.
+        options: The options that the engine reads, besides those of its aggregate functions.
         conflicts: Declarations that exclude each other.
         anomalies: Surprising results, and how to avoid them; one or two sentences each.
         compatibility: Comparison with the reference.

@@ -1,7 +1,7 @@
 """Rules for the file indexes of a table.
 
-They hold for new and altered tables only: files of a table from another engine are read by the indexes
-that they have, and written with the declared ones that are supported.
+They hold for new and altered tables only. Tables of other engines are used whatever they declare: their files
+are read with the indexes that they have, and written with the declared indexes that this engine supports.
 
 Source: table-format 16; `org.apache.paimon.schema.SchemaValidation.validateFileIndex`.
 """
@@ -17,7 +17,7 @@ from braid.lake.format.schema import TableSchema
 from braid.lake.options.file_index_options import column_of, parse_file_index_options
 
 KINDS: Final = (BLOOM_FILTER, "bitmap", "bsi", "range-bitmap")
-"""This engine writes and reads the first and ignores the others, which other engines use."""
+"""Kinds of indexes. This engine writes and reads the first kind; the others are for other engines."""
 
 
 def file_index_problems(schema: TableSchema) -> Iterator[Problem]:

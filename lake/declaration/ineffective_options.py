@@ -34,7 +34,7 @@ _IGNORE_RETRACT: Final = "ignore-retract"
 _SEQUENCE_FIELD: Final = "sequence.field"
 _SORT_ORDER: Final = "sequence.field.sort-order"
 _COMMON: Final = (_FUNCTION, _IGNORE_RETRACT, SEQUENCE_GROUP)
-# They control compaction by writers. Here writers do not compact, and commits wait for no compaction.
+# Options for writers that compact. Here writers do not compact, and commits wait for no compaction.
 _AT_COMMIT: Final = frozenset(
     {"commit.force-compact", "lookup-wait", "changelog-producer.lookup-wait"}
 )
@@ -48,10 +48,10 @@ def ineffective_options(schema: TableSchema) -> tuple[Problem, ...]:
     Unknown keys are included where they are similar to a known key.
 
     Args:
-        schema: One that `validate_schema` accepts.
+        schema: A schema that `validate_schema` accepts.
 
     Returns:
-        In the order of the keys; `hint` names what would have an effect.
+        The problems in the order of the keys; `hint` names what would have an effect.
     """
     functions = {function.column: function for function in effective_functions(schema)}
     return tuple(

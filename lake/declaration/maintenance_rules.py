@@ -1,7 +1,7 @@
 """Rules for the values of maintenance options: compaction, consumers, tags.
 
-They hold for new and altered tables only: the reference accepts such values and silently raises those
-that are too small to the compaction trigger, so tables that have them are read and maintained.
+They hold for new and altered tables only. The reference accepts every such value; a value below the compaction
+trigger it silently raises to the trigger. So tables with such values exist, and are read and maintained.
 
 Source: merge-semantics 7, 8.4, 9.
 """
@@ -33,8 +33,8 @@ def maintenance_problems(schema: TableSchema, options: TableOptions) -> Iterator
     """Yield a problem for every value without a meaning.
 
     Args:
-        schema: Of the table.
-        options: Its options, parsed.
+        schema: Schema of the table.
+        options: The schema's options, parsed.
     """
     declared = schema.options
     yield from _trigger_problems(declared, options.num_sorted_run_compaction_trigger)

@@ -1,9 +1,9 @@
 """Rules for options outside of merging: sizes, and options that repeat the declaration.
 
-They hold for new tables only: a table from another engine is read whatever values these have.
+They hold for new tables only: a table from another engine is read whatever values these options have.
 
-Source: merge-semantics 8.4, 9. The options `primary-key` and `partition` are the
-reference's other way to declare keys; it refuses them beside the first way.
+Source: merge-semantics 8.4, 9. In the reference the options `primary-key` and `partition` declare keys in place
+of the schema's lists; a table with both is refused there.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _DECLARED_ELSEWHERE: Final = {
 }
 _TABLE: Final = "table"
 _FLAGS: Final = ("auto-create", "chain-table.enabled", "streaming-read-overwrite")
-"""Booleans that `TableOptions` does not read, but the reference does when a table is created."""
+"""Booleans that `TableOptions` does not read; the reference reads them when it creates a table."""
 
 
 def option_problems(options: Mapping[str, str]) -> Iterator[Problem]:

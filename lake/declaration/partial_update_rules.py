@@ -47,8 +47,8 @@ def partial_update_problems(schema: TableSchema, options: TableOptions) -> Itera
 
 def _group_problems(schema: TableSchema, key: str, group: SequenceGroup) -> Iterator[Problem]:
     reported = unknown_columns_of_key(schema, key)
-    # `fields_option_problems` checks the part of a name up to its first dot, and reports it. The name
-    # of a column may have dots, so here whole names are checked, except those reported already.
+    # `fields_option_problems` reports names whose part up to the first dot is no column. The name of a
+    # column may have dots, so here whole names are checked, except those reported already.
     ordering = [name for name in group.ordering if name.split(".")[0] not in reported]
     for name in dict.fromkeys((*ordering, *group.protected)):
         if find_field(schema, name) is None:

@@ -26,7 +26,7 @@ def retention_problems(declared: Mapping[str, str], options: TableOptions) -> It
 
     Args:
         declared: Options of the table.
-        options: The same, parsed.
+        options: The same options, parsed.
     """
     yield from snapshot_retention_problems(declared, options)
     low, high = options.changelog_num_retained_min, options.changelog_num_retained_max
@@ -56,7 +56,7 @@ def _contradiction(
 
     Args:
         declared: Options of the table.
-        least: The option of the minimum, its number, and where that comes from if it is not declared.
+        least: The option of the minimum, its number, and where an undeclared number comes from.
         most: The same for the maximum.
     """
     (low_key, low, low_reason), (high_key, high, high_reason) = least, most

@@ -15,7 +15,7 @@ from braid.lake.format.data_types import DataType, TypeRoot
 from braid.lake.format.schema import TableSchema
 
 PARQUET_LEVELS_MAX: Final = 99
-"""Of one column in a Parquet file: Arrow's reader accepts 100, and the schema itself is one."""
+"""Largest number of levels of a column in a Parquet file: Arrow's reader accepts 100, one of which is the schema itself."""
 
 
 def type_problems(schema: TableSchema) -> Iterator[Problem]:

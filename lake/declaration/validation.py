@@ -2,8 +2,8 @@
 
 All rules are checked and all problems are reported at once, each with the field, the value found, and how
 to fix it. What the reference refuses at its first use is refused here. What the reference leaves undefined
-is refused too: an ordering column of two groups, or one that a group protects. A declaration without
-effect is accepted, as in the reference; `ineffective_options` lists those.
+is refused too: an ordering column of two groups, or an ordering column that a group protects. An option
+without effect is accepted, as in the reference; `ineffective_options` lists such options.
 
 | rules | where |
 |---|---|
@@ -52,7 +52,7 @@ def validate_schema(schema: TableSchema) -> None:
     """Check the keys, columns and merge options of a new or altered table.
 
     Args:
-        schema: As it would be written, but key columns need not be NOT NULL yet.
+        schema: The schema to be written; its key columns may still be nullable.
 
     Raises:
         InvalidRequest: A rule is broken; `problems` holds every one of them.
@@ -67,7 +67,7 @@ def validate_schema(schema: TableSchema) -> None:
     try:
         options = schema.table_options
     except InvalidRequest as error:
-        # The rules of merging need parsed options, so they are checked when these are corrected.
+        # The rules of merging need parsed options, so they are not checked while an option cannot be parsed.
         problems.extend(error.problems)
     else:
         problems.extend(_merging_problems(schema, options))

@@ -8,6 +8,6 @@
 | `file_index_options` | options of file indexes, whose keys name columns |
 | `option_keys` | all known keys, and the known key that a misspelt one means |
 
-Below everything but the errors, because every layer reads options. Rules that combine an option with others or
-with columns are in `braid.lake.declaration`.
+Every layer reads options, so this package imports nothing of the engine but its errors. Rules that combine an
+option with other options or with columns are in `braid.lake.declaration`.
 """

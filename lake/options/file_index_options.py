@@ -6,7 +6,7 @@ file-index.bloom-filter.<column>.fpp   0.1
 file-index.bloom-filter.<column>.items 1000000
 ```
 
-Options of a MAP hold for those of its keys that have no options of their own.
+The options of a MAP hold for its keys without options of their own.
 
 Source: table-format 16; `org.apache.paimon.fileindex.FileIndexOptions`.
 """
@@ -20,7 +20,7 @@ from braid.lake.errors import Problem
 
 FPP_DEFAULT: Final = 0.1
 FPP_MIN: Final = 1e-30
-"""Such a filter takes 100 hash functions; readers count at most 127 (`HASH_FUNCTIONS_MAX`)."""
+"""A filter of this probability has 100 hash functions; readers count at most 127 (`HASH_FUNCTIONS_MAX`)."""
 
 _PREFIX: Final = "file-index."
 _COLUMNS: Final = ".columns"
@@ -42,7 +42,7 @@ class BloomColumn:
         fpp: False positive probability: the share of absent values that the filter may report as
             present, between 0 and 1.
         items: Distinct values that a file is expected to hold; None sizes the filter by the values
-            that the file turns out to hold.
+            that the file really holds.
     """
 
     column: str
@@ -61,7 +61,7 @@ class FileIndexOptions:
     """The options of file indexes of one table.
 
     Attributes:
-        blooms: In the order in which they are declared.
+        blooms: The columns with a bloom filter, in the order in which they are declared.
         declared: All columns that are named, by kind of index, kinds of other engines included.
         problems: Declarations that cannot be read or have no effect; defaults are used instead.
     """
@@ -128,7 +128,7 @@ def _bloom(name: str, options: Mapping[str, str], problems: list[Problem]) -> Bl
 def _undeclared(
     options: Mapping[str, str], declared: Mapping[str, tuple[str, ...]]
 ) -> list[Problem]:
-    """Return a problem for each option of a column that is not indexed, as the reference refuses."""
+    """Return a problem for each option of a column without that index; the reference refuses these too."""
     problems: list[Problem] = []
     for key, value in options.items():
         parts = key.split(".")

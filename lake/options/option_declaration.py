@@ -23,9 +23,9 @@ class Following(Generic[ValueT]):
 
     Attributes:
         base: The other option.
-        derive: From the value of the base to the default.
+        derive: Returns the default for a value of the base.
         text: The default in words.
-        is_minimum: The base is also the least effective value, whatever is given.
+        is_minimum: Whether a given value below that of the base is replaced by it.
     """
 
     base: "Option[ValueT]"
@@ -39,10 +39,10 @@ class Option(Generic[ValueT]):
     """One option of a table.
 
     Attributes:
-        key: In the table's options.
-        parser: Of its text.
+        key: Key of the option.
+        parser: Parser of the option's text.
         default: Value when the option is absent.
-        doc: What it does: a phrase without a full stop, in Markdown.
+        doc: What the option does: a phrase without a full stop, in Markdown.
         default_text: The default in words, where the value alone would mislead.
         fallbacks: Older keys of the same option, used in this order when `key` is absent.
     """
@@ -73,7 +73,7 @@ class Option(Generic[ValueT]):
 
         Args:
             options: Text by key.
-            problems: Appended to when the text is not valid; the default is returned then.
+            problems: Receives a problem if the text is not valid; the default is returned then.
         """
         value = self._default_in(options)
         present = next((key for key in self.keys if key in options), None)
@@ -85,7 +85,7 @@ class Option(Generic[ValueT]):
             else:
                 value = parsed
         if isinstance(self.default, Following) and self.default.is_minimum:
-            # The base reports its own problems when it is read itself.
+            # Problems of the base are dropped here: they are reported when the base is read for itself.
             least: Any = self.default.base.read(options, [])
             return cast("ValueT", max(value, least))
         return value

@@ -1,8 +1,8 @@
 """Keys of table options that an engine of the format reads, and the known key that a misspelt one means.
 
 A table keeps every option it is given, and an engine skips those that it does not know. So a misspelt key is
-never an error of the format; it is recognised by its likeness to a known one. Keys of later releases and of
-other software resemble none, or at worst happen to be one letter away from one.
+never an error of the format; it is recognised by its likeness to a known key. Keys of later releases and of
+other software usually resemble no known key, but a few may happen to.
 
 Source: merge-semantics 9, table-format, and what other engines of the format document.
 """
@@ -12,19 +12,19 @@ from typing import Final
 
 from braid.lake.options.table_options import OPTIONS
 
-# Behind these anything is valid: names of columns, of classes, and options of file formats.
+# Prefixes after which any text is valid: names of columns or classes, and options of file formats.
 _OPEN_FAMILIES: Final = (
     "avro.", "commit.callback.", "fields.", "file-index.bitmap.", "file-index.bloom-filter.",
     "file-index.bsi.", "file-index.range-bitmap.", "map.", "orc.", "parquet.", "pk-",
     "tag.callback.",
 )  # fmt: skip
-# Part of the letters of two keys that have to be the same, in their order.
+# Share of the letters of two keys that have to agree, in order, for the keys to be alike.
 _LIKENESS: Final = 0.85
 
 OWN_KEYS: Final = frozenset(key for option in OPTIONS.values() for key in option.keys)
 """Keys that this engine reads, older spellings included."""
 
-# Keys that only other engines of the format read, or that this engine reads where it needs them.
+# Keys that only other engines of the format read, or that this engine reads outside of `TableOptions`.
 _OTHER_KEYS: Final = """
 add-column-before-partition alter-column-null-to-not-null.disabled async-file-write auto-create
 blob-as-descriptor blob-compaction.enabled blob-descriptor-field blob-descriptor.source-table
@@ -141,7 +141,7 @@ write.merge-schema write.merge-schema.explicit-cast write.merge-schema.type-wide
 write.use-v2-write zorder.var-length-contribution
 """
 OPTION_KEYS: Final = OWN_KEYS | frozenset(_OTHER_KEYS.split())
-"""Every known key; those of single columns, `fields.<column>.<option>`, belong to their functions."""
+"""Every known key, without the keys `fields.<column>.<option>` of single columns."""
 
 
 def similar_option_key(key: str) -> str | None:
@@ -158,7 +158,7 @@ def similar_option_key(key: str) -> str | None:
 
 
 def _letters(key: str) -> str:
-    """Return the key without what separates its words, in lower case."""
+    """Return the letters and digits of the key, in lower case."""
     return "".join(letter for letter in key.lower() if letter.isalnum())
 
 

@@ -1,6 +1,6 @@
-"""Parsers of option values: text as the format spells it, to a typed value or a refusal.
+"""Parsers of option values, from the text in a schema to a typed value.
 
-Each accepts exactly what the reference accepts, blanks included: sizes, durations, ratios and lists of
+Each parser accepts exactly what the reference accepts, blanks included: sizes, durations, ratios and lists of
 names are trimmed, everything else is not.
 
 Source: merge-semantics 9.
@@ -17,7 +17,7 @@ EnumT = TypeVar("EnumT", bound=StrEnum)
 
 INT_MAX: Final = 2_147_483_647
 LONG_MAX: Final = (1 << 63) - 1
-# What file systems accept as one name; a prefix leaves room for a UUID, a number and a suffix.
+# Longest name that file systems accept; a prefix has to leave room for a UUID, a number and a suffix.
 _NAME_BYTES_MAX: Final = 255
 _NAME_PREFIX_BYTES_MAX: Final = 100
 
@@ -28,7 +28,7 @@ _SIZE_UNITS: Final = {
     "g": 1 << 30, "gb": 1 << 30, "gibibytes": 1 << 30,
     "t": 1 << 40, "tb": 1 << 40, "tebibytes": 1 << 40,
 }  # fmt: skip
-# Nanoseconds, so that the smallest unit is a whole number.
+# Units in nanoseconds, so that the smallest one is a whole number.
 _TIME_UNITS: Final = {
     **dict.fromkeys(["ns", "nano", "nanos", "nanosecond", "nanoseconds"], 1),
     **dict.fromkeys(["us", "µs", "micro", "micros", "microsecond", "microseconds"], 10**3),
@@ -49,9 +49,9 @@ class Parser(Generic[ValueT_co]):
     """A kind of option value.
 
     Attributes:
-        parse: From the text of an option to its value; None when the text is not valid.
-        expected: What is valid, as it continues "expected ...".
-        show: From a value to the text that a person would write for it.
+        parse: Returns the value of an option's text; None when the text is not valid.
+        expected: Description of valid texts, worded to follow "expected" in a message.
+        show: Returns the text that a person would write for a value.
     """
 
     parse: Callable[[str], ValueT_co | None]
@@ -60,18 +60,18 @@ class Parser(Generic[ValueT_co]):
 
 
 def parse_size(text: str) -> int | None:
-    """Return the bytes of `128 MB`, `8mb` or `1024`; None when it is not a size."""
+    """Return the bytes of `128 MB`, `8mb` or `1024`; None for other texts."""
     return _parse_quantity(text, _SIZE_UNITS)
 
 
 def parse_duration(text: str) -> int | None:
-    """Return the milliseconds, rounded down, of `1 h`, `10s` or `500`; None when it is not one."""
+    """Return the milliseconds of `1 h`, `10s` or `500`, rounded down; None for other texts."""
     nanoseconds = _parse_quantity(text, _TIME_UNITS)
     return None if nanoseconds is None else nanoseconds // 10**6
 
 
 def parse_integer(text: str) -> int | None:
-    """Return the whole number of `12` or `-1`; None when it is not one, as with a blank before it."""
+    """Return the whole number of `12` or `-1`; None for other texts, and for a number with blanks around it."""
     return int(text) if re.fullmatch(r"[+-]?\d+", text) else None
 
 
@@ -90,7 +90,7 @@ def bucket_count(*, lowest: int) -> Parser[int]:
     """Return the parser of a table's number of buckets.
 
     Args:
-        lowest: The least of the negative numbers that stand for a kind of bucketing.
+        lowest: The lowest negative number that is valid; each stands for a kind of bucketing.
     """
 
     def parse(text: str) -> int | None:
@@ -108,7 +108,7 @@ def choice(members: type[EnumT], *, aliases: Mapping[str, str] | None = None) ->
 
     Args:
         members: The enumeration; its values are the words.
-        aliases: Further spellings of them.
+        aliases: The word that each further spelling stands for.
     """
     by_name = {str(member): member for member in members}
     spellings = {**{name: name for name in by_name}, **(aliases or {})}
@@ -158,7 +158,7 @@ def _show_quantity(value: int, units: Mapping[str, int]) -> str:
 
 
 def _parse_flag(text: str) -> bool | None:
-    # Any case, but no blanks around it: the reference trims sizes, times and names alone.
+    # Any case, but no blanks around the word: the reference trims only sizes, times and names.
     return {"true": True, "false": False}.get(text.lower())
 
 
@@ -178,7 +178,7 @@ def _parse_name_prefix(text: str) -> str | None:
 
 
 def _parse_directory(text: str) -> str | None:
-    """Return a path that cannot leave the table's directory, else None."""
+    """Return the path, or None if it could lead out of the table's directory."""
     parts = text.removesuffix("/").split("/")
     is_inside = all(
         name not in ("", ".", "..") and "\0" not in name and _fits_bytes(name, _NAME_BYTES_MAX)

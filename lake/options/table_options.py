@@ -138,7 +138,7 @@ _REFUSED: Final = "Tables that set it are refused: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions:
-    """The options of one table, made by `parse`.
+    """The options of one table, as `parse` returns them.
 
     Sizes are bytes, times milliseconds. None stands for an option that is absent and has no default.
     """
@@ -612,13 +612,13 @@ class TableOptions:
         SIZE,
         default=LONG_MAX,
         default_text="no bound",
-        doc="Disk space that lookups of the table keep copies of data files in",
+        doc="Disk space for the copies of data files that lookups of the table keep",
     )
     lookup_cache_max_memory_bytes: int = option(
         "lookup.cache-max-memory-size",
         SIZE,
         default=256 << 20,
-        doc="Memory that lookups of the table keep copies of data files in",
+        doc="Memory for the copies of data files that lookups of the table keep",
     )
     lookup_cache_file_retention_ms: int = option(
         "lookup.cache-file-retention",
@@ -743,10 +743,10 @@ class TableOptions:
 
     @property
     def needs_lookup(self) -> bool:
-        """Whether records are merged with the one that is compacted already.
+        """Whether new records are merged with the already compacted record of their key.
 
-        Then each record of a level from 1 on is a whole merged row, so of those only the one on
-        the smallest level counts (merge-semantics 1.7, 6.3).
+        Then each record on level 1 or above is a whole merged row, so of such records of a key only the
+        one on the lowest level counts (merge-semantics 1.7, 6.3).
         """
         return (
             self.changelog_producer is ChangelogProducer.LOOKUP
