@@ -1,4 +1,4 @@
-"""The table format: its bytes, and immutable values for them; pure, no I/O.
+"""The table format: decoding of its bytes to immutable values, and encoding of these; pure, no I/O.
 
 | modules | what |
 |---|---|
@@ -11,6 +11,6 @@
 | `statistics`, `system_columns`, `commit_message` | bounds, columns beside the table's, messages to the committer |
 | `arrays`, `corruption` | small operations on arrays; errors of decoding |
 
-Flat: one module per kind of file or rule of the specification; a subject that takes several (Avro, casts,
-indexes) has a folder.
+One module per kind of file or rule of the specification; a subject of several modules (Avro, casts, indexes)
+has a folder.
 """

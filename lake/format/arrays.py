@@ -24,9 +24,9 @@ def unpack_bits(bitmap: pa.Buffer, offset: int, length: int) -> npt.NDArray[np.b
     """Return one boolean per bit, from the lowest bit of each byte on.
 
     Args:
-        bitmap: An Arrow buffer: the validity of an array, or the values of a boolean one.
+        bitmap: An Arrow buffer: the validity of an array, or the values of a boolean array.
         offset: Number of bits before the first one returned.
-        length: Of the result.
+        length: Number of bits to return.
     """
     first_byte, first_bit = divmod(offset, 8)
     packed = np.frombuffer(bitmap, dtype=np.uint8)[first_byte:]

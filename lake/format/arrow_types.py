@@ -101,7 +101,7 @@ def to_arrow_form(
     """Return the column in the Arrow form of its type; nested columns are returned unchanged.
 
     Raises:
-        SchemaMismatch: It has another type, and not all of its values fit.
+        SchemaMismatch: The column has another type, and not all of its values fit.
     """
     expected = to_arrow_type(data_type)
     if array.type == expected or data_type.is_nested:
@@ -119,7 +119,7 @@ def to_arrow_form(
 def elements(array: pa.Array) -> pa.Array:
     """Return the elements of a list column, or the entries (a struct) of a map column.
 
-    Unlike the array's child it excludes elements under null, and those before and after a slice.
+    Unlike the array's child, the result excludes elements under null and elements outside of a slice.
     """
     return as_list(array).flatten()
 

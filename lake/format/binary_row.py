@@ -1,15 +1,15 @@
 """Binary rows: the serialised form of keys, partitions and bounds in manifests.
 
 A serialised row is its arity as 4 bytes big-endian, then the row in the layout of `row_words`. All numbers in
-the row are little-endian, offsets count from its first byte, and its size is a multiple of 8.
+the row are little-endian, offsets count from the row's first byte, and its size is a multiple of 8.
 
 ```
 INT 42           00000001 0000000000000000 2a00000000000000
 STRING abcdefgh  00000001 0000000000000000 0800000010000000 6162636465666768
 ```
 
-Python values are those that `to_pylist` of the column's Arrow form returns, except that timestamps of
-precision 7 and more are whole nanoseconds since 1970, because `datetime` has no nanoseconds.
+Python values are as `to_pylist` of the column's Arrow form returns them, except timestamps of precision 7 and
+more: these are numbers of nanoseconds since 1970, because `datetime` has no nanoseconds.
 
 Source: table-format 8.
 """
@@ -50,7 +50,7 @@ from braid.lake.format.row_words import (
 
 __all__ = ["EMPTY_ROW", "decode_row", "decode_rows", "encode_row", "encode_rows"]
 
-# No fields: arity 0 and one header word.
+# A row without fields: arity 0 and one header word.
 EMPTY_ROW: Final = bytes(ARITY_BYTES + WORD_BYTES)
 
 _BLOCK_ROWS = 65_536
@@ -72,9 +72,9 @@ def encode_row(values: Sequence[object], types: Sequence[DataType | DataField]) 
     """Return one serialised row.
 
     Args:
-        values: One per field; None is null. Temporal values may be numbers in the unit of the
+        values: One value per field; None is null. Temporal values may be numbers in the unit of the
             Arrow form.
-        types: One per field.
+        types: One type per field.
 
     Raises:
         SchemaMismatch: A value does not fit its type.
@@ -92,8 +92,8 @@ def encode_rows(
     """Return the serialised row of every row of the columns, in row order.
 
     Args:
-        arrays: One per field (at least one), of one length, in any chunks.
-        types: One per field.
+        arrays: One column per field (at least one), all of one length, in any chunks.
+        types: One type per field.
 
     Raises:
         SchemaMismatch: A column has the wrong type.
@@ -162,9 +162,9 @@ def _write_variable_words(words: UInt64Array, rows: RowWords, begins: Int64Array
     """Write the variable parts of all rows.
 
     Args:
-        words: Of all rows, concatenated; written to.
+        words: Words of all rows, concatenated; the variable parts are written into it.
         rows: The rows.
-        begins: Of the first variable part of each row.
+        begins: Index of the first word of the first variable part of each row.
     """
     for part in rows.variable:
         counts = part.word_counts
@@ -172,7 +172,7 @@ def _write_variable_words(words: UInt64Array, rows: RowWords, begins: Int64Array
             for position in range(counts):
                 words[begins + position] = part.words(position, slice(None))
         else:
-            # One entry per word: its row, and its position within the part.
+            # For each word its row and its position within the part.
             owners = np.repeat(np.arange(rows.row_count), counts)
             positions = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
             words[begins[owners] + positions] = part.words(positions, owners)
@@ -221,7 +221,7 @@ def _read_value(row: memoryview, slot: int, data_type: DataType, is_null: bool) 
 
 
 def _read_bytes(row: memoryview, slot: int) -> memoryview:
-    # The last byte of a slot with a short value: its length, and the mark 0x80.
+    # The last byte of a slot with a short value is the length of the value, plus the mark 0x80.
     mark = row[slot + 7]
     if mark & 0x80:
         return row[slot : slot + (mark & 0x7F)]
@@ -235,7 +235,7 @@ def _read_decimal(row: memoryview, slot: int, data_type: DataType) -> Decimal:
         unscaled = int.from_bytes(_read_variable_part(row, slot), "big", signed=True)
     assert data_type.scale is not None, data_type
     sign, digits = int(unscaled < 0), tuple(map(int, str(abs(unscaled))))
-    # From digits, because arithmetic would round to the precision of the decimal context.
+    # Built from digits, because arithmetic would round to the precision of the decimal context.
     return Decimal((sign, digits, -data_type.scale))
 
 

@@ -1,8 +1,8 @@
 """The bucket function: from a row's bucket key to its bucket.
 
-Murmur3 (32 bit, seed 42) over the words of the binary row of the bucket key, header included;
-the bucket is the absolute value of the truncated remainder. Readers search a row in its bucket
-only, so a wrong bucket is a lost row.
+The hash is Murmur3 (32 bit, seed 42) over the words of the binary row of the bucket key, header included. The
+bucket is the absolute value of the remainder of the hash by the bucket count, where the remainder has the sign
+of the hash. Readers search a row only in its bucket, so a row in another bucket is lost.
 
 Source: table-format 11. Murmur3: Appleby 2011, https://github.com/aappleby/smhasher.
 """
@@ -35,9 +35,9 @@ BucketId: TypeAlias = tuple[bytes, int]
 
 _SEED = 42
 _MASK = 0xFFFFFFFF
-# Temporaries of this many 4-byte words stay in a core's second-level cache.
+# Temporary arrays of this many 4-byte words stay in a core's second-level cache.
 _BLOCK_ROWS = 16_384
-# With fewer rows a loop in Python over the words of each row is cheaper than numpy per word position.
+# With fewer rows, a Python loop over the words of each row is cheaper than one numpy step per word position.
 _VECTOR_ROWS_MIN = 16
 
 
@@ -46,13 +46,13 @@ def assign_buckets(table: pa.Table | pa.RecordBatch, schema: TableSchema) -> Int
 
     Args:
         table: Holds the bucket key columns of the schema, in any chunks.
-        schema: Of a table with a fixed bucket count and the default bucket function.
+        schema: Schema of a table with a fixed bucket count and the default bucket function.
 
     Returns:
         n int32 in [0, bucket count), in row order.
 
     Raises:
-        UnsupportedFeature: The bucket count is not fixed, or the function is another one.
+        UnsupportedFeature: The bucket count is not fixed, or the bucket function is not the default.
         SchemaMismatch: A bucket key column has the wrong type.
     """
     options = schema.table_options
@@ -76,7 +76,7 @@ def key_hashes(table: pa.Table | pa.RecordBatch, schema: TableSchema) -> Int32Ar
 
     Args:
         table: Holds the bucket key columns of the schema, in any chunks.
-        schema: Of the table.
+        schema: Schema of the table.
 
     Raises:
         SchemaMismatch: A bucket key column has the wrong type.
@@ -88,7 +88,7 @@ def key_hashes(table: pa.Table | pa.RecordBatch, schema: TableSchema) -> Int32Ar
 def buckets_of(hashes: Int32Array, bucket_count: int) -> Int32Array:
     """Return the bucket of each hash, in [0, bucket_count)."""
     assert bucket_count > 0, bucket_count
-    # Wider, because the magnitude of the least int32 is not an int32.
+    # In 64 bits, because the magnitude of the lowest int32 is not an int32.
     return (np.abs(hashes.astype(np.int64)) % bucket_count).astype(np.int32)
 
 
@@ -98,8 +98,8 @@ def bucket_hashes(
     """Return the hash of every row that the key columns form, in row order.
 
     Args:
-        arrays: One per key column, in hash order, of one length; nulls are allowed.
-        types: One per key column; the precision of decimals and timestamps matters.
+        arrays: One array per key column, in hash order, of one length; nulls are allowed.
+        types: One type per key column; the precision of decimals and timestamps matters.
 
     Returns:
         n int32. No loop over rows: each word position is mixed for all rows at once.
@@ -113,8 +113,8 @@ def bucket_hashes(
 
 
 def _hash_rows(rows: RowWords) -> Int32Array:
-    # Headers without nulls are the same in every row: the state is one number until the first word that
-    # differs between rows.
+    # Headers without nulls are the same in every row, so the state of all rows is one number until the first
+    # word that differs between rows.
     state: UInt32Array | int = _SEED
     for slot in rows.fixed:
         state = _mix(_mix(state, slot.low), slot.high)
@@ -128,8 +128,8 @@ def _hash_rows(rows: RowWords) -> Int32Array:
 def _mix(state: UInt32Array | int, word: UInt32Array | None) -> UInt32Array | int:
     """Return the state after one more word.
 
-    A number if state and word are constant; else a new array, or the state's own, changed in place, if
-    the word is constant.
+    If state and word are both the same for all rows, the result is a number. If only the word is, it is the
+    array of the state, changed in place. Otherwise it is a new array.
     """
     if word is None:
         if isinstance(state, int):
@@ -167,12 +167,12 @@ def _mix_variable(hashes: UInt32Array, part: VariablePart) -> None:
         for position in range(counts):
             _mix_rows(hashes, slice(None), part.words(position, slice(None)))
         return
-    # Longest first, so that the rows with a word at a position are always the first ones.
+    # Rows with the longest part first, so that the rows with a word at a position are always the first ones.
     rows = np.flatnonzero(counts)
     rows = rows[np.argsort(-counts[rows], kind="stable")]
     ascending = counts[rows][::-1]
     for position in range(int(ascending[-1]) if len(rows) else 0):
-        # Rows with more than `position` words.
+        # The number of rows with more than `position` words.
         live = len(rows) - int(np.searchsorted(ascending, position, side="right"))
         if live < _VECTOR_ROWS_MIN:
             _mix_tails(hashes, part, rows[:live], position)

@@ -20,7 +20,7 @@ from braid.lake.format.indexes.index_manifest import (
     encode_index_manifest,
 )
 
-# The last byte is the version of what follows.
+# Magic of the messages; its last byte is the version of their layout.
 _MAGIC: Final = b"BRCM\x03"
 _FASTEST: Final = 1
 
@@ -29,12 +29,12 @@ _FASTEST: Final = 1
 class VectorsChange:
     """The deletion vectors of one bucket after a compaction.
 
-    The commit is valid only while the bucket's vectors are those that the compaction read.
+    The commit is valid only while the bucket still has the vectors that the compaction read.
 
     Attributes:
         base: Name of the index file with the vectors that the compaction read; None for no vectors.
-        new: The index file that replaces it, `base`'s own entry if nothing changed; None if no row
-            is marked any more.
+        new: Entry of the index file that replaces `base`, or of `base` itself if nothing changed; None
+            if no row is marked any more.
     """
 
     base: str | None
@@ -52,13 +52,13 @@ class CommitMessage:
         schema_id: Schema that the rows were written under.
         new_files: Fresh files of level 0.
         compact_before: Files that a compaction replaces.
-        compact_after: Files that replace them.
+        compact_after: Files that replace those of `compact_before`.
         changelog_files: Changelog of the new files, or of the compaction.
-        new_index_files: Whole indexes of the bucket; each replaces the one of its type.
-        index_base: Names of the hash index files of the whole partition by which the rows were
-            routed, sorted; None if no index routes rows. The commit is valid only while they are
-            still the partition's.
-        vectors: Of every compaction in a table with deletion vectors, None elsewhere.
+        new_index_files: Whole indexes of the bucket; each replaces the index of the same type.
+        index_base: Names of all hash index files that the partition had when they routed the rows,
+            sorted; None if no index routes rows. The commit is valid only while the partition still
+            has exactly these.
+        vectors: Change of the deletion vectors by a compaction, in tables that have them; else None.
     """
 
     partition: bytes
@@ -120,7 +120,7 @@ def parse_messages(data: bytes) -> tuple[CommitMessage, ...]:
 
 
 def _encode_index(out: list[bytes], message: CommitMessage) -> None:
-    # As an index manifest, which has a codec already; few messages have indexes.
+    # Encoded as an index manifest, which has a codec already; few messages have indexes.
     indexes = message.new_index_files
     encode_bytes(out, encode_index_manifest(indexes, "null") if indexes else b"")
     base = message.index_base

@@ -16,9 +16,9 @@ class Consumer:
     """The progress of a consumer.
 
     Attributes:
-        next_snapshot: The oldest snapshot that it still needs.
-        deadline_ms: Milliseconds since 1970 UTC after which it holds nothing; None for a consumer
-            that is not a lease.
+        next_snapshot: The oldest snapshot that the consumer still needs.
+        deadline_ms: Time after which the lease keeps no snapshot any more, milliseconds since 1970 UTC;
+            None for a consumer that is not a lease.
         holder: Description of the lease's holder, for people.
     """
 
@@ -31,7 +31,7 @@ def parse_consumer(data: bytes) -> Consumer:
     """Return the consumer in the bytes of a consumer file.
 
     Raises:
-        CorruptData: Not a JSON object, or one without a whole number under `nextSnapshot`.
+        CorruptData: The bytes are not a JSON object with a whole number under `nextSnapshot`.
 
     Example:
         >>> parse_consumer(b'{"nextSnapshot": 5, "later": true}').next_snapshot

@@ -25,23 +25,23 @@ class DataFileMeta:
         file_size: Exact bytes; readers open the file with it.
         row_count: Physical rows, retracts included.
         min_key: Serialised binary row of the trimmed primary key of the first row, exact.
-        max_key: The same of the last row, exact.
-        key_stats: Over the trimmed primary key, full arity, bounds not truncated.
-        value_stats: Over `value_stats_cols`.
-        min_sequence_number: Over the rows of the file.
-        max_sequence_number: Over the rows of the file.
+        max_key: The same for the last row, exact.
+        key_stats: Statistics of all columns of the trimmed primary key; bounds are not truncated.
+        value_stats: Statistics of `value_stats_cols`.
+        min_sequence_number: Lowest sequence number of the rows.
+        max_sequence_number: Highest sequence number of the rows.
         schema_id: The schema that names the file's columns.
         level: 0 for a fresh file, 1 and up for compacted ones.
         extra_files: Names of files that are deleted together with this one.
-        creation_time_ms: Milliseconds; local wall time in files of Java. None when unknown.
+        creation_time_ms: Milliseconds since 1970; files of Java have local wall time. None when unknown.
         delete_row_count: Rows of kind -U or -D; None in files of very old writers.
         embedded_file_index: Bytes of a small file index.
-        file_source: None in files of old writers.
+        file_source: The operation that wrote the file; None in files of old writers.
         value_stats_cols: Columns of `value_stats`; None means all columns of the schema.
         external_path: Whole path of a file outside the table.
-        first_row_id: Of tables with row tracking.
-        write_cols: Of tables with data evolution.
-        write_cols_sequences: Of tables with data evolution.
+        first_row_id: Id of the first row; only in tables with row tracking.
+        write_cols: The columns that the file has; only in tables with data evolution.
+        write_cols_sequences: Sequence numbers of `write_cols`; only in tables with data evolution.
     """
 
     file_name: str

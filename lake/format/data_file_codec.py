@@ -1,7 +1,7 @@
 """Codec of the `_FILE` record of a manifest.
 
-Fields are in the order of `braid.lake.format.avro.schemas.DATA_FILE_FIELDS`. Files of older releases have the first
-16, 18 or 20 of them; the others are None.
+Fields are in the order of `braid.lake.format.avro.schemas.DATA_FILE_FIELDS`. Files of older releases have only
+the first 16, 18 or 20 of these; the missing ones are read as None.
 
 Source: table-format 5.2 and 21.
 """
@@ -113,7 +113,7 @@ def _decode_stats(decoder: AvroDecoder) -> SimpleStats:
 
 
 def data_file_of(record: Mapping[str, Any]) -> DataFileMeta:
-    """Return the file of a record under the schema that this engine writes."""
+    """Return the file of a record, which has the schema that this engine writes."""
     return DataFileMeta(
         file_name=record["_FILE_NAME"],
         file_size=record["_FILE_SIZE"],

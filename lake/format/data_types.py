@@ -56,13 +56,14 @@ class DataType:
     Attributes:
         root: The kind.
         nullable: False for `NOT NULL`.
-        length: Characters or bytes, of CHAR, VARCHAR, BINARY and VARBINARY only.
-        precision: Digits, of DECIMAL (1..38), TIME and both timestamps (0..9) only.
-        scale: Digits after the point, of DECIMAL only.
-        element: Of ARRAY and MULTISET only.
-        key: Of MAP only.
-        value: Of MAP only.
-        fields: Of ROW only, in order.
+        length: Characters of CHAR and VARCHAR, bytes of BINARY and VARBINARY; None for other types.
+        precision: Digits of DECIMAL (1..38), digits of the second of TIME and both timestamps (0..9);
+            None for other types.
+        scale: Digits of DECIMAL after the point; None for other types.
+        element: Type of the elements of ARRAY and MULTISET; None for other types.
+        key: Type of the keys of MAP; None for other types.
+        value: Type of the values of MAP; None for other types.
+        fields: Fields of ROW, in order; empty for other types.
     """
 
     root: TypeRoot
@@ -76,7 +77,7 @@ class DataType:
     fields: "tuple[DataField, ...]" = ()
 
     def __post_init__(self) -> None:
-        """Check that exactly the attributes of the root are set."""
+        """Check that exactly the attributes of the kind of type are set."""
         assert (self.length is not None) == (self.root in _LENGTH_ROOTS), self.root
         assert (self.precision is not None) == (self.root in _PRECISION_ROOTS), self.root
         assert (self.scale is not None) == (self.root is TypeRoot.DECIMAL), self.root
@@ -130,9 +131,10 @@ class DataField:
     """One column of a table, or one field of a ROW.
 
     Attributes:
-        id: Unique in the table for ever, nested fields included; `UNASSIGNED` before it is numbered.
-        name: As written by the user; case matters.
-        type: Of the values, nullability included.
+        id: Number that no other column or nested field of the table ever has; `UNASSIGNED` before it
+            is numbered.
+        name: The name as the user wrote it; case matters.
+        type: Type of the values, nullability included.
         description: Free text.
         default_value: Text of the value that readers of the format use for a missing column.
     """

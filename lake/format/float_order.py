@@ -20,7 +20,7 @@ def total_order(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     assert values.dtype.kind == "f", values.dtype
     bits = values.view(f"i{values.dtype.itemsize}")
     most = np.iinfo(bits.dtype).max
-    # IEEE floats are sign and magnitude; inverting the magnitude of negative ones gives integers that
+    # An IEEE float is a sign and a magnitude. Inverting the magnitude of negative floats gives integers that
     # compare as the floats do.
     numbers: npt.NDArray[Any] = np.where(bits < 0, bits ^ most, bits)
     numbers[np.isnan(values)] = most
@@ -28,7 +28,7 @@ def total_order(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def with_one_nan(column: ColumnT) -> ColumnT:
-    """Return floats with every NaN in the same bits, those of Java's `Double.NaN`."""
+    """Return the floats, with the bits of Java's `Double.NaN` for every NaN."""
     is_nan = pc.is_nan(column)
     if not pc.any(is_nan).as_py():
         return column

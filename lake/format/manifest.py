@@ -1,7 +1,7 @@
 """Manifests: data files added to and deleted from a table, as Avro files.
 
-The state of a table is the set of added files whose identity is not deleted as well, whatever the order of the
-entries.
+The state of a table is the set of added files without those that a delete entry with the same identity removes.
+The order of the entries does not matter.
 
 Source: table-format 5.2 and 6.
 """
@@ -31,7 +31,7 @@ from braid.lake.format.data_file_codec import (
     encode_data_file,
 )
 
-# partition, bucket, level, file name, extra files, embedded index, external path
+# Partition, bucket, level, file name, extra files, embedded index, external path.
 FileIdentity = tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | None]
 
 
@@ -50,13 +50,13 @@ _KINDS: Final = {kind.value: kind for kind in FileKind}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestEntry:
-    """One file added or deleted.
+    """The addition or deletion of one file.
 
     Attributes:
-        kind: Added or deleted.
+        kind: Whether the file is added or deleted.
         partition: Serialised binary row of the partition columns; `EMPTY_ROW` without any.
         bucket: 0 and up.
-        total_buckets: Bucket count of the table when the file was written; -1 dynamic.
+        total_buckets: Bucket count of the table when the file was written; -1 for dynamic buckets.
         file: The file.
     """
 
@@ -89,7 +89,7 @@ def encode_manifest(entries: Sequence[ManifestEntry], compression: str = "zstand
         compression: `zstandard`, `deflate` or `null`.
 
     Raises:
-        InvalidRequest: Another compression.
+        InvalidRequest: The compression is not one of these.
     """
     return write_container(MANIFEST, map(_encode_entry, entries), compression)
 
@@ -98,13 +98,13 @@ def decode_manifest(data: bytes) -> list[ManifestEntry]:
     """Return the entries of a manifest file, in file order.
 
     Raises:
-        CorruptData: Not an Avro file, or one without the fields of a manifest.
+        CorruptData: The bytes are not an Avro file, or it lacks fields of a manifest.
         UnsupportedFeature: A file is outside the table, or belongs to a table with row
             tracking or data evolution.
     """
     schema, blocks = read_blocks(data, what=_WHAT)
-    # The layout that this engine and Java write has a codec of its own, because decoding unions takes most of
-    # the time of the general one.
+    # The layout that this engine and Java write has its own codec, because the general codec spends most of its
+    # time on decoding unions.
     field_count = _data_file_field_count(schema)
     if field_count is None:
         entries = _ENTRIES.decode(schema, blocks)

@@ -28,12 +28,12 @@ class ManifestFileMeta:
         file_size: Bytes.
         num_added_files: Number of entries of kind ADD.
         num_deleted_files: Number of entries of kind DELETE.
-        partition_stats: Over the partition columns of all entries.
+        partition_stats: Statistics of the partition columns over all entries.
         schema_id: Highest schema id of the entries.
-        min_bucket: Bounds over the entries; None when unknown.
-        max_bucket: As `min_bucket`.
-        min_level: As `min_bucket`.
-        max_level: As `min_bucket`.
+        min_bucket: Lowest bucket of the entries; None when unknown.
+        max_bucket: Highest bucket of the entries; None when unknown.
+        min_level: Lowest level of the entries; None when unknown.
+        max_level: Highest level of the entries; None when unknown.
     """
 
     file_name: str
@@ -79,11 +79,11 @@ def encode_manifest_list(
     """Return the bytes of a manifest list, which may be empty.
 
     Args:
-        manifests: Oldest first in a base list.
+        manifests: Descriptions of the manifests, in a base list the oldest first.
         compression: `zstandard`, `deflate` or `null`.
 
     Raises:
-        InvalidRequest: Another compression.
+        InvalidRequest: The compression is not one of these.
     """
     records = encode_records(MANIFEST_LIST, map(_record_of, manifests))
     return write_container(MANIFEST_LIST, records, compression)
@@ -93,19 +93,19 @@ def decode_manifest_list(data: bytes) -> list[ManifestFileMeta]:
     """Return the manifests of a list, in file order (oldest first in a base list).
 
     Raises:
-        CorruptData: Not an Avro file, or one without the fields of a manifest list.
-        UnsupportedFeature: An entry of another version.
+        CorruptData: The bytes are not an Avro file, or it lacks fields of a manifest list.
+        UnsupportedFeature: An entry has another version.
     """
     return _ENTRIES.read(data)
 
 
 def _partition_stats(entries: Sequence[ManifestEntry], fields: Sequence[DataField]) -> SimpleStats:
-    # Over the distinct partitions, which are few beside the entries.
+    # Bounds are computed over the distinct partitions, which are far fewer than the entries.
     partitions = sorted({entry.partition for entry in entries})
     stats = collect_statistics(decode_rows(partitions, fields), fields, truncate=None)
     if not fields:
         return stats
-    # Nulls are counted per entry and not per distinct partition, as other writers do.
+    # Nulls are counted per entry and not per distinct partition, as by other writers.
     entry_counts = Counter(entry.partition for entry in entries)
     rows = [decode_row(partition, fields) for partition in partitions]
     weights = [entry_counts[partition] for partition in partitions]

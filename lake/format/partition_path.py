@@ -28,7 +28,7 @@ def partition_directory(partition: bytes, schema: TableSchema) -> str:
 
     Args:
         partition: Serialised binary row of the partition columns.
-        schema: Has the columns and the options of their spelling.
+        schema: Schema of the table, with the options for the spelling of values.
 
     Raises:
         CorruptData: The row has another arity.
@@ -45,10 +45,10 @@ def partition_directory(partition: bytes, schema: TableSchema) -> str:
 
 
 def partition_label(partition: bytes, schema: TableSchema) -> str:
-    """Return a unique text for a partition, for people; mostly its directory.
+    """Return a unique text for a partition, for messages; mostly its directory.
 
-    Null, blank texts and the text that replaces them share a directory. The label of null is the
-    directory; that of such a text is followed by the text: `p=__DEFAULT_PARTITION__ (p=' ')`.
+    Null, blank texts and the text that replaces them in paths share a directory. The label of null is the
+    directory. The label of such a text is the directory and the text: `p=__DEFAULT_PARTITION__ (p=' ')`.
 
     Raises:
         CorruptData: The row has another arity.
@@ -77,7 +77,7 @@ def bucket_directory(partition: bytes, bucket: int, schema: TableSchema) -> str:
 
 
 def escape(text: str) -> str:
-    """Return the text with characters that a path cannot have as `%XX`."""
+    """Return the text, with `%XX` for each character that a path cannot have."""
     return _ESCAPED.sub(lambda match: f"%{ord(match.group()):02X}", text)
 
 
@@ -119,7 +119,7 @@ def _nanoseconds(value: datetime) -> int:
 
 
 def _timestamp_text(field: DataField, nanoseconds: int, *, is_legacy: bool) -> str:
-    """Return the date-time, in UTC if it has local time zone."""
+    """Return the text of a timestamp, in UTC for one with local time zone."""
     seconds, fraction = divmod(nanoseconds, 1_000_000_000)
     moment = EPOCH + timedelta(seconds=seconds)
     digits = f"{fraction:09}"
@@ -142,6 +142,6 @@ def _time_text(field: DataField, value: time, *, is_legacy: bool) -> str:
     precision = field.type.precision or 0
     if precision == 0:
         return f"{value:%H:%M:%S}"
-    # Unlike for timestamps: no trailing zeros, but at least one digit.
+    # Unlike timestamps, times have no trailing zeros, but at least one digit.
     digits = f"{value.microsecond // 1_000:03}".rstrip("0") or "0"
     return f"{value:%H:%M:%S}.{digits[:precision]}"

@@ -1,6 +1,6 @@
 """Columns decoded from serialised binary rows, without a loop over rows.
 
-So the bounds of thousands of files become one table, on which a predicate is evaluated at once.
+The bounds of thousands of files become one table, on which a predicate is evaluated at once.
 
 Source: table-format 8.
 """
@@ -54,8 +54,8 @@ def decode_rows(
     """Return serialised rows as a table.
 
     Args:
-        rows: Any number, all with one field per entry of `fields`.
-        fields: Names and types; nested ones must be null in every row.
+        rows: Serialised rows, any number, all with one field per entry of `fields`.
+        fields: Names and types of the fields; nested fields must be null in every row.
         only: Names of the fields to decode; None means all.
 
     Returns:
@@ -80,7 +80,7 @@ class _RowMatrix:
     """Many rows, concatenated.
 
     Attributes:
-        view: Overlapping words of the data: the one that begins at every byte.
+        view: Overlapping words of the data: element i is the word that begins at byte i.
         starts: First byte of each row, after its arity.
         ends: One past the last byte of each row.
         arity: Fields per row.
@@ -95,7 +95,7 @@ class _RowMatrix:
     def of(cls, rows: Sequence[bytes], arity: int) -> "_RowMatrix":
         lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
         _check_lengths(lengths, arity)
-        # Padded, so that a whole word can be read at the last byte.
+        # Padded, so that a whole word can be read from the last byte on.
         data = np.frombuffer(b"".join([*rows, bytes(WORD_BYTES)]), dtype=np.uint8)
         view: UInt64Array = np.ndarray(
             shape=(len(data) - WORD_BYTES + 1,), dtype=np.uint64, buffer=data, strides=(1,)
@@ -126,20 +126,20 @@ class _RowMatrix:
         """Return the word at a position of each variable part; zero for null.
 
         Args:
-            offsets: Of the variable parts, from the first byte of each row.
-            position: Of the word within the variable part.
-            nulls: Rows whose offset means nothing.
+            offsets: Offset of each variable part from the first byte of its row; arbitrary for null.
+            position: Index of the word within the variable part.
+            nulls: Whether the field is null in each row.
         """
         begins = self.starts + offsets + position * WORD_BYTES
         begins = self.checked(begins, np.full(len(begins), WORD_BYTES), nulls)
         return np.where(nulls, np.uint64(0), self.view[begins])
 
     def checked(self, begins: Int64Array, lengths: Int64Array, nulls: BoolArray) -> Int64Array:
-        """Return positions in the data, 0 for null, all of whose bytes are inside their row.
+        """Return `begins`, with 0 for null, after a check that all values are inside their rows.
 
         Raises:
-            CorruptData: One reaches beyond its row. Offsets come from storage, and without the check a
-                damaged one would return bytes of another row.
+            CorruptData: A value reaches beyond its row. Offsets come from storage, and without the check
+                a damaged offset would return bytes of another row.
         """
         outside = ((begins + lengths > self.ends) | (begins < self.starts)) & ~nulls
         if outside.any():
@@ -174,7 +174,7 @@ def _column(matrix: _RowMatrix, index: int, data_type: DataType) -> pa.Array:
             text = f"a binary row holds a value of `{data_type}`, which this version cannot read"
             raise UnsupportedFeature(text)
         return pa.nulls(len(nulls), to_arrow_type(data_type))
-    # All other types are a number in the slot, or become one.
+    # Values of all other types are a number in the slot, or are made from one.
     dtype = _NUMPY_TYPES[data_type.root]
     if data_type.root in TIMESTAMP_ROOTS and not is_compact_timestamp(data_type):
         slots = _timestamp_units(matrix, slots, nulls, data_type)
@@ -204,7 +204,7 @@ def _decimal_column(
         # Big endian and left-aligned in 16 bytes: shifting right aligns it and extends the sign.
         top = matrix.words(offsets, 0, nulls).byteswap().view(np.int64)
         bottom = matrix.words(offsets, 1, nulls).byteswap()
-        # Clipped, because a null has length 0 and a damaged row any; the shift is at most 120 bits.
+        # Clipped, because a null has length 0 and a damaged row any length; the shift is at most 120 bits.
         unused = 8 * (16 - np.clip((slots & _LOW_HALF).astype(np.int64), 1, 16))
         low, high = _shift_right(top, bottom, unused)
     halves = np.ascontiguousarray(np.stack([low, high], axis=1))
@@ -218,7 +218,8 @@ def _shift_right(
 ) -> tuple[UInt64Array, UInt64Array]:
     """Return (low, high) of each signed 128-bit value shifted right by 0 to 120 bits."""
     assert ((bits >= 0) & (bits <= 120)).all(), "at least one byte is stored"
-    # Shifting a word by 64 or more is undefined: two forms from clamped amounts, one chosen per row.
+    # Shifting a word by 64 or more is undefined. So two forms are computed for all rows, each from amounts
+    # clamped to its legal range, and one is chosen for each row.
     small = np.minimum(bits, 63)
     carry = np.where(small == 0, 0, high << (64 - np.maximum(small, 1))).view(np.uint64)
     of_small = (low >> small.astype(np.uint64)) | carry
@@ -232,17 +233,17 @@ def _bytes_column(
     matrix: _RowMatrix, index: int, nulls: BoolArray, data_type: DataType
 ) -> pa.Array:
     slots = matrix.slots(index)
-    # The last byte of the slot: 0x80 and the length of a short value, or the top of a long one's offset.
+    # The last byte of the slot is 0x80 plus the length of a short value, or the top of a long value's offset.
     mark = (slots >> np.uint64(56)).astype(np.int64)
     is_inline = mark >= 0x80
     lengths = np.where(is_inline, mark & 0x7F, (slots & _LOW_HALF).astype(np.int64))
     lengths = np.where(nulls, 0, lengths)
-    # A short value is in the slot itself, so that both kinds are bytes at an offset.
+    # A short value is in the slot itself, so with the offset of the slot both kinds are bytes at an offset.
     slot_offset = (header_word_count(matrix.arity) + index) * WORD_BYTES
     offsets = np.where(is_inline, slot_offset, _high_half(slots))
     begins = matrix.checked(matrix.starts + offsets, lengths, nulls)
     ends = np.cumsum(lengths)
-    # For each byte of the result its position in the data.
+    # The position in the data of each byte of the result.
     sources = np.repeat(begins - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
     # The low byte of the word at a position is the byte there.
     data = (matrix.view[sources] & np.uint64(0xFF)).astype(np.uint8)

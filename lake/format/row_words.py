@@ -9,9 +9,10 @@ variable    the parts of the fields in order, each padded with zeros to whole wo
 ```
 
 Hashing and encoding both walk these words position by position over all rows at once, so neither
-needs a loop over rows. A null has zeros in its slot; a timestamp of precision 4 and more and a decimal of
-19 digits and more keep their variable part when null, filled with zeros. NaN always has the same bits: as keys
-all NaNs are equal, so they have to be in one bucket and one partition.
+needs a loop over rows. A null has zeros in its slot. Exceptions are timestamps of precision 4 and more and
+decimals of 19 digits and more: the slot of their null has the offset of a variable part, which is filled with
+zeros. NaN always has the same bits: as keys all NaNs are equal, so they have to be in one bucket and one
+partition.
 
 Source: table-format 8.
 """
@@ -50,7 +51,7 @@ WORD_BYTES = 8
 # Any 18 digits fit into the 64 bits of a slot.
 COMPACT_DECIMAL_PRECISION_MAX = 18
 MILLIS_PRECISION_MAX = 3
-# Bytes of a text in its slot; the eighth byte has the length and a mark.
+# Longest text, in bytes, that its slot holds; the eighth byte has the length and a mark.
 INLINE_BYTES_MAX = 7
 # A long decimal always takes two words, whatever its length.
 LONG_DECIMAL_WORDS = 2
@@ -60,10 +61,10 @@ assert sys.byteorder == "little", "the format's words are read straight from Arr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """One word of every row, in halves; None stands for zero in every row.
+    """One word of every row, in halves; a half that is zero in every row is None.
 
-    Halves, because the hash mixes 32 bits at a time; None, so that constant words are mixed once instead of
-    for every row.
+    The hash mixes 32 bits at a time, hence the halves. A half that is None is mixed once instead of for every
+    row.
     """
 
     low: UInt32Array | None
@@ -75,9 +76,9 @@ class VariablePart:
     """The variable part of one field in every row.
 
     Attributes:
-        word_counts: Words per row; one number when all rows have the same.
-        words: From a position and rows to the word at that position of each of these rows, all of which
-            have that many words; with an array of positions, one position for each of the rows.
+        word_counts: Number of words per row; one number when all rows have the same.
+        words: Returns, for a position and rows, the word of each of these rows at that position; each must
+            have a word there. For an array of positions, each row has its own position.
     """
 
     word_counts: Int64Array | int
@@ -89,7 +90,7 @@ class RowWords:
     """The words of `row_count` binary rows.
 
     Attributes:
-        row_count: Rows.
+        row_count: Number of rows.
         fixed: Header and slots, one per word.
         variable: Variable parts in field order.
     """
@@ -99,7 +100,7 @@ class RowWords:
     variable: tuple[VariablePart, ...]
 
     def word_counts(self) -> Int64Array | int:
-        """Return the words of each row; one number when all rows have the same."""
+        """Return the number of words of each row; one number when all rows have the same."""
         counts: Int64Array | int = len(self.fixed)
         for part in self.variable:
             counts = counts + part.word_counts
@@ -107,7 +108,7 @@ class RowWords:
 
 
 def header_word_count(arity: int) -> int:
-    """Return the words before the slots of a row with `arity` fields."""
+    """Return the number of words before the slots of a row with `arity` fields."""
     return (arity + 63 + 8) // 64
 
 
@@ -137,9 +138,9 @@ def row_blocks(
     """Yield the words of the rows that the columns form, in blocks, in row order.
 
     Args:
-        arrays: One per field, of one length, in any chunks; cast to the Arrow form if another type
-            holds the same values.
-        types: One per field.
+        arrays: One column per field, of one length, in any chunks; a column of another type is cast to
+            the Arrow form if its values fit.
+        types: One type per field.
         block_rows: Upper bound of the rows of a block; small blocks stay in the processor's cache.
 
     Raises:
@@ -160,8 +161,8 @@ def _row_words(arrays: Sequence[pa.Array], types: Sequence[DataType], row_count:
     header: list[UInt64Array | None] = [None] * header_words
     slots: list[Slot] = []
     variable: list[VariablePart] = []
-    # Where the next variable part begins: a number for all rows as long as they have the same lengths, and
-    # an array from the first text on that is longer than a slot in some row.
+    # Where the next variable part begins. One number, as long as the variable parts have the same lengths in
+    # all rows; an array after the first text that is too long for its slot in some row.
     offset: Int64Array | int = (header_words + arity) * WORD_BYTES
     for index, (array, data_type) in enumerate(zip(arrays, types, strict=True)):
         nulls = _null_mask(array)
@@ -224,7 +225,7 @@ def _number_words(array: pa.Array, nulls: BoolArray | None) -> Slot:
         array = with_one_nan(array)
     if array.type.bit_width == 64:
         return _split(_without_nulls(_buffer_values(array, np.uint64), nulls))
-    # The rest of the slot is zero for negative values too: the sign is not extended, hence unsigned.
+    # Unsigned, because the sign is not extended: the rest of the slot is zero for negative values too.
     values = _buffer_values(array, _UNSIGNED[array.type.bit_width])
     low: UInt32Array = _without_nulls(values, nulls).astype(np.uint32, copy=False)
     return Slot(low=low, high=None)
@@ -238,7 +239,7 @@ _UNSIGNED: Final[Mapping[int, type[np.unsignedinteger[Any]]]] = {
 
 
 def _nested_words(array: pa.Array, data_type: DataType) -> Slot:
-    # Only bounds can have nested columns, which are null in them; keys and partitions cannot.
+    # Only the rows of bounds have nested columns, which are null there; keys and partitions have none.
     if array.null_count != len(array):
         text = f"a value of type `{data_type}` cannot be part of a binary row in this version"
         raise UnsupportedFeature(text)
@@ -269,7 +270,7 @@ def _long_decimal_words(
     lengths = _minimal_lengths(low, high)
     words = [word.byteswap() for word in _shift_left(low, high, 8 * (16 - lengths))]
     if nulls is not None:
-        # The zeros of a null are already in place; its length is 0.
+        # The variable part of a null has its zeros already; its length is 0.
         lengths = np.where(nulls, 0, lengths)
     slot = Slot(low=lengths.astype(np.uint32), high=_as_offsets(offset, len(array)))
     part = VariablePart(
@@ -279,10 +280,10 @@ def _long_decimal_words(
 
 
 def _minimal_lengths(low: UInt64Array, high: UInt64Array) -> Int64Array:
-    """Return the bytes of the shortest two's complement form of each 128-bit value."""
+    """Return the number of bytes of the shortest two's complement form of each 128-bit value."""
     sign = (high.view(np.int64) >> 63).view(np.uint64)
-    # A number fits into k bytes iff its magnitude is below 2^(8k-1), where the magnitude of a negative one
-    # is its complement. XOR with the sign gives that for each half, without carries.
+    # A number fits into k bytes iff its magnitude is below 2^(8k-1), where the magnitude of a negative number
+    # is its complement. XOR with the sign gives the magnitude of each half, without carries.
     bounds = np.array([1 << (8 * k - 1) for k in range(1, 9)], dtype=np.uint64)
     of_low = 1 + np.searchsorted(bounds, low ^ sign, side="right")
     of_high = 9 + np.searchsorted(bounds, high ^ sign, side="right")
@@ -315,18 +316,19 @@ def _bytes_words(
         lengths = np.where(nulls, 0, lengths)
     is_inline = lengths <= INLINE_BYTES_MAX
     all_inline = bool(is_inline.all())
-    # Short: up to 7 bytes, and the length with a mark of 0x80 in the last byte.
+    # A short value: up to 7 bytes, and in the last byte the length with a mark of 0x80.
     word = view[starts] & _BYTE_MASKS[np.minimum(lengths, INLINE_BYTES_MAX)]
     word |= (lengths.astype(np.uint64) | np.uint64(0x80)) << np.uint64(56)
     counts: Int64Array | int = 0
     if not all_inline:
-        # Long: the length in the low half, the offset in the high one, whose mark bit is then 0.
+        # A long value: its length in the low half, its offset in the high half, whose mark bit is then 0.
         pointer = lengths.astype(np.uint64) | (np.asarray(offset, dtype=np.uint64) << np.uint64(32))
         word = np.where(is_inline, word, pointer)
         counts = np.where(is_inline, 0, (lengths + 7) // WORD_BYTES)
 
     def words(position: Position, rows: Int64Array | slice) -> UInt64Array:
-        # The last word has fewer bytes of the value; the rest is the next value's, masked away.
+        # The last word may have fewer bytes of the value; the rest belongs to the next value and is masked
+        # away.
         remaining = lengths[rows] - position * WORD_BYTES
         found: UInt64Array = view[starts[rows] + position * WORD_BYTES]
         masks: UInt64Array = _BYTE_MASKS[np.minimum(remaining, WORD_BYTES)]
@@ -342,7 +344,7 @@ _BYTE_MASKS: Final[UInt64Array] = np.array([(1 << (8 * k)) - 1 for k in range(9)
 
 
 def _bytes_view(array: pa.Array) -> tuple[Int64Array, Int64Array, UInt64Array]:
-    """Return starts, lengths, and the overlapping words of the data: one that begins at every byte."""
+    """Return starts, lengths, and the overlapping words of the data: element i is the word from byte i on."""
     offsets_buffer = array.buffers()[1]
     if offsets_buffer is None or len(array) == 0:
         offsets = np.zeros(len(array) + 1, dtype=np.int64)
@@ -388,7 +390,7 @@ def _buffer_values(array: pa.Array, dtype: type[ScalarT]) -> npt.NDArray[ScalarT
 
 
 def _without_nulls(values: npt.NDArray[ScalarT], nulls: BoolArray | None) -> npt.NDArray[ScalarT]:
-    """Return the values with zero where null."""
+    """Return the values, with 0 for null."""
     return values if nulls is None else np.where(nulls, values.dtype.type(0), values)
 
 

@@ -1,7 +1,7 @@
 """Schema files: the columns, keys and options of a table, as JSON.
 
-Schemas are numbered 0, 1, 2…; the highest is the current one, and each data file refers to the one whose
-column names it uses. Columns are identified by id, which is never reused.
+Schemas are numbered 0, 1, 2…; the highest number is the current schema. Each data file refers to the schema
+whose column names it uses. A column is identified by its id, which is never reused.
 
 Source: table-format 2.
 """
@@ -33,15 +33,15 @@ class TableSchema:
     """The columns, keys and options of a table.
 
     Attributes:
-        id: 0, 1, 2…, also in the file's name.
+        id: Number of the schema, from 0; also in the file's name.
         fields: The columns, in order.
         highest_field_id: Highest id ever used, nested and dropped fields included.
-        partition_keys: Column names, in the order of the directories.
-        primary_keys: Column names, partition columns included.
-        options: Text by key, as written.
-        comment: Of the table.
+        partition_keys: Names of the partition columns, in the order of the directories.
+        primary_keys: Names of the key columns, partition columns included.
+        options: Text of each option by key, as written.
+        comment: Comment of the table.
         time_millis: When the schema was created, milliseconds since 1970 UTC; 0 when unknown.
-        version: Of the file's format.
+        version: Version of the file's format.
     """
 
     id: int
@@ -97,7 +97,7 @@ class TableSchema:
         """Return the column of that name.
 
         Raises:
-            InvalidRequest: There is none; the message lists the columns.
+            InvalidRequest: No column has that name; the message lists the columns.
         """
         found = self.fields_by_name.get(name)
         if found is None:
@@ -121,13 +121,13 @@ def parse_schema(data: bytes) -> TableSchema:
     """Return the schema in the bytes of a schema file.
 
     Raises:
-        CorruptData: Not a JSON object; a required key is missing or of the wrong kind; a key column
-            does not exist.
-        UnsupportedFeature: A newer version of the file, or a column type that this version does
-            not have.
+        CorruptData: The bytes are not a JSON object, a required key is missing or of the wrong kind, or
+            a key column does not exist.
+        UnsupportedFeature: The file has a newer version, or a column type that this version does not
+            have.
     """
     document = JsonDocument.parse(data, what="schema")
-    # The first version of the file did not have the key.
+    # Files of the first version do not have the key.
     version = document.integer("version", default=1)
     if version > SCHEMA_VERSION:
         text = f"schema has version {version}, expected at most {SCHEMA_VERSION}"
@@ -171,7 +171,8 @@ def check_supported(schema: TableSchema) -> None:
     """Check that this version supports the table.
 
     Raises:
-        UnsupportedFeature: It does not; `problems` has each option, its value and a way out.
+        UnsupportedFeature: This version does not support it; `problems` has each option, its value and a
+            way out.
         InvalidRequest: An option cannot be read.
     """
     if not schema.primary_keys:

@@ -15,7 +15,7 @@ from braid.lake.errors import UnsupportedFeature
 from braid.lake.format.json_document import JsonDocument, dump_json
 
 SNAPSHOT_VERSION: Final = 3
-# Commit identifier of commits without a number.
+# Commit identifier of commits that are not numbered.
 BATCH_COMMIT_IDENTIFIER: Final = 9_223_372_036_854_775_807
 MAX_SEQUENCE_NUMBER_PROPERTY: Final = "sequence.generation.max-sequence-number"
 
@@ -34,30 +34,30 @@ class Snapshot:
     """One committed state of a table.
 
     Attributes:
-        version: Of the file's format.
+        version: Version of the file's format.
         uuid: Random id of this snapshot, by which a writer recognises its own.
-        id: 1, 2, 3…, also in the file's name.
+        id: Number of the snapshot, from 1; also in the file's name.
         schema_id: Newest schema at the time of the commit.
-        base_manifest_list: Everything before this commit.
-        base_manifest_list_size: Bytes.
-        delta_manifest_list: The changes of this commit.
-        delta_manifest_list_size: Bytes.
-        changelog_manifest_list: Only with changelog files.
-        changelog_manifest_list_size: Bytes.
-        index_manifest: All live index files; None without any.
-        commit_user: Who committed.
+        base_manifest_list: Name of the list of all manifests before this commit.
+        base_manifest_list_size: Its size in bytes.
+        delta_manifest_list: Name of the list of the manifests with the changes of this commit.
+        delta_manifest_list_size: Its size in bytes.
+        changelog_manifest_list: Name of the list of the manifests of changelog files; None without any.
+        changelog_manifest_list_size: Its size in bytes.
+        index_manifest: Name of the manifest of all live index files; None without any.
+        commit_user: Name of the writer that committed.
         writer_version: Free text.
-        commit_identifier: Rising per user, or `BATCH_COMMIT_IDENTIFIER`.
+        commit_identifier: Number that rises with each commit of a user, or `BATCH_COMMIT_IDENTIFIER`.
         commit_kind: Kind of the commit.
         time_millis: Milliseconds since 1970 UTC; never decreases from one snapshot to the next.
         total_record_count: Physical rows in live data files.
         delta_record_count: Rows of added files less rows of deleted ones.
-        changelog_record_count: Only with changelog files.
-        watermark: Milliseconds; never decreases.
+        changelog_record_count: Rows of the changelog files; None without any.
+        watermark: Milliseconds since 1970 UTC; never decreases.
         statistics: Name of a statistics file.
-        properties: Free text by key; ours begin with `braid.`.
-        next_row_id: Carried forward; used by tables with row tracking only.
-        operation: One of a closed set that readers check; None when unknown.
+        properties: Free text by key; keys of this engine begin with `braid.`.
+        next_row_id: Copied from the previous snapshot; only tables with row tracking use it.
+        operation: A word of a closed set that readers check; None when unknown.
     """
 
     version: int = SNAPSHOT_VERSION
@@ -88,8 +88,8 @@ class Snapshot:
     def is_same(self, other: "Snapshot | None") -> bool:
         """Return whether the other is the same snapshot, perhaps rewritten by another engine.
 
-        Other engines drop keys that they do not know when they copy a snapshot into a tag, such as
-        `uuid`; the name of its delta list is unique.
+        Compared by id and by the name of the delta list, which is unique. The `uuid` may be absent: other
+        engines drop keys that they do not know when they copy a snapshot into a tag.
         """
         return (
             other is not None
@@ -102,9 +102,9 @@ def parse_snapshot(data: bytes) -> Snapshot:
     """Return the snapshot in the bytes of a snapshot file.
 
     Raises:
-        CorruptData: Not a JSON object, or a key that every writer writes is missing or of the
-            wrong kind.
-        UnsupportedFeature: A newer version of the file, or an unknown commit kind.
+        CorruptData: The bytes are not a JSON object, or a key that every writer writes is missing or of
+            the wrong kind.
+        UnsupportedFeature: The file has a newer version, or an unknown commit kind.
     """
     document = JsonDocument.parse(data, what="snapshot")
     version = document.integer("version", default=SNAPSHOT_VERSION)

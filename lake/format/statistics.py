@@ -1,10 +1,10 @@
 """Column statistics of a data file: bounds and null counts.
 
-The bounds are two binary rows over the covered columns; a column without bounds is null in both.
-Readers skip files by them, so a bound may be too wide but never too narrow. The order is the
-readers': text by UTF-8 bytes, floats as Java orders them (-0.0 below 0.0, NaN above everything).
-Java's readers compare binary bounds as signed bytes, unlike the order of the files, so binary
-columns have none: a bound that one reader misinterprets loses rows.
+The bounds are two binary rows with a field for each covered column; a column without bounds is null in both.
+Readers skip files by their bounds, so a bound may be too wide but never too narrow. Bounds are in the order in
+which readers compare: text by UTF-8 bytes, floats as Java orders them (-0.0 below 0.0, NaN above everything).
+Binary columns have no bounds: Java's readers compare binary bounds as signed bytes, but files are sorted by
+unsigned bytes, and a bound that a reader misinterprets loses rows.
 
 Source: table-format 9.
 """
@@ -43,9 +43,9 @@ class SimpleStats:
     """Bounds and null counts of some columns.
 
     Attributes:
-        min_values: Serialised binary row (arity first), one field per covered column.
-        max_values: As `min_values`.
-        null_counts: One per covered column; None where unknown.
+        min_values: Lower bounds as a serialised binary row (arity first), one field per covered column.
+        max_values: Likewise, for the upper bounds.
+        null_counts: One count per covered column; None where unknown.
     """
 
     min_values: bytes
@@ -62,10 +62,10 @@ def collect_statistics(
     """Return the statistics of the columns that `fields` name, in their order.
 
     Args:
-        table: Any number of rows; columns in the Arrow form of their type, or one that casts to it.
+        table: Any number of rows; columns in the Arrow form of their type, or in a type that casts to it.
         fields: The columns to cover.
-        truncate: Longest text bound in characters. The upper bound is rounded up, so that it stays
-            one; if that is impossible, the column has no bounds. None keeps bounds whole.
+        truncate: Longest text bound in characters. A truncated upper bound is rounded up, so that
+            no value exceeds it; if that is impossible, the column has no bounds. None keeps bounds whole.
 
     Returns:
         Statistics of arity `len(fields)`. Binary and nested types, and timestamps of precision
@@ -128,7 +128,7 @@ def _truncated(bounds: Bounds, data_type: DataType, truncate: int | None) -> Bou
 def round_up_text(text: str, length: int) -> str | None:
     """Return a text of at most `length` characters that is not below `text`, or None if there is none.
 
-    The last character within the length that has a successor is replaced by it, the rest dropped.
+    Within the length, the last character that has a successor is replaced by it; the rest is dropped.
     """
     if len(text) <= length:
         return text
@@ -141,4 +141,4 @@ def round_up_text(text: str, length: int) -> str | None:
             # Code points and UTF-8 bytes have the same order.
             assert upper > text, "an upper bound is not below the text"
             return upper
-    return None  # every character is the last code point
+    return None  # every character is the highest code point

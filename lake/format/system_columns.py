@@ -1,4 +1,4 @@
-"""System columns: the columns of a data file beside those of its table.
+"""System columns: the columns of a data file that its table does not have.
 
 | column | Arrow type | field id | meaning |
 |---|---|---|---|
@@ -27,7 +27,7 @@ KEY_FIELD_ID_START = 1_073_741_823
 SEQUENCE_NUMBER_FIELD_ID = 2_147_483_646
 VALUE_KIND_FIELD_ID = 2_147_483_645
 
-# Names that a user's column cannot have (table-format 2). The last two are columns that other engines add to
+# Names that a user's column cannot have (table-format 2). Other engines add columns of the last two names to
 # rows; here the kind of a row is in `VALUE_KIND`.
 RESERVED_NAMES = frozenset({SEQUENCE_NUMBER, VALUE_KIND, LEVEL, "rowkind", "_ROW_ID"})
 
@@ -61,7 +61,7 @@ class RowKind(IntEnum):
 
 
 def is_retract(kinds: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
-    """Return which of some row kinds take something away (`-U`, `-D`).
+    """Return one boolean per row kind, true for retracts (`-U`, `-D`).
 
     Args:
         kinds: Values of `_VALUE_KIND`.

@@ -1,6 +1,6 @@
 """Tag files: a snapshot under a name, with an optional time to live.
 
-The JSON of a snapshot and, only if a time to live is set, two further keys:
+A tag file is the JSON of a snapshot and, only if a time to live is set, two further keys:
 
 ```
 tagCreateTime     [year, month, day, hour, minute[, second[, nanosecond]]], local time
@@ -41,7 +41,7 @@ class Tag:
         name: Unique within the table (or branch).
         snapshot: The whole tagged snapshot, so that it stays readable after its expiry.
         created: Creation time in the creator's local time, without a zone; None without a time to live.
-        retained_ms: How long the tag lives, milliseconds; None for ever.
+        retained_ms: Time to live in milliseconds; None for a tag that does not expire.
     """
 
     name: str
@@ -71,7 +71,7 @@ def local_time(time_ms: int, *, zone: tzinfo | None = None) -> datetime:
 
     Args:
         time_ms: Milliseconds since 1970 UTC.
-        zone: None for the machine's.
+        zone: The local time zone; None for the machine's.
     """
     seconds, milliseconds = divmod(time_ms, 1000)
     shown = datetime.fromtimestamp(seconds, tz=zone) + timedelta(milliseconds=milliseconds)
@@ -82,8 +82,8 @@ def parse_tag(data: bytes, *, name: str) -> Tag:
     """Return the tag in the bytes of a tag file.
 
     Raises:
-        CorruptData: Not a JSON object, or a key is missing or of the wrong kind.
-        UnsupportedFeature: A newer version of the file, or an unknown commit kind.
+        CorruptData: The bytes are not a JSON object, or a key is missing or of the wrong kind.
+        UnsupportedFeature: The file has a newer version, or an unknown commit kind.
     """
     document = JsonDocument.parse(data, what="tag")
     return Tag(
@@ -97,14 +97,14 @@ def parse_tag(data: bytes, *, name: str) -> Tag:
 def serialize_tag(tag: Tag) -> bytes:
     """Return the bytes of the tag file.
 
-    Without a time to live they are those of the snapshot file, as the oldest readers of tags require.
+    Without a time to live the bytes equal those of the snapshot file, as the oldest readers of tags require.
     """
     data = serialize_snapshot(tag.snapshot)
     if tag.created is None or tag.retained_ms is None:
         return data
     document = orjson.loads(data)
     seconds, milliseconds = divmod(tag.retained_ms, 1000)
-    # As text, because Java writes nine digits, which a float does not keep.
+    # Written as text, because Java writes nine digits, which a float does not keep.
     decimal = f"{seconds}.{milliseconds * _NANOS_PER_MS:09d}"
     times = {
         _CREATE_TIME: _time_parts(tag.created),
@@ -141,7 +141,7 @@ def _parse_duration_ms(value: object) -> int | None:
     if value is None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
-        # By way of the text, so that 0.1 s is 100 ms exactly.
+        # Computed from the text, so that 0.1 s is 100 ms exactly.
         return int(Decimal(repr(value)) * 1000)
     found = _ISO_DURATION.fullmatch(value) if isinstance(value, str) else None
     if found is None or not any(found[part] for part in ("days", "hours", "minutes", "seconds")):

@@ -23,7 +23,7 @@ from braid.lake.format.data_types import (
 )
 
 DEPTH_MAX: Final = 64
-"""Nesting of types; every walk over a type is recursive."""
+"""Deepest nesting of types; it is bounded because every walk over a type is recursive."""
 
 _UNSUPPORTED_WORDS: Final = ("VARIANT", "BLOB", "VECTOR", "GEOMETRY", "GEOGRAPHY")
 _SHOWN_MAX: Final = 200
@@ -35,12 +35,12 @@ def parse_type(source: str | Mapping[str, object]) -> DataType:
     Accepts aliases (`INTEGER`, `NUMERIC`, `DOUBLE PRECISION`, `TIMESTAMP_LTZ(3)`), any case and
     spacing, and the SQL form of nested types (`ARRAY<INT>`, `MAP<STRING, INT>`,
     ``ROW<a INT, `b c` STRING NOT NULL>``; the names of fields keep their case).
-    ROW fields without an id, such as all of the SQL form, get `UNASSIGNED`.
+    Fields of a ROW without an id get `UNASSIGNED`; in the SQL form no field has an id.
 
     Raises:
         UnsupportedFeature: The type exists in the format but not in this version (VARIANT, BLOB,
             VECTOR, GEOMETRY, GEOGRAPHY).
-        InvalidRequest: It is not a type of the format, or a length or precision is out of range.
+        InvalidRequest: The text is not a type of the format, or a length or precision is out of range.
     """
     try:
         parsed = _TypeText(source).parse() if isinstance(source, str) else _parse_object(source)
@@ -172,7 +172,7 @@ class _TypeText:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        # For each token: the word in upper case, or `_QUOTED`; and the word as it was written.
+        # Each token as a pair: the word in upper case, or `_QUOTED`; and the word as it was written.
         self._tokens: list[str] = []
         self._written: list[str] = []
         self._tokenise(text)
@@ -202,7 +202,7 @@ class _TypeText:
         word = self._next()
         if word in _UNSUPPORTED_WORDS:
             _refuse_unsupported(self._text)
-        # Each returns None for words that are not its own.
+        # Each method returns None for a word of another kind of type.
         base = self._nested(word) or self._sized(word) or self._timed(word) or self._plain(word)
         if base is None:
             self._refuse("not a type of the format")
@@ -272,7 +272,7 @@ class _TypeText:
         (precision,) = self._numbers([0 if root is TypeRoot.TIME else 6])
         self._check("precision", precision, 0, TIMESTAMP_PRECISION_MAX)
         if self._skip("WITHOUT", "TIME", "ZONE"):
-            pass  # the default, spelt out
+            pass  # the default, written explicitly
         elif root is TypeRoot.TIMESTAMP and self._skip("WITH", "LOCAL", "TIME", "ZONE"):
             root = TypeRoot.TIMESTAMP_LTZ
         return DataType(root=root, precision=precision)

@@ -1,9 +1,9 @@
 """Limits of column types that Arrow types do not have: lengths, ranges, NOT NULL inside nested values.
 
-Only columns whose declaration sets a limit are checked, whole columns at a time, and inside nested ones all
-values of a part at a time. Text is checked to be UTF-8, because readers in other languages fail on anything
-else. Digits of a second beyond the declared precision are kept if Arrow's unit has them, as the reference
-keeps them: a TIME(0) has milliseconds, and so does a TIMESTAMP(0).
+Only columns whose declaration sets a limit are checked: a whole column at once, and in a nested column all
+values of one path at once. Text is checked to be UTF-8, because readers in other languages fail on anything
+else. Digits of a second beyond the declared precision are kept if Arrow's unit has them, as in the reference: a
+TIME(0) has milliseconds, and so does a TIMESTAMP(0).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,10 +42,10 @@ class LimitBreach:
     """A value that its column's type does not allow.
 
     Attributes:
-        column: Its name.
+        column: Name of the column.
         row: Index of the row.
-        value: As text, cut to what a message holds.
-        message: What is wrong with it and what the limit is.
+        value: The value as text, shortened for a message.
+        message: What is wrong with the value, and the limit.
     """
 
     column: str
@@ -67,8 +67,8 @@ class _Part:
     Attributes:
         path: `column`, `column.element`, `column.value.field` ...
         type: Declared type at the path.
-        values: In the Arrow form of the type.
-        row_of: From the index of a value to its row.
+        values: The values, in the Arrow form of the type.
+        row_of: Returns the row of the value at an index.
     """
 
     path: str
@@ -100,18 +100,18 @@ class _Part:
 def limit_problems(
     column: pa.ChunkedArray, field: DataField, *, is_partition: bool
 ) -> Sequence[Problem]:
-    """Return the problems of `limit_breaches`."""
+    """Return the breaches of `limit_breaches` as problems."""
     return [found.problem() for found in limit_breaches(column, field, is_partition=is_partition)]
 
 
 def limit_breaches(
     column: pa.ChunkedArray, field: DataField, *, is_partition: bool
 ) -> Sequence[LimitBreach]:
-    """Return the first value that each part of the column may not have.
+    """Return, for each part of the column, the first value that its type does not allow.
 
     Args:
-        column: In the Arrow form of the field's type.
-        field: Of the table.
+        column: Values in the Arrow form of the field's type.
+        field: The column of the table.
         is_partition: Whether the values become names of directories.
     """
     part = _Part(path=field.name, type=field.type, values=column, row_of=int)
@@ -173,7 +173,7 @@ def _first_not_utf8(part: _Part) -> Iterator[LimitBreach]:
 def _name_breaches(part: _Part) -> Iterator[LimitBreach]:
     room = _NAME_BYTES_MAX - len(escape(part.path).encode()) - 1
     longest = pc.max(pc.binary_length(part.values)).as_py() or 0
-    # Only then: an escaped byte takes three, so shorter values fit however many bytes are escaped.
+    # Shorter values fit in any case: an escaped byte takes three bytes, and no value has more.
     if longest * 3 > room:
         values = part.values.unique().drop_null().to_pylist()
         wide = [value for value in values if len(escape(value).encode()) > room]
@@ -248,7 +248,7 @@ def _nested_breaches(part: _Part) -> Iterator[LimitBreach]:
 def _repeated_keys(part: _Part, array: pa.Array) -> Iterator[LimitBreach]:
     """Yield the first key that a map has twice: readers would keep one of its values and lose the other.
 
-    Nested keys are not checked, which Arrow cannot compare.
+    Nested keys are not checked, because Arrow cannot compare them.
     """
     keys = elements(array).field(0)
     if pa.types.is_nested(keys.type) or not len(keys):

@@ -1,10 +1,11 @@
 """Avro's binary encoding of the few types that manifests use.
 
-Long and int are zigzag varints; bytes and strings a long and the bytes; arrays blocks of a long
-count and the items, ended by count 0; `["null", T]` is 00, or 02 and the value.
+A long or int is a zigzag varint. Bytes or a string are their length as a long, then the bytes. An array is
+blocks, each of a count as a long and the items, ended by a count of 0. A `["null", T]` is 00 for null, or 02
+and the value.
 
 Manifests have thousands of small records, and a general codec spends most of its time on the branches of
-unions; hence these functions. Those that encode append to a list of pieces, which the caller joins.
+unions; hence these functions. Functions that encode append to a list of pieces, which the caller joins.
 
 Source: Apache Avro 1.11 specification, "Binary Encoding".
 """
@@ -26,7 +27,7 @@ def _varint(number: int) -> bytes:
     return bytes(out)
 
 
-# Encoded in advance: lengths, counts, levels and buckets are mostly small.
+# Small numbers are encoded in advance: lengths, counts, levels and buckets are mostly small.
 _SMALL: Final = tuple(_varint(number) for number in range(2048))
 _PRESENT_SMALL: Final = tuple(PRESENT + encoded for encoded in _SMALL)
 _SMALL_COUNT: Final = len(_SMALL)
@@ -35,7 +36,7 @@ _HALVED: Final = bytes(byte >> 1 for byte in range(256))
 
 
 def encode_long(number: int) -> bytes:
-    """Return a long, or int, of at most 64 bits."""
+    """Return the encoding of a long, or int, of at most 64 bits."""
     return _SMALL[number] if 0 <= number < _SMALL_COUNT else _varint(number)
 
 
@@ -106,7 +107,7 @@ class AvroDecoder:
 
     @property
     def is_at_end(self) -> bool:
-        """Return whether all bytes have been read, and no more."""
+        """Return whether the position is exactly at the end of the bytes."""
         return self._position == len(self._data)
 
     def long(self) -> int:
@@ -130,7 +131,7 @@ class AvroDecoder:
 
     def byte_string(self) -> bytes:
         """Return bytes."""
-        # Most strings are shorter than 64 bytes, so that their length is one byte.
+        # Most strings are shorter than 64 bytes, so their length takes one byte.
         start = self._position + 1
         length = self._data[start - 1]
         if length < 0x80 and not length & 1:
@@ -205,8 +206,8 @@ class AvroDecoder:
         while count := self.block_count():
             end = self._position + 2 * count
             chunk = self._data[self._position : end]
-            # Mostly every count is present and below 64, and none is negative: then every second byte is
-            # a count, and the whole chunk is decoded without a loop.
+            # The usual case: every count is present and from 0 to 63. Then every second byte is a count, and
+            # the whole chunk is decoded without a loop.
             if chunk[0::2] == PRESENT * count and len(chunk) == 2 * count and chunk.isascii():
                 self._position = end
                 counts.extend(chunk[1::2].translate(_HALVED))

@@ -1,12 +1,12 @@
 """Columns of Avro records, decoded from many blocks at once.
 
-Where a value ends is known only when it has been decoded, so one block cannot be decoded in parallel. But
-blocks do not depend on each other. So there is a cursor in each block, and all cursors advance together: over
-the first value of every block, then the second one, and so on, with one numpy operation per step instead of
-one Python operation per value. On the way only the positions of wanted values are recorded; afterwards the
-values of a column are gathered from all positions at once.
+The end of a value is known only when the value has been decoded, so one block cannot be decoded in parallel.
+But blocks do not depend on each other. So there is a cursor in each block, and all cursors advance together:
+over the first value of every block, then over the second, and so on. A step is one numpy operation for all
+blocks instead of one Python operation per value. It only records the positions of wanted values; afterwards
+the values of a column are gathered from all positions at once.
 
-Only for columns of plain types: inside of lists and maps the cursors would need different steps.
+All columns must have plain types: inside of lists and maps the cursors would need different steps.
 
 Source: Apache Avro 1.11 specification, "Binary Encoding".
 """
@@ -27,13 +27,13 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 # 64 bits in groups of 7.
 _VARINT_BYTES_MAX: Final = 10
 _DECIMAL_BYTES: Final = 16
-# After the last block, because some steps read a byte behind a value, or the first byte of an empty one,
-# before they know that it does not count.
+# Bytes after the last block, because some steps read the byte behind a value, or the first byte of an empty
+# value, before they know that it does not count.
 _PADDING: Final = bytes(32)
 
 
 class Kind(Enum):
-    """The encoding of a value; a number is its fixed length in bytes."""
+    """The encoding of a value; of a type of fixed length, the number of bytes."""
 
     VARINT = "varint"
     BYTES = "bytes"
@@ -58,7 +58,7 @@ class PlainColumn:
     """A column of a plain type.
 
     Attributes:
-        name: Of the column.
+        name: Name of the column.
         kind: Encoding of its values.
         null: Branch number of null in the union, 0 or 1; None if the column is not a union.
     """
@@ -70,12 +70,12 @@ class PlainColumn:
 
 @dataclass(slots=True, kw_only=True)
 class ValuePositions:
-    """Positions of the values of a column in the data, rows x blocks.
+    """Positions of the values of a column in the data. All arrays have the shape rows x blocks.
 
     Attributes:
-        starts: Of the first byte; of texts, after their length.
-        lengths: In bytes; of texts and binaries only.
-        branches: The byte of the union's branch; of unions only.
+        starts: Position of the first byte of each value; texts and binaries start behind their length.
+        lengths: Bytes of each value; None unless they are texts or binaries.
+        branches: The byte of the union's branch; None unless the column is a union.
     """
 
     starts: Ints
@@ -84,7 +84,7 @@ class ValuePositions:
 
     @classmethod
     def empty(cls, column: PlainColumn, shape: tuple[int, int]) -> "ValuePositions":
-        """Return positions of a column to be filled, all 0."""
+        """Return positions for a column, all 0; the caller fills them in."""
         return cls(
             starts=np.zeros(shape, np.int64),
             lengths=np.zeros(shape, np.int64) if column.kind is Kind.BYTES else None,
@@ -99,8 +99,8 @@ class ColumnValues:
     Attributes:
         data: All bytes of the blocks.
         starts: Position of the first byte of each value; arbitrary for null.
-        lengths: In bytes, 0 for null; of texts and binaries only.
-        valid: False for null; None if there is no null.
+        lengths: Bytes of each value, 0 for null; None unless they are texts or binaries.
+        valid: Whether each value is not null; None if there is no null.
     """
 
     data: Bytes
@@ -112,7 +112,7 @@ class ColumnValues:
         """Return the values of int and long; 0 for null."""
         positions = self.starts.copy()
         zigzag = np.zeros(len(positions), np.uint64)
-        # Indexes of the values with further bytes: most numbers are short, so each round has fewer.
+        # Indexes of the values with further bytes. Most numbers are short, so each round has fewer indexes.
         unfinished = np.arange(len(positions))
         for step in range(_VARINT_BYTES_MAX):
             byte = self.data[positions[unfinished]]
@@ -130,7 +130,7 @@ class ColumnValues:
         return numbers
 
     def fixed(self, dtype: str) -> npt.NDArray[Any]:
-        """Return values of a fixed number of bytes, little endian; arbitrary for null."""
+        """Return the values of a type of fixed length, little endian; arbitrary for null."""
         kind = np.dtype(dtype)
         values: npt.NDArray[Any] = self.data[self.starts[:, None] + np.arange(kind.itemsize)]
         return values.view(kind)[:, 0]
@@ -139,7 +139,7 @@ class ColumnValues:
         """Return binaries as two's complement numbers, values x 16 bytes little endian.
 
         Raises:
-            ValueError: One has more bytes.
+            ValueError: A binary has more than 16 bytes.
         """
         assert self.lengths is not None, "decimals are binaries"
         if len(self.lengths) and self.lengths.max() > _DECIMAL_BYTES:
@@ -159,8 +159,8 @@ class ColumnValues:
         """Return Arrow's offsets (one more than values) and bytes of texts or binaries."""
         assert self.lengths is not None, "texts and binaries have lengths"
         ends = np.cumsum(self.lengths)
-        # For each byte of the result its position in the data: the start of its value plus its index
-        # within the value, which is its index in the result minus the end of the values before.
+        # The position in the data of each byte of the result: the start of its value plus its index in the
+        # value. That index is its index in the result minus the total length of the values before.
         positions = np.repeat(self.starts - (ends - self.lengths), self.lengths)
         positions += np.arange(len(positions))
         return np.concatenate([[0], ends]).astype(np.int32), self.data[positions]
@@ -170,7 +170,7 @@ def plain_columns(schema: Mapping[str, Any]) -> list[PlainColumn] | None:
     """Return the columns of a file, or None unless all have plain types.
 
     Args:
-        schema: Of the records of the file (`WrittenSchema.record`).
+        schema: Schema of the records of the file (`WrittenSchema.record`).
     """
     found = []
     for declared in schema["fields"]:
@@ -196,29 +196,29 @@ def decode_columns(
     """Return the values of some columns by name.
 
     Args:
-        blocks: Number of records, at least 1, and uncompressed bytes of each.
+        blocks: For each block its number of records, at least 1, and its uncompressed bytes.
         columns: All columns of the records, in order.
-        wanted: Names of those to return.
-        record_null: Branch number of null, 0 or 1, if records are in a union; None otherwise.
+        wanted: Names of the columns to return.
+        record_null: Branch number of null, 0 or 1, if the records are in a union; None otherwise.
 
     Raises:
         ValueError, IndexError: The bytes are not records of these columns, or a record is null.
     """
     for count, block in blocks:
-        # Every value has a byte at least. Checked first: a damaged count would otherwise allocate
-        # arrays of any size.
+        # Every value has at least one byte. The counts are checked first, because a damaged count would
+        # allocate arrays of any size.
         if count * len(columns) > len(block):
             text = f"a block of {len(block)} bytes cannot hold {count} records"
             raise ValueError(text)
     data = np.frombuffer(b"".join([*(block for _, block in blocks), _PADDING]), np.uint8)
     counts = np.array([count for count, _ in blocks], np.int64)
     ends = np.cumsum([len(block) for _, block in blocks])
-    # By descending count: the blocks that still have a row are then always the first ones, a slice.
+    # Blocks by descending count: then those that still have a row are always a slice from the first.
     order = np.argsort(-counts, kind="stable")
     begins = ends - [len(block) for _, block in blocks]
     cursors = _BlockCursors(data, begins[order], counts[order])
     recorded = cursors.advance_to_end(columns, frozenset(wanted), record_null)
-    # Every cursor at the end of its own block: none has read bytes of the next one.
+    # Every cursor must be at the end of its own block; then none has read bytes of the next block.
     if not np.array_equal(cursors.positions, ends[order]):
         text = "blocks do not end where their records do"
         raise ValueError(text)
@@ -232,12 +232,12 @@ def decode_columns(
 
 
 class _BlockCursors:
-    """A position in each block, all of which advance together, value by value.
+    """A cursor in each block; all cursors advance together, value by value.
 
     Args:
         data: All blocks, one after the other.
-        positions: Begin of each block, in descending order of counts.
-        counts: Records of each block, in the same order.
+        positions: Position of the first byte of each block, in descending order of counts.
+        counts: Number of records of each block, in the same order.
     """
 
     def __init__(self, data: Bytes, positions: Ints, counts: Ints) -> None:
@@ -263,7 +263,7 @@ class _BlockCursors:
         return recorded
 
     def _advance_branch(self, positions: Ints, branch: int) -> None:
-        """Advance past the branch of a union, which has to be this one."""
+        """Advance past the branch of a union; ValueError unless it is `branch`."""
         if (self._data[positions] != 2 * branch).any():
             text = "a record is null"
             raise ValueError(text)
@@ -289,7 +289,7 @@ class _BlockCursors:
             return
         blocks = np.flatnonzero(present)
         if len(blocks):
-            # Indexing with an array copies, unlike the slice above: written back afterwards.
+            # Indexing with an array copies, unlike the slice above, so the positions are written back.
             some = positions[blocks]
             self._advance_present(column.kind, some, recorded, row, blocks)
             positions[blocks] = some
@@ -357,14 +357,14 @@ def _in_file_order(
     rank: Ints,
     in_file: npt.NDArray[np.bool_],
 ) -> ColumnValues:
-    """Return recorded positions in file order: block by block, and in each row by row.
+    """Return recorded positions in file order: block by block, and row by row in each block.
 
     Args:
         data: All blocks.
         column: The column.
         positions: Rows x blocks, blocks by descending count.
-        rank: Index of each block of the file in that order.
-        in_file: Blocks in file order x rows; whether the block has such a row.
+        rank: For each block in file order, its index by descending count.
+        in_file: Whether the block has the row, blocks in file order x rows.
     """
     starts = positions.starts.T[rank][in_file]
     lengths = None if positions.lengths is None else positions.lengths.T[rank][in_file]

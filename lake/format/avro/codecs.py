@@ -30,9 +30,9 @@ def compress(data: bytes, codec: str, *, level: int | None = None) -> bytes:
     """Return a compressed block.
 
     Args:
-        data: Of the block.
+        data: Bytes of the block.
         codec: One of `AVRO_CODECS`.
-        level: Of zstandard; None means the library's default.
+        level: Level of zstandard; None means the library's default.
     """
     packed: bytes
     match codec:
@@ -57,8 +57,8 @@ def decompress(data: bytes, codec: str) -> bytes:
     """Return the uncompressed bytes of a block.
 
     Raises:
-        UnsupportedFeature: Another codec.
-        Exception: One of `DECOMPRESSION_ERRORS` for damaged bytes; ValueError for a wrong checksum.
+        UnsupportedFeature: The codec is not one of `AVRO_CODECS`.
+        Exception: One of `DECOMPRESSION_ERRORS` if the bytes are damaged; ValueError if the checksum is wrong.
     """
     match codec:
         case "zstandard":
@@ -100,8 +100,8 @@ def _from_snappy(data: bytes) -> bytes:
 
 
 _SNAPPY_FACTOR_MAX: Final = 64
-"""A copy of snappy has 2 bytes at least and yields 64 at most. A larger declared size is damage, and would
-allocate memory."""
+"""Bound of the ratio of uncompressed to compressed bytes: a copy element of snappy takes at least 2 bytes and
+yields at most 64. A larger declared size is damage, and would allocate memory for nothing."""
 
 
 def _crc(data: bytes) -> bytes:

@@ -1,11 +1,11 @@
 """Rows in Avro's binary encoding, encoded from columns without a loop over rows.
 
-In Avro rows follow each other, and in each row its values. Here each column is first encoded as a whole: the
-concatenated bytes of its values, and the length of each value (`Piece`; a column may have several, as a text
-has its length before it). Then the bytes of all pieces are scattered to their positions in the rows. Inside of
-lists and maps the elements take the place of the rows.
+Avro stores row after row, and in each row value after value. Here each column is first encoded as a whole, as
+the concatenated bytes of its values and the length of each value (`Piece`). A column may have several pieces:
+texts have one for their lengths and one for their bytes. Then the bytes of all pieces are scattered to their
+positions in the rows. The elements of lists and maps are encoded in the same way, as if each were a row.
 
-A union `["null", T]` is 00, or 02 and the value. Arrays and maps are one block of a count and the
+A union `["null", T]` is 00 for null, or 02 and the value. Arrays and maps are one block of a count and the
 items, ended by a count of 0, as the reference writes them.
 
 Source: Apache Avro 1.11 specification, "Binary Encoding".
@@ -45,8 +45,8 @@ class Piece:
     """A part of the encoding of every value of a column.
 
     Attributes:
-        data: Of all values, concatenated.
-        lengths: Bytes of each value; one number if it is the same for all.
+        data: Encoded bytes of all values, concatenated.
+        lengths: Bytes of each value; one number if all values have the same.
     """
 
     data: Bytes
@@ -58,7 +58,7 @@ class EncodedRows:
     """Encoded rows.
 
     Attributes:
-        data: Of all rows, concatenated.
+        data: Encoded bytes of all rows, concatenated.
         lengths: Bytes of each row.
     """
 
@@ -70,8 +70,8 @@ def encode_rows(columns: Sequence[pa.Array], fields: Sequence[DataField]) -> Enc
     """Return rows encoded with the schema `avro_schema(fields)`.
 
     Args:
-        columns: In the Arrow form of their types, all of one length of at least 1.
-        fields: Their names, types and nullability.
+        columns: Columns in the Arrow form of their types, all of one length of at least 1.
+        fields: Names, types and nullability of the columns.
 
     Raises:
         ValueError: A null in a NOT NULL column or field.
@@ -101,7 +101,7 @@ def _encode(array: pa.Array, data_type: DataType) -> list[Piece]:
 
 
 def _spread(piece: Piece, valid: npt.NDArray[np.bool_]) -> Piece:
-    """Return a piece of the valid values as one of all values; the others have no bytes."""
+    """Return the piece of all values for a piece of the valid values; the others get no bytes."""
     assert isinstance(piece.lengths, int) or len(piece.lengths) == np.count_nonzero(valid)
     lengths = np.zeros(len(valid), np.int64)
     lengths[valid] = piece.lengths
@@ -135,7 +135,7 @@ def _encode_entries(entries: pa.Array, data_type: DataType) -> list[Piece]:
 
 
 def _encode_items(array: pa.Array, pieces: Sequence[Piece]) -> list[Piece]:
-    """Return lists whose elements have these pieces: count, elements, 0."""
+    """Return the pieces of lists from those of their elements: count, elements, 0."""
     counts = np.diff(array.offsets.to_numpy(zero_copy_only=False)).astype(np.int64)
     items = _interleaved(pieces, int(counts.sum()))
     ends = np.concatenate([[0], np.cumsum(items.lengths)])
@@ -187,7 +187,7 @@ def _encode_decimals(array: pa.Array) -> list[Piece]:
     little = np.frombuffer(array.buffers()[1], np.uint8)[start:][: len(array) * _DECIMAL_BYTES]
     big = little.reshape(-1, _DECIMAL_BYTES)[:, ::-1]
     sign = np.where(big[:, 0] >= 0x80, np.uint8(0xFF), np.uint8(0))
-    # Drop leading bytes that only repeat the sign, but keep one byte at least.
+    # Drop leading bytes that only repeat the sign, but keep at least one byte.
     differs = big != sign[:, None]
     first = np.where(differs.any(axis=1), differs.argmax(axis=1), _DECIMAL_BYTES - 1)
     # If the first kept byte has the wrong sign in its top bit, one sign byte is needed before it.
@@ -218,7 +218,7 @@ _PLAIN: Final[dict[TypeRoot, Callable[[pa.Array], list[Piece]]]] = {
 def _varints(numbers: Ints) -> Piece:
     """Return longs as zigzag varints."""
     zigzag = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
-    # As wide as the longest varint: a matrix with a row per number, of which each keeps its first bytes.
+    # A matrix with a row per number, as wide as the longest varint; a number keeps the first bytes of its row.
     greatest = int(zigzag.max()) if len(zigzag) else 0
     width = max(1, -(-greatest.bit_length() // _BITS))
     if width == 1:
@@ -237,7 +237,7 @@ def _varints(numbers: Ints) -> Piece:
 
 
 def _interleaved(pieces: Sequence[Piece], count: int) -> EncodedRows:
-    """Return rows that each consist of their parts of the pieces, in order."""
+    """Return the rows: each is the concatenation of its part of every piece, in order."""
     row_lengths = np.zeros(count, np.int64)
     for piece in pieces:
         row_lengths += piece.lengths
@@ -258,7 +258,7 @@ def _scatter(piece: Piece, positions: Ints, data: Bytes) -> None:
             data[positions + index] = piece.data[index::lengths]
         return
     sources = np.cumsum(lengths) - lengths
-    # For each byte its target: the position of its row plus its index within the row's part.
+    # The target of each byte: the position of its row plus its index within the row's part.
     targets = np.repeat(positions - sources, lengths)
     targets += np.arange(len(piece.data))
     data[targets] = piece.data

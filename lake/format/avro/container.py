@@ -5,9 +5,9 @@ header   "Obj" 01, a map with `avro.schema` and `avro.codec`, 16 bytes of sync m
 block    record count, byte count, the records compressed, the sync marker     (repeated)
 ```
 
-The header has exactly the schema text that Java writes. Records are passed as bytes, for the codecs of this
-engine, or as dictionaries through fastavro, which supports every schema. Some writers put the records into a
-union with null; none of them may be null.
+The header has exactly the schema text that Java writes. Records are passed as bytes to and from the codecs of
+this engine, or as dictionaries to and from fastavro, which supports every schema. Some writers put the records
+into a union with null; a record that is null is an error.
 
 Source: table-format 5; Apache Avro 1.11 specification, "Object Container Files".
 """
@@ -37,7 +37,7 @@ decoding a small file."""
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC_BYTES: Final = 16
-# Before compression: large enough to compress well, small enough to decode block by block.
+# Size before compression: large enough to compress well, small enough to decode block by block.
 _BLOCK_BYTES: Final = 1 << 18
 _MANIFEST_CODECS: Final = ("zstandard", "deflate", "null")
 
@@ -49,7 +49,7 @@ class AvroBlock:
     Attributes:
         count: Number of records.
         compressed: The concatenated records, as in the file.
-        codec: Of the compression.
+        codec: Name of the compression.
     """
 
     count: int
@@ -60,8 +60,8 @@ class AvroBlock:
         """Return the concatenated records, uncompressed.
 
         Raises:
-            CorruptData: The bytes cannot be decompressed; `what` is the kind of file.
-            UnsupportedFeature: A codec that this version does not support.
+            CorruptData: The bytes cannot be decompressed; the message names `what`, the kind of file.
+            UnsupportedFeature: This version does not support the codec.
         """
         try:
             return decompress(self.compressed, self.codec)
@@ -80,18 +80,18 @@ def write_container(
     The same records always give the same bytes: the sync marker is a digest, not random.
 
     Args:
-        schema: Written into the header as compact JSON, keys in the given order.
-        records: Each encoded with that schema; may be empty.
+        schema: The schema, for the header; written as compact JSON, keys in the given order.
+        records: The records, each encoded with that schema; may be empty.
         compression: `zstandard`, `deflate` or `null`.
 
     Raises:
-        InvalidRequest: Another compression.
+        InvalidRequest: The compression is not one of these.
     """
     if compression not in _MANIFEST_CODECS:
         text = f"manifest compression `{compression}` is not one of {', '.join(_MANIFEST_CODECS)}"
         raise InvalidRequest(text)
     blocks = [(len(block), b"".join(block)) for block in _blocks(records)]
-    # A digest of everything it separates, so that it hardly occurs inside of the data.
+    # A digest of all that the marker separates, which is unlikely to occur inside of the data.
     digest = hashlib.blake2b(_schema_text(schema), digest_size=_SYNC_BYTES)
     for _, data in blocks:
         digest.update(data)
@@ -105,8 +105,8 @@ def sync_marker(schema: AvroSchema, salt: str) -> bytes:
     """Return a sync marker for a file whose records are not known yet.
 
     Args:
-        schema: Of the file.
-        salt: Unique to the file, its name for example.
+        schema: Schema of the file.
+        salt: A text that is unique to the file, for example its name.
     """
     digest = hashlib.blake2b(_schema_text(schema), digest_size=_SYNC_BYTES)
     digest.update(salt.encode())
@@ -144,11 +144,11 @@ class EntryKind(Generic[EntryT]):
     """A kind of file whose records are entries: manifests, for example.
 
     Attributes:
-        what: Its name, for messages.
+        what: Name of the kind, for messages.
         version: Value of the field `_VERSION` of every record.
-        schema: Of the records that `entry_of` takes; a file may have another one
-            (`braid.lake.format.avro.resolution`).
-        entry_of: From a record to its entry.
+        schema: Schema of the records that `entry_of` accepts; records of a file with another schema
+            are converted to it (`braid.lake.format.avro.resolution`).
+        entry_of: Returns the entry of a record.
     """
 
     what: str
@@ -160,9 +160,9 @@ class EntryKind(Generic[EntryT]):
         """Return the entries of a container, in file order.
 
         Raises:
-            CorruptData: The bytes are not a container, or end early, or the records do not fit the file's
-                schema, or that cannot be resolved to `schema`.
-            UnsupportedFeature: A codec that this version does not support, or an entry of another version.
+            CorruptData: The bytes are not a container, or end early; or the records do not fit the file's
+                schema, or the file's schema cannot be resolved to `schema`.
+            UnsupportedFeature: This version does not support the codec, or an entry has another version.
         """
         written, blocks = read_blocks(data, what=self.what)
         return self.decode(written, blocks)
@@ -173,7 +173,7 @@ class EntryKind(Generic[EntryT]):
         records: Iterable[dict[str, Any]] = [
             record for block in blocks for record in decode_block(block, parsed, what=self.what)
         ]
-        for record in records:  # first, because another version may have other fields
+        for record in records:  # checked first, because another version may have other fields
             self.check_version(record.get("_VERSION", self.version))
         try:
             resolve = _resolver_of(self, written)
@@ -198,7 +198,8 @@ def read_blocks(data: bytes, *, what: str) -> tuple[WrittenSchema, list[AvroBloc
     """Return the writer's schema and the blocks of a container, in file order.
 
     Raises:
-        CorruptData: The bytes are not a container, or end early; `what` is the kind of file.
+        CorruptData: The bytes are not a container, or end early; the message names `what`, the kind of
+            file.
     """
     decoder = AvroDecoder(data)
     try:
@@ -213,7 +214,7 @@ def read_blocks(data: bytes, *, what: str) -> tuple[WrittenSchema, list[AvroBloc
     return schema, blocks
 
 
-# fastavro does not translate the errors of its steps.
+# Errors of fastavro, which does not translate those of its own steps.
 _DECODING_ERRORS: Final = (
     ValueError, EOFError, StopIteration, KeyError, IndexError, TypeError, OverflowError,
     struct.error, fastavro.schema.SchemaParseException,
@@ -221,10 +222,10 @@ _DECODING_ERRORS: Final = (
 
 
 def parsed_schema(schema: WrittenSchema, *, what: str) -> Any:
-    """Return a schema in the form for `decode_block`.
+    """Return the schema in the form that `decode_block` needs.
 
     Raises:
-        CorruptData: It is not an Avro schema; `what` is the kind of file.
+        CorruptData: The schema is not an Avro schema; the message names `what`, the kind of file.
     """
     try:
         return fastavro.parse_schema(schema.declared)
@@ -237,13 +238,13 @@ def decode_block(block: AvroBlock, schema: Any, *, what: str) -> list[dict[str, 
     """Return the records of a block.
 
     Args:
-        block: From `read_blocks`.
-        schema: From `parsed_schema`.
+        block: A block of `read_blocks`.
+        schema: Result of `parsed_schema`.
         what: The kind of file, for messages.
 
     Raises:
-        CorruptData: The records do not fit the schema.
-        UnsupportedFeature: A codec that this version does not support.
+        CorruptData: The records do not fit the schema, or one is null.
+        UnsupportedFeature: This version does not support the codec.
     """
     stream = io.BytesIO(block.data(what=what))
     read: Any = fastavro.schemaless_reader  # its stub requires arguments that are optional
@@ -252,7 +253,7 @@ def decode_block(block: AvroBlock, schema: Any, *, what: str) -> list[dict[str, 
     except _DECODING_ERRORS as error:
         text = f"{what} holds records that its schema does not fit: {error!r}"
         raise CorruptData(text) from error
-    # Where records are in a union with null.
+    # A record can be null where the file has its records in a union with null.
     if None in records:
         text = f"{what} has a record that is null"
         raise CorruptData(text)

@@ -4,9 +4,9 @@ Writers of the format agree on the names of fields and on little else. Some put 
 them, into a union with null; some put null last; some declare a type once and refer to it by name; some have
 fewer fields than this version, or more, in another order. The rules are:
 
-- a union is of null and one other type, in either order, also around the records;
+- a union is of null and one other type, in either order; the records themselves may be in one;
 - a field is found by its name; names of records do not matter;
-- fields that are not wanted are skipped; absent nullable fields are null;
+- fields that are not wanted are skipped; nullable fields that the file lacks are null;
 - int and long, and string and bytes, are interchangeable.
 
 Source: Apache Avro 1.11 specification, "Schema Resolution"; table-format 5.
@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias, cast
 from braid.lake.format.avro.schemas import AvroSchema, layout
 
 Resolve: TypeAlias = Callable[[Any], Any]
-"""From a value under the written schema to the value under the wanted one."""
+"""Returns the value under the wanted schema for a value under the written one."""
 
 NULL: Final = "null"
 _PRIMITIVES: Final = frozenset(
@@ -34,9 +34,9 @@ class WrittenSchema:
     """The schema in the header of a container; one object for all files with the same header.
 
     Attributes:
-        declared: As in the header, without logical types.
-        record: Of one record, with logical types, and with types in place of their names.
-        null: Branch number of null, 0 or 1, if records are in a union; else None.
+        declared: The schema of the header, without logical types.
+        record: Schema of one record, with logical types, and with types in place of their names.
+        null: Branch number of null, 0 or 1, if the records are in a union; else None.
     """
 
     declared: Any
@@ -48,10 +48,10 @@ def written_schema(declared: Any) -> WrittenSchema:
     """Return the schema that a header declares.
 
     Args:
-        declared: Parsed JSON.
+        declared: The parsed JSON of the header.
 
     Raises:
-        ValueError: Its values are not records, or a type name is not declared.
+        ValueError: The schema is not one of records, or uses a type name that is not declared.
     """
     whole = _with_types_for_names(declared, "", {})
     null = None
@@ -78,7 +78,7 @@ def null_branch(schema: Any) -> int | None:
 
 
 def not_null(schema: Any) -> Any:
-    """Return the other type of a union with null, and every other schema unchanged.
+    """Return the type beside null of a union, and every schema that is not a union unchanged.
 
     Raises:
         ValueError: As in `null_branch`.
@@ -91,15 +91,15 @@ def resolver(written: Any, wanted: Any, *, field: str = "record") -> Resolve | N
     """Return the conversion of values from one schema to another; None for the identity.
 
     Args:
-        written: In the form of `WrittenSchema.record`: types in place of their names.
-        wanted: Likewise, null first in unions.
-        field: Whose values are converted, for messages.
+        written: Schema of the values, in the form of `WrittenSchema.record`: types in place of their names.
+        wanted: Schema of the result, in the same form, null first in unions.
+        field: Name of the field whose values are converted, for messages.
 
     Raises:
-        ValueError: A field that is not nullable is missing, or has another type. The returned
-            function raises it for a null that is not allowed.
+        ValueError: A field that is not nullable is missing, or a field has another type. The returned
+            function raises ValueError for a null that is not allowed.
     """
-    # Equal layouts have equal values: the usual case, which costs nothing per record.
+    # The usual case: with equal layouts the values are equal, so records cost nothing.
     if layout(written) == layout(wanted):
         return None
     resolve = _value_resolver(not_null(written), not_null(wanted), field)
@@ -142,7 +142,7 @@ def _record_resolver(written: AvroSchema, wanted: AvroSchema, field: str) -> Res
         else:
             absent.append(name)
     if not absent and not any(taken.values()):
-        return None  # fields in another order, or further ones: records are dictionaries
+        return None  # records are dictionaries, so the order of fields and further fields do not matter
 
     def resolve(record: Mapping[str, Any]) -> dict[str, Any]:
         found = {
@@ -194,13 +194,13 @@ def _with_types_for_names(schema: Any, namespace: str, named: dict[str, Any]) ->
             {**field, "type": _with_types_for_names(field["type"], inside, named)}
             for field in schema["fields"]
         ]
-    # After its fields: a recursive type, which the format does not have, is refused.
+    # Named only after its fields, so a recursive type, which the format does not have, is refused.
     named[name] = whole
     return whole
 
 
 def _type_of_name(name: str, namespace: str, named: Mapping[str, Any]) -> Any:
-    # First in the enclosing namespace, then as a name without one.
+    # First as a name in the enclosing namespace, then as one without a namespace.
     for full in (_full_name(name, namespace), name):
         if full in named:
             return named[full]

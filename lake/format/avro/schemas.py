@@ -43,7 +43,7 @@ def _stats(name: str) -> AvroSchema:
     )
 
 
-# Releases append fields at the end; a file's own schema determines how many of these it has.
+# Releases append fields at the end; the schema of a file determines how many of these fields it has.
 DATA_FILE_FIELDS: Final = (
     _field("_FILE_NAME", "string"),
     _field("_FILE_SIZE", "long"),

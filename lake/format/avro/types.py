@@ -14,7 +14,7 @@
 | TIMESTAMP(p) | long, timestamp-millis for p <= 3, timestamp-micros for p <= 6 |
 | TIMESTAMP(p) WITH LOCAL TIME ZONE | long, local-timestamp-millis, local-timestamp-micros |
 | ARRAY | array |
-| MAP, MULTISET | map, or where keys are no texts an array of records `key`, `value` |
+| MAP, MULTISET | map; if the keys are not texts, an array of records `key`, `value` |
 | ROW | record |
 
 A nullable column is `["null", T]`. Nested records are named after the path to them.
@@ -50,7 +50,7 @@ def avro_schema(columns: Sequence[DataField]) -> AvroSchema:
     """Return the schema of a file of these columns.
 
     Args:
-        columns: With names and types that Avro supports.
+        columns: The columns, with names and types that Avro supports.
     """
     names = _Names()
     return {
@@ -132,7 +132,7 @@ def _map(data_type: DataType, name: str, names: _Names) -> Any:
     key, value = map_parts(data_type)
     if is_text_map(data_type):
         return {"type": "map", "values": _type(value, name, names)}
-    # Avro's maps have text keys only: others are an array of key and value.
+    # Avro's maps have text keys only; a map with other keys is an array of key and value.
     taken = names.take(name)
     key_field = {"name": "key", "type": _type(key, f"{name}_key", names)}
     value_field = _field(DataField(name="value", type=value), name, names)

@@ -1,4 +1,4 @@
-"""Casts in Python, value by value, each distinct value once."""
+"""Casts in Python, which convert each distinct value once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,12 +10,12 @@ def by_value(column: pa.Array, target: pa.DataType, convert: Callable[[Any], obj
     """Return the column with every value converted, and null for null.
 
     Args:
-        column: Of a type that Arrow can encode as a dictionary.
+        column: Values of a type that Arrow can encode as a dictionary.
         target: Arrow type of the result.
-        convert: From a value that is not None to a value or None.
+        convert: Returns the converted value, or None, for a value that is not None.
 
     Raises:
-        ValueError: From `convert`.
+        ValueError: Raised by `convert`.
     """
     encoded = column.dictionary_encode()
     values = [convert(value) for value in encoded.dictionary.to_pylist()]

@@ -71,7 +71,7 @@ def column_cast(source: DataType, target: DataType) -> ColumnCast | None:
 
 
 def _is_longer(source: DataType, target: DataType) -> bool:
-    """Return whether every text, or all bytes, of the source are unchanged in the target."""
+    """Return whether the types are texts or bytes, and every value of the source is unchanged in the target."""
     has_room = (source.length or 0) <= (target.length or 0)
     is_text = source.root in TEXT_ROOTS and target.root is TypeRoot.VARCHAR
     is_bytes = source.root in BYTES_ROOTS and target.root is TypeRoot.VARBINARY

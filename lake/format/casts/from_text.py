@@ -96,7 +96,7 @@ def _boolean(text: object) -> bool:
 
 
 def _whole(text: str, bits: int) -> int:
-    """Return the whole part; a fraction must consist of digits and is ignored."""
+    """Return the whole number in the text; a fraction is dropped, but must consist of digits."""
     match = _WHOLE.fullmatch(text)
     if match is None or not text or text in ("+", "-"):
         _refuse(text, "a whole number")
@@ -114,7 +114,7 @@ def _float_text(text: str) -> str:
 
 
 def _float32(text: str) -> float:
-    # Directly from the digits: by way of a double some numbers would be rounded twice.
+    # Parsed as 32 bits directly: by way of a double some numbers would be rounded twice.
     return float(pa.scalar(_float_text(text).lower().replace("+", "")).cast(pa.float32()).as_py())
 
 
@@ -129,7 +129,10 @@ def _decimal(text: object, target: pa.Decimal128Type) -> Decimal | None:
 
 
 def _date(text: object) -> int:
-    """Return days since 1970: of `2024-1-2` or `2024-1`, or the number itself; ignores text after a blank."""
+    """Return the days since 1970 of `2024-1-2` or `2024-1`, or the number itself for digits alone.
+
+    Text after a blank is ignored.
+    """
     word = str(text)
     # Digits alone are the number of days, as in the reference: `2024` is a day in 1975.
     if word.isascii() and word.isdigit():
@@ -145,7 +148,7 @@ def _date(text: object) -> int:
 
 
 def _time(text: object) -> int:
-    """Return milliseconds of the day: of `12:34:56.789`, `12:34`, `12`; or the number itself."""
+    """Return the milliseconds of the day of `12:34:56.789` or `12:34`, or the number itself for digits alone."""
     word = str(text)
     if word.isascii() and word.isdigit():
         return _whole(word, 32)
@@ -159,7 +162,7 @@ def _time(text: object) -> int:
 
 
 def _rounded_millis(fraction: str) -> int:
-    # The fourth digit rounds, further ones are ignored.
+    # Rounded by the fourth digit; further digits are ignored.
     digits = fraction.ljust(4, "0")
     return int(digits[:3]) + (digits[3] >= "5")
 
@@ -172,7 +175,7 @@ def _timestamp(target: DataType, unit: str) -> Callable[[object], int]:
         if match is None:
             _refuse(text, target.root)
         year, month, day, *rest = match.groups()
-        # One group of four for each of the two spellings, with a blank or with a `T`.
+        # The pattern has four groups for each of the two spellings, with a blank and with a `T`.
         hour, minute, second, fraction = rest[:4] if rest[0] else rest[4:]
         try:
             moment = EPOCH.replace(

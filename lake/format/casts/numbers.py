@@ -1,7 +1,8 @@
 """Casts between numbers.
 
-Whole numbers keep their low bits; fractions are truncated; floating-point numbers out of range first become
-the nearest 32- or 64-bit whole number. Decimals round half up, and are null when they have too many digits.
+A whole number that does not fit keeps its low bits. Fractions are truncated. A floating-point number out of
+range first becomes the nearest 32- or 64-bit whole number. Decimals are rounded half up, and a decimal with too
+many digits becomes null.
 
 Source: merge-semantics 8.2; conformance cases K.
 """
@@ -22,7 +23,7 @@ _INT64_MAX: Final = (1 << 63) - 1
 
 
 def number_to_number(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return whole and floating-point numbers as another such type."""
+    """Return whole or floating-point numbers as numbers of another such type."""
     return _with_nulls_of(column, _narrowed(_plain(column), target.to_pandas_dtype()), target)
 
 
@@ -51,7 +52,7 @@ def number_to_decimal(column: pa.Array, target: pa.Decimal128Type) -> pa.Array:
 def decimal_to_number(column: pa.Array, target: pa.DataType) -> pa.Array:
     """Return decimals as whole numbers, truncated and wrapped, or the nearest floating-point ones."""
     if pa.types.is_floating(target):
-        # By way of the digits, which gives the nearest number; a division by a power of ten does not.
+        # Cast by way of text, which gives the nearest number; a division by a power of ten does not.
         doubles = column.cast(pa.string()).cast(pa.float64())
         return number_to_number(doubles, target)
     whole = by_value(column, pa.int64(), _wrapped)
@@ -99,7 +100,7 @@ def _narrowed(values: npt.NDArray[np.generic], target: type[np.generic]) -> npt.
 def _whole(
     values: npt.NDArray[np.generic], target: type[np.signedinteger[Any]]
 ) -> npt.NDArray[np.int64]:
-    """Return floating-point numbers truncated and clamped to the range of a type, NaN as 0."""
+    """Return floating-point numbers truncated, and clamped to the range of a type; 0 for NaN."""
     bounds = np.iinfo(target)
     doubles = values.astype(np.float64)
     # -2**63 and 2**63 are exact as doubles, 2**63 - 1 is not.

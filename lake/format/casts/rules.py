@@ -90,6 +90,6 @@ def has_conversion(source: DataType, target: DataType) -> bool:
 
 def _letter(source: TypeRoot, target: TypeRoot) -> str:
     if target not in _TARGETS:
-        # A nested type can only become its own kind, and casts of it happen at the paths inside it.
+        # A nested type can only become a type of its own kind; the types inside it are cast for themselves.
         return "i" if source is target else "-"
     return _CASTS[source].split()[_TARGETS.index(target)]

@@ -1,7 +1,7 @@
 """Casts between dates, times and timestamps, and to and from seconds.
 
-Digits that a type does not have are rounded towards the past, seconds towards 1970; a time of day belongs to
-1970-01-01. Local time is UTC.
+Digits of the second that a type does not have are dropped, which rounds towards the past; a number of whole
+seconds is rounded towards 1970. A time of day is on 1970-01-01. Local time is UTC.
 
 Source: merge-semantics 8.2; conformance cases K.
 """
@@ -20,37 +20,37 @@ _PER_SECOND: Final = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def seconds_to_timestamp(column: pa.Array, target: pa.TimestampType) -> pa.Array:
-    """Return seconds since 1970 as points in time."""
+    """Return seconds since 1970 as timestamps."""
     return _scaled(column.cast(pa.int64()), _PER_SECOND[target.unit]).cast(target)
 
 
 def timestamp_to_number(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return whole seconds since 1970, those before it rounded up; the low 32 bits for INT."""
+    """Return whole seconds since 1970, rounded towards 1970; the low 32 bits for INT."""
     millis = _floor_divide(column, _PER_SECOND[column.type.unit] // 1_000)
     # Arrow's integer division truncates towards 0, like Java's.
     return number_to_number(pc.divide(millis, 1_000), target)
 
 
 def date_to_timestamp(column: pa.Array, target: pa.TimestampType) -> pa.Array:
-    """Return the beginning of each day."""
+    """Return the first moment of each day."""
     days = column.cast(pa.int32()).cast(pa.int64())
     return _scaled(days, 86_400 * _PER_SECOND[target.unit]).cast(target)
 
 
 def time_to_timestamp(column: pa.Array, target: pa.TimestampType) -> pa.Array:
-    """Return the time on 1970-01-01."""
+    """Return each time of day as a timestamp on 1970-01-01."""
     millis = column.cast(pa.int32()).cast(pa.int64())
     return _scaled(millis, _PER_SECOND[target.unit] // 1_000).cast(target)
 
 
 def timestamp_to_date(column: pa.Array) -> pa.Array:
-    """Return the day."""
+    """Return the date of each timestamp."""
     days = _floor_divide(column, 86_400 * _PER_SECOND[column.type.unit])
     return days.cast(pa.int32()).cast(pa.date32())
 
 
 def timestamp_to_time(column: pa.Array) -> pa.Array:
-    """Return the time of the day, in milliseconds."""
+    """Return the time of day of each timestamp, in milliseconds."""
     millis = _floor_divide(column, _PER_SECOND[column.type.unit] // 1_000)
     of_day = pc.subtract(millis, pc.multiply(_floor_divide(millis, _DAY_MS), _DAY_MS))
     return of_day.cast(pa.int32()).cast(pa.time32("ms"))
@@ -59,7 +59,7 @@ def timestamp_to_time(column: pa.Array) -> pa.Array:
 def timestamp_to_timestamp(
     column: pa.Array, target: pa.TimestampType, *, precision: int
 ) -> pa.Array:
-    """Return points in time with at most `precision` digits of the second."""
+    """Return timestamps with at most `precision` digits of the second."""
     source = _PER_SECOND[column.type.unit]
     wanted = _PER_SECOND[target.unit]
     step = max(1, source // 10**precision)

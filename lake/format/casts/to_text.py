@@ -1,7 +1,8 @@
 """Casts to text, in the reference's spelling.
 
-Numbers, BOOLEAN and texts are truncated, or padded with blanks, to the length of the type; nested values are
-not. A time has as many digits of the second as its type, or more if its value has more.
+Numbers, BOOLEAN and texts are truncated to the length of the type and, for CHAR, padded with blanks; bytes,
+dates, times and nested values are not. A time has as many digits of the second as its type, or more if its
+value has more.
 
 Source: merge-semantics 8.2; conformance cases K.
 """
@@ -73,7 +74,7 @@ def _texts(column: pa.Array, source: DataType) -> pa.Array:
 
 def _decoded(value: object) -> str:
     assert isinstance(value, bytes)
-    # As Java's String, which never fails on bytes.
+    # Invalid UTF-8 is replaced, as by Java's String, which never fails on bytes.
     return value.decode(errors="replace")
 
 
@@ -85,7 +86,7 @@ def _timestamps(column: pa.Array, precision: int) -> pa.Array:
         seconds, fraction = divmod(value, per_second)
         moment = EPOCH + timedelta(seconds=seconds)
         digits = f"{fraction * (_NANOS // per_second):09}"
-        # The declared digits always, further ones only up to the last that is not zero.
+        # The declared digits are always kept, further ones only up to the last that is not zero.
         kept = digits[:precision] + digits[precision:].rstrip("0")
         return f"{moment:%Y-%m-%d %H:%M:%S}" + (f".{kept}" if kept else "")
 

@@ -4,8 +4,8 @@
 i32 BE hash functions | bits, the lowest of each byte first
 ```
 
-A value has one bit for each hash function; it is absent unless all of them are set. Readers take the number
-of bits from the length, so the writer chooses the size.
+A value has one bit for each hash function; it is absent unless all of these are set. Readers derive the number
+of bits from the length of the filter, so the writer chooses the size.
 
 Source: table-format 16.
 """
@@ -34,15 +34,15 @@ _INT_SIGN: Final = 1 << 31
 _INT_MASK: Final = (1 << 32) - 1
 # Up to this many hashes are checked as Python numbers, which takes a tenth of the time of numpy arrays.
 _FEW: Final = 4
-# Filters for fewer values would exceed their false positive probability by much: in few bits the bits that
-# double hashing gives a value often coincide.
+# Filters are sized for at least this many values. In a smaller filter the bits that double hashing gives to a
+# value often coincide, so false positives would be much more frequent than declared.
 _ITEMS_MIN: Final = 16
 _PENDING_MAX: Final = 1 << 20
-# A file with more distinct values than are kept pending gets a filter 2^4 times as large, halved at the end
-# as often as its values allow.
+# A file with more distinct values than are kept pending gets a filter for 2^4 times as many, which is halved at
+# the end as often as the number of its values allows.
 _FOLDS_MAX: Final = 4
-# Up to this many bits, marking bytes and packing them at the end takes a fifth of the time of setting bits,
-# unless there are few hashes: fewer than one bit to set in `_DENSE`.
+# Filters up to this size are filled by marking a byte for each bit and packing the bytes at the end: a fifth of
+# the time of setting bits, unless fewer than one bit in `_DENSE` is to be set.
 _UNPACKED_MAX: Final = 1 << 25
 _DENSE: Final = 64
 
@@ -53,7 +53,7 @@ class BloomShape:
 
     Attributes:
         bits: A multiple of 8, at least 8.
-        functions: Number of hash functions: bits per value, at least 1.
+        functions: Number of hash functions, which is the number of bits per value; at least 1.
     """
 
     bits: int
@@ -126,7 +126,7 @@ def encode_bloom_filter(bloom: BloomFilter) -> bytes:
 
 
 def decode_bloom_filter(body: bytes | memoryview) -> BloomFilter:
-    """Return the filter in the body of an index; it refers to the body's memory.
+    """Return the filter in the body of an index; the filter shares the body's memory.
 
     Raises:
         CorruptData: The body cannot be a filter.
@@ -146,7 +146,7 @@ def decode_bloom_filter(body: bytes | memoryview) -> BloomFilter:
 class BloomFilterBuilder:
     """Builds one filter from hashes.
 
-    Memory: 8 MiB of hashes, and the filter once there are more.
+    Memory: up to 8 MiB of hashes; with more distinct hashes, also the filter.
     """
 
     def __init__(self, *, fpp: float, items: int | None = None) -> None:
@@ -155,7 +155,7 @@ class BloomFilterBuilder:
         Args:
             fpp: False positive probability.
             items: Expected number of distinct values. None sizes the filter by the values that are
-                added, up to 16 million; with more the probability is higher.
+                added, up to 16 million; with more values, false positives are more frequent.
         """
         self._fpp = fpp
         self._items = items
@@ -171,8 +171,8 @@ class BloomFilterBuilder:
         if self._pending_count <= _PENDING_MAX:
             return
         distinct = self._distinct()
-        # With few distinct values nothing is decided: otherwise a column with repeated values would get
-        # a large filter.
+        # With few distinct values the size stays undecided: otherwise a column with repeated values would
+        # get a large filter.
         if len(distinct) > _PENDING_MAX // 2:
             self._set(distinct)
         else:
@@ -217,7 +217,7 @@ class BloomFilterBuilder:
     def _large_shape(self) -> BloomShape:
         if self._items is not None:
             return bloom_shape(self._items, self._fpp)
-        # A power of two times whole bytes, so that it can be halved at the end.
+        # The size is a power of two times whole bytes, so that it can be halved at the end.
         least = bloom_shape(_PENDING_MAX, self._fpp)
         folds = min(_FOLDS_MAX, (BITS_MAX // least.bits).bit_length() - 1)
         return BloomShape(bits=least.bits << folds, functions=least.functions)
@@ -235,14 +235,14 @@ def _filled(data: Bytes, hashes: Hashes, shape: BloomShape) -> Bytes:
             marks[bits] = True
         return np.packbits(marks, bitorder="little")
     for bits in _bit_numbers(hashes, shape.functions, shape.bits):
-        # In ascending order memory is traversed once, which takes a third of the time, sorting included.
+        # Sorted, so that memory is traversed once: a third of the time, sorting included.
         bits.sort()
         np.bitwise_or.at(data, bits >> 3, np.uint8(1) << (bits & 7).astype(np.uint8))
     return data
 
 
 def _folded(data: Bytes, bits: int) -> Bytes:
-    """Return the filter halved as often as at least `bits` remain.
+    """Return the filter, halved as often as possible with at least `bits` bits left.
 
     Halving keeps the filter right: (n mod 2m) mod m = n mod m, so bit n of the smaller filter is the union
     of bits n and n + m of the larger one.
@@ -254,9 +254,9 @@ def _folded(data: Bytes, bits: int) -> Bytes:
 
 
 def _bit_numbers(hashes: Hashes, functions: int, bits: int) -> Iterator[npt.NDArray[np.uint32]]:
-    """Yield for each hash function the bit of every hash.
+    """Yield for each hash function the number of the bit of every hash.
 
-    Double hashing: function n is low + n * high of the two halves, as a signed 32-bit number.
+    Double hashing: function n is low + n * high, of the two halves of the hash, as a signed 32-bit number.
     """
     low = hashes.astype(np.uint32)
     high = (hashes >> np.uint64(32)).astype(np.uint32)

@@ -8,10 +8,11 @@ u8 1 (version) | vector | vector | …          one per data file, found by offs
           entry = i32 LE high words | bitmap of the low words
 ```
 
-A bitmap is a Roaring bitmap in its portable form, of positions: 0-based numbers of rows in file order.
-`size` counts magic and body, and the checksum is over the same bytes. The offset in the index manifest is that
-of `size`. The length there is `size` for a vector of 32 bits, but includes `size` and checksum (8 bytes more)
-for one of 64 bits. A file may mix both.
+A bitmap is a Roaring bitmap, in its portable form, of positions: 0-based numbers of rows in file order.
+`size` counts the bytes from the magic up to the checksum, and the checksum is over the same bytes. The index
+manifest has an offset, which is that of the field `size`, and a length. The length of a vector of 32 bits is
+the value of `size`; the length of a vector of 64 bits includes `size` and checksum too, which are 8 bytes. A
+file may have vectors of both forms.
 
 Positions from 2^32 on, which only vectors of 64 bits can hold, are not supported: no writer makes data files
 with so many rows.
@@ -45,8 +46,8 @@ def encode_deletion_vectors(
     """Return the bytes of an index file, and the range of each vector.
 
     Args:
-        vectors: Positions by data file name; none of them empty.
-        is_64_bit: Form of the vectors (`deletion-vectors.bitmap64`).
+        vectors: Positions by data file name; no vector is empty.
+        is_64_bit: Whether the vectors get the form of 64 bits (`deletion-vectors.bitmap64`).
 
     Returns:
         The file, and the ranges in the order of the data files' names.
@@ -83,7 +84,7 @@ def decode_deletion_vectors(
 
     Args:
         data: The whole file.
-        ranges: Of the file's entry in the index manifest.
+        ranges: Ranges of the vectors, from the file's entry in the index manifest.
 
     Raises:
         CorruptData: The bytes do not match the ranges and the format.
@@ -96,7 +97,7 @@ def decode_deletion_vectors(
 
 
 def _portable(vector: AbstractBitMap) -> bytes:
-    # A copy: the argument may be shared, and `run_optimize` changes its representation.
+    # Copied, because `run_optimize` changes the representation of a vector, which may be shared.
     compact = BitMap(vector)
     compact.run_optimize()
     return compact.serialize()
@@ -110,7 +111,7 @@ def _body_64(vector: AbstractBitMap) -> bytes:
 def _decode(data: bytes, entry: DeletionVectorRange) -> FrozenBitMap:
     body = _checked_body(data, entry)
     magic, bitmap = body[:_MAGIC_BYTES], body[_MAGIC_BYTES:]
-    # The magic decides the form, not the option: a table may have changed it.
+    # The form follows from the magic, not from the option, which the table may have changed since.
     if magic == _MAGIC_32:
         expected_length = len(body)
     elif magic == _MAGIC_64:
@@ -130,7 +131,7 @@ def _decode(data: bytes, entry: DeletionVectorRange) -> FrozenBitMap:
 
 
 def _checked_body(data: bytes, entry: DeletionVectorRange) -> bytes:
-    """Return magic and bitmap, whose checksum is right."""
+    """Return magic and bitmap; CorruptData unless size and checksum are right."""
     begin = entry.offset + _WORD_BYTES
     size = int.from_bytes(data[entry.offset : begin], "big", signed=True)
     end = begin + size

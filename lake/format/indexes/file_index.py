@@ -1,4 +1,4 @@
-"""File indexes: for columns of one data file, indexes by which readers exclude the file.
+"""File indexes: indexes of columns of one data file, by which readers exclude the file.
 
 ```
 i64 magic | i32 version | i32 length of the head | i32 columns
@@ -8,9 +8,9 @@ i32 redundant bytes | the redundant bytes
 bodies
 ```
 
-All numbers are big-endian, starts count from the beginning, and a start of -1 means that the column has
-no value at all. A text is Java's: its length in 16 bits, then modified UTF-8. Readers skip kinds that they
-do not know.
+All numbers are big-endian, starts count from the beginning of the index, and a start of -1 means that the
+column has no value at all. A text is as Java writes it: its length in 16 bits, then modified UTF-8. Readers
+skip kinds that they do not know.
 
 Source: table-format 16.
 """
@@ -37,14 +37,14 @@ _LENGTH: Final = struct.Struct(">H")
 _RANGE: Final = struct.Struct(">ii")
 
 Indexes = Mapping[str, Mapping[str, bytes | memoryview | None]]
-"""Bodies by column and kind; None for a column without a value."""
+"""Bodies by column, then by kind; None for a column without any value."""
 
 
 def encode_file_index(indexes: Indexes) -> bytes:
     """Return the bytes of an index, in the order of the columns and kinds.
 
     Args:
-        indexes: Names take at most 65 535 bytes.
+        indexes: Bodies by column and kind; each name has at most 65 535 bytes.
     """
     # The ranges of the bodies depend on the head's length, which does not depend on the ranges.
     length = len(_head(indexes, 0))

@@ -1,10 +1,10 @@
 """Hash index files: the hashes of all keys in one dynamic bucket.
 
 ```
-i32 BE | i32 BE | …      one per distinct hash, in any order, without header
+i32 BE | i32 BE | …      the distinct hashes, in any order, without a header
 ```
 
-The hash is that of the bucket function, over the trimmed primary key.
+The hash of a key is that of the bucket function, over the trimmed primary key.
 
 Source: table-format 15.
 """

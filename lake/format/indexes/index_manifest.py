@@ -1,8 +1,8 @@
 """Index manifests: every live index file of a snapshot, as an Avro file.
 
-A commit that changes index files writes a whole new index manifest. A new index file takes the place of the one
-of the same bucket and type, a removed one loses its entry, and all other entries stay as they are, also those of
-types that this version does not build.
+A commit that changes index files writes a whole new index manifest. The entry of a new index file replaces the
+entry of the same bucket and type; the entry of a removed index file is left out. All other entries stay as
+they are, also those of types that this version does not build.
 
 Source: table-format 5.3, 14 and 15.
 """
@@ -25,7 +25,7 @@ class DeletionVectorRange:
 
     Attributes:
         data_file_name: The file whose rows are deleted.
-        offset: Bytes into the index file.
+        offset: Position of the vector in the index file, in bytes.
         length: Bytes of the vector; for 64 bits with its size and checksum (`deletion_vector`).
         cardinality: Deleted rows; None when unknown.
     """
@@ -43,10 +43,10 @@ class GlobalIndexMeta:
     Attributes:
         row_range_start: First row id covered.
         row_range_end: Last row id covered.
-        index_field_id: The indexed column.
-        extra_field_ids: Further columns.
-        index_meta: Opaque.
-        source_meta: Opaque.
+        index_field_id: Id of the indexed column.
+        extra_field_ids: Ids of further columns.
+        index_meta: Bytes that this engine does not interpret.
+        source_meta: Bytes that this engine does not interpret.
     """
 
     row_range_start: int
@@ -62,16 +62,16 @@ class IndexManifestEntry:
     """One live index file.
 
     Attributes:
-        kind: 0 in every committed file.
+        kind: Always 0 in committed files.
         partition: Serialised binary row of the partition columns.
         bucket: 0 and up.
         index_type: `DELETION_VECTORS`, `HASH`, or the name of a global index.
         file_name: Name only, inside `index/`.
         file_size: Bytes.
-        row_count: Deletion vectors or hashes in the file.
-        deletion_vector_ranges: Of `DELETION_VECTORS` only, else None.
+        row_count: Number of deletion vectors or hashes in the file.
+        deletion_vector_ranges: Ranges of the vectors, for `DELETION_VECTORS`; else None.
         external_path: Whole path of an index file outside the table.
-        global_index: Of global indexes only.
+        global_index: The part that only global indexes have; else None.
     """
 
     kind: int = 0
@@ -100,12 +100,12 @@ def replace_indexes(
     new: Sequence[IndexManifestEntry],
     removed: Collection[IndexKey] = (),
 ) -> tuple[IndexManifestEntry, ...]:
-    """Return the entries with new ones in place of those of the same key.
+    """Return the entries, where each new entry replaces the one of the same key.
 
     Args:
-        entries: Of the snapshot before.
-        new: New entries.
-        removed: Keys without an index afterwards.
+        entries: Entries of the previous snapshot.
+        new: Entries of new index files.
+        removed: Keys of the indexes to remove.
     """
     replaced = {index_key(entry) for entry in new} | set(removed)
     return (*(entry for entry in entries if index_key(entry) not in replaced), *new)
@@ -127,8 +127,8 @@ def decode_index_manifest(data: bytes) -> list[IndexManifestEntry]:
     """Return the entries of an index manifest, in file order.
 
     Raises:
-        CorruptData: Not an Avro file, or one without the fields of an index manifest.
-        UnsupportedFeature: An entry of another version.
+        CorruptData: The bytes are not an Avro file, or it lacks fields of an index manifest.
+        UnsupportedFeature: An entry has another version.
     """
     return _ENTRIES.read(data)
 

@@ -19,8 +19,8 @@ class IndexedColumn:
     """One column, or one key of a MAP, that has a filter in every new data file.
 
     Attributes:
-        declared: Its options.
-        type: Of the values that are hashed.
+        declared: Options of the filter.
+        type: Type of the values that are hashed.
     """
 
     declared: BloomColumn
@@ -28,7 +28,7 @@ class IndexedColumn:
 
 
 def indexed_columns(schema: TableSchema) -> tuple[IndexedColumn, ...]:
-    """Return the columns that get a filter; invalid declarations of other engines are skipped."""
+    """Return the columns that get a filter; skips declarations that this engine would not accept."""
     return tuple(
         IndexedColumn(declared=bloom, type=data_type)
         for bloom in schema.table_options.file_index_blooms
@@ -41,8 +41,8 @@ def bloom_problems(bloom: BloomColumn, schema: TableSchema) -> Iterator[Problem]
     """Yield the reasons why a column cannot have a filter as declared.
 
     Args:
-        bloom: Its column is one of the table.
-        schema: Of the table.
+        bloom: The declaration of a column that the table has.
+        schema: Schema of the table.
     """
     data_type = _value_type(bloom, schema)
     declared = schema.field(bloom.column).type

@@ -3,11 +3,11 @@
 | type | hashed |
 |---|---|
 | TINYINT SMALLINT INT BIGINT DATE TIME | the number: days, milliseconds |
-| FLOAT DOUBLE | the bits, one NaN for all, extended as a signed number of that width |
+| FLOAT DOUBLE | the bits, as a signed number of that width, extended to 64 bits; every NaN has the same bits |
 | TIMESTAMP, with and without local time zone | milliseconds up to 3 digits, else microseconds, rounded down |
 | CHAR VARCHAR BINARY VARBINARY | the bytes, by XXH64 with seed 0 |
 
-Numbers are mixed by a function whose right shifts keep the sign. Other types have no hash.
+Numbers are hashed by Wang's mix, with right shifts that keep the sign. Values of other types have no hash.
 
 Source: table-format 16. Thomas Wang's 64-bit mix, 1997; XXH64, https://xxhash.com.
 """
@@ -37,7 +37,7 @@ _DAYS_AND_TIMES: Final = frozenset({TypeRoot.DATE, TypeRoot.TIME})
 HASHED_ROOTS: Final = frozenset({*_BYTES, *_INTEGERS, *_FLOATS, *_DAYS_AND_TIMES, *TIMESTAMP_ROOTS})
 """Kinds of type whose values have a hash."""
 
-# Each wider than the one before.
+# Each type is wider than the one before.
 _WIDENING: Final = (TypeRoot.TINYINT, TypeRoot.SMALLINT, TypeRoot.INT, TypeRoot.BIGINT)
 _NANOSECONDS_PER_MICROSECOND: Final = 1_000
 _MICROSECOND_DIGITS: Final = 6
@@ -47,8 +47,8 @@ def value_hashes(column: pa.Array | pa.ChunkedArray, data_type: DataType) -> Has
     """Return the hash of every value that is not null, in order.
 
     Args:
-        column: In the Arrow form of the type.
-        data_type: Of a kind in `HASHED_ROOTS`.
+        column: Column in the Arrow form of the type.
+        data_type: A type of a kind in `HASHED_ROOTS`.
     """
     assert data_type.root in HASHED_ROOTS, data_type
     if isinstance(column, pa.ChunkedArray):
@@ -74,14 +74,14 @@ def hashes_stay(old: DataType, new: DataType) -> bool:
     if old.root is not new.root:
         return False
     if old.root in (TypeRoot.VARCHAR, TypeRoot.VARBINARY):
-        # A shorter type would truncate values.
+        # A shorter type truncates values, which changes their hashes.
         return (old.length or 0) <= (new.length or 0)
     return old.with_nullable(True) == new.with_nullable(True)
 
 
 def _bytes_hashes(array: pa.Array) -> Hashes:
-    # Measured: one call per value of the C library takes 100 ns; numpy over all values takes from 50 ns per
-    # value, for texts of one short length, to 500.
+    # A call of the C library for each value. Measured: it takes 100 ns; numpy over all values would take from
+    # 50 ns per value, for texts of one short length, to 500 ns.
     values = array.cast(pa.large_binary()).to_pylist()
     return np.fromiter(map(xxhash.xxh64_intdigest, values), dtype=np.uint64, count=len(values))
 
@@ -99,7 +99,7 @@ def _numbers(array: pa.Array, data_type: DataType) -> npt.NDArray[np.int64]:
 
 
 def _mixed(numbers: npt.NDArray[np.int64]) -> Hashes:
-    # On arrays, also of length 1, numpy wraps around silently; on scalars it would warn of overflow.
+    # numpy wraps around silently in arrays, even of length 1; for scalars it would warn of overflow.
     keys = ~numbers
     keys += numbers << np.int64(21)
     keys ^= keys >> np.int64(24)
