@@ -46,9 +46,9 @@ class ColumnDecoder:
         """Take what is known of the file before it is opened.
 
         Args:
-            path: Of the file, for messages.
-            file_meta: Its entry in the manifest.
-            schema: Whose columns are returned.
+            path: Path of the file, for messages.
+            file_meta: The file's entry in the manifest.
+            schema: The schema whose columns are returned.
             written: The schema that the file was written under.
             counters: The decoded columns are added to it.
         """

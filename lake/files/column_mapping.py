@@ -37,7 +37,7 @@ class FileColumn:
     """The column of a file that has a wanted column's values.
 
     Attributes:
-        name: Of the column in the file.
+        name: Name of the column in the file.
         convert: From the Arrow form of the file's type to that of the wanted one; None when the
             values are the same.
     """

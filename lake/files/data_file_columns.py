@@ -41,7 +41,7 @@ def data_file_columns(schema: TableSchema, *, without: Collection[str] = ()) -> 
     """Return the columns of a data file, in order.
 
     Args:
-        schema: Of the table; `data-file.thin-mode` leaves the `_KEY_` columns out.
+        schema: Schema of the table; `data-file.thin-mode` leaves the `_KEY_` columns out.
         without: Table columns that the file does not carry.
     """
     keys = [] if schema.table_options.thin_mode else list(map(_key_column, schema.key_fields))

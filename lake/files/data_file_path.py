@@ -18,8 +18,8 @@ def data_file_path(
     """Return the absolute path of a data file.
 
     Args:
-        paths: Of the table.
-        schema: Of the table; determines how partition values are spelt.
+        paths: Paths of the table.
+        schema: Schema of the table; determines how partition values are spelt.
         partition: Serialised partition row.
         bucket: Bucket number.
         file_name: Name inside the bucket's directory.
@@ -31,8 +31,8 @@ def with_extra_files(path: str, file: DataFileMeta) -> list[str]:
     """Return the path of a data file, and those of the files that are deleted together with it.
 
     Args:
-        path: Of the data file.
-        file: Its entry in the manifest.
+        path: Path of the data file.
+        file: The file's entry in the manifest.
     """
     directory = path.rpartition("/")[0]
     return [path, *(f"{directory}/{name}" for name in file.extra_files)]

@@ -52,9 +52,9 @@ class DataFileReader:
 
         Args:
             file_io: Storage.
-            path: Of the file.
-            file_meta: Its entry in the manifest.
-            schema: Whose columns are returned.
+            path: Path of the file.
+            file_meta: The file's entry in the manifest.
+            schema: The schema whose columns are returned.
             written: The schema that the file was written under; None means `schema`.
             counters: Added to when given.
         """

@@ -60,11 +60,11 @@ class DataFileWriter(StagedWrite):
 
         Args:
             file_io: Storage.
-            path: Of a new file with a unique name.
-            schema: Of the table: names, ids, nullability and options.
+            path: Path of a new file with a unique name.
+            schema: Schema of the table: names, ids, nullability and options.
             without: Nullable columns to leave out, which will hold only nulls. Readers of the
                 format return null for a column that a file lacks, from release 1.3 on.
-            encoding: Of the file.
+            encoding: Encoding of the file.
         """
         self._file_io = file_io
         self._path = path

@@ -28,7 +28,7 @@ class FileEncoding:
     """The encoding of one data file.
 
     Attributes:
-        format: Of the file.
+        format: Format of the file.
         codec: One of the format's `CODECS`.
         zstd_level: From 1 to 22; ignored by other codecs.
     """

@@ -38,7 +38,7 @@ def check_file_limits(
     Args:
         table: Columns in the order of `target`, in the Arrow form of their types.
         target: Schema of the file, nullability as declared.
-        file_format: Of the file.
+        file_format: Format of the file.
         chars: The columns of the file that hold CHAR, at any depth.
 
     Raises:

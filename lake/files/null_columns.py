@@ -11,7 +11,7 @@ def null_columns(file_meta: DataFileMeta, schema: TableSchema) -> frozenset[str]
     """Return the columns that hold only nulls according to a file's value statistics.
 
     Args:
-        file_meta: Of the file.
+        file_meta: Metadata of the file.
         schema: Under which it was written.
     """
     counts = file_meta.value_stats.null_counts

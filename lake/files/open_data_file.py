@@ -24,8 +24,8 @@ def open_data_file(
 
     Args:
         file_io: Storage.
-        path: Of the file.
-        file_meta: Its entry in the manifest.
+        path: Path of the file.
+        file_meta: The file's entry in the manifest.
         written: The schema that the file was written under.
 
     Raises:

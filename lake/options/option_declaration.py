@@ -1,7 +1,7 @@
 """The declaration of one option: key, parser, default and meaning, in one place.
 
-`TableOptions` declares each of its attributes with `option`. Everything else that is known of options
-comes from these declarations: parsing, the keys that this engine knows (`braid.lake.options.option_keys`), and the
+`TableOptions` declares each of its attributes with `option`. Everything else that is known of options comes
+from these declarations: parsing, the keys that this engine knows (`braid.lake.options.option_keys`), and the
 reference page (`docs/reference/options.md`).
 """
 

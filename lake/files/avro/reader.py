@@ -1,8 +1,8 @@
 """The reader of Avro data files, which are kept in memory compressed.
 
-Files with columns of plain types are decoded many blocks at a time (`braid.lake.format.avro.block_decoder`), others
-and small ones record by record. Dates and times are read as the numbers that are stored, and get the column's
-type afterwards.
+Files with columns of plain types are decoded many blocks at a time (`braid.lake.format.avro.block_decoder`),
+others and small ones record by record. Dates and times are read as the numbers that are stored, and get the
+column's type afterwards.
 
 Source: table-format 12.
 """
@@ -45,7 +45,7 @@ class AvroFormatReader(SinglePartReader):
 
         Args:
             source: The file.
-            path: Of the file, for messages.
+            path: Path of the file, for messages.
 
         Raises:
             CorruptData: It is not a complete Avro file.

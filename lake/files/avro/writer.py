@@ -39,9 +39,9 @@ class AvroFormatWriter:
         """Write the header.
 
         Args:
-            sink: Written to; its owner closes it.
+            sink: Receives the bytes; its owner closes it.
             columns: Of the file, in order (see `data_file_columns`).
-            encoding: Of the file.
+            encoding: Encoding of the file.
             name: Of the file, unique; its sync marker is derived from it.
         """
         self._sink = sink

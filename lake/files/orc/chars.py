@@ -76,7 +76,7 @@ def orc_char_problems(name: str, column: pa.ChunkedArray, data_type: DataType) -
     """Yield the first CHAR of a column, at any depth, that ends in blanks.
 
     Args:
-        name: Of the column.
+        name: Name of the column.
         column: In the Arrow form of its type.
         data_type: Declared type of the column.
     """

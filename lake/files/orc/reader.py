@@ -30,7 +30,7 @@ class OrcFormatReader(SinglePartReader):
 
         Args:
             source: The file.
-            path: Of the file, for messages.
+            path: Path of the file, for messages.
             written: The schema that the file was written under.
         """
         self._file = orc.ORCFile(source)

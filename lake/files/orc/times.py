@@ -25,7 +25,7 @@ def orc_time_problems(name: str, column: pa.ChunkedArray) -> Iterator[Problem]:
     """Yield the first timestamp of a column, at any depth, that no ORC file can keep.
 
     Args:
-        name: Of the column.
+        name: Name of the column.
         column: In the Arrow form of its type.
     """
     if not _holds_times(column.type):

@@ -57,9 +57,9 @@ class OrcFormatWriter:
         """Write the first bytes.
 
         Args:
-            sink: Written to; its owner closes it.
-            columns: From `data_file_schema`.
-            encoding: Of the file.
+            sink: Receives the bytes; its owner closes it.
+            columns: Result of `data_file_schema`.
+            encoding: Encoding of the file.
             target_bytes: Target size of the file, which has several stripes then.
         """
         self._sink = sink
@@ -198,7 +198,7 @@ def orc_schema(columns: pa.Schema) -> pa.Schema:
     """Return the Arrow schema from which Arrow's ORC writer makes the format's columns.
 
     Args:
-        columns: From `data_file_schema`.
+        columns: Result of `data_file_schema`.
     """
     return pa.schema([_orc_field(field) for field in columns])
 

@@ -27,7 +27,7 @@ class ParquetFormatReader:
 
         Args:
             source: The file.
-            path: Of the file, for messages.
+            path: Path of the file, for messages.
             reopen: Opens the file once more, to check the bytes of INT96 columns.
         """
         self._source = source

@@ -25,7 +25,7 @@ def data_file_schema(schema: TableSchema, *, without: Collection[str] = ()) -> p
     """Return the Arrow schema of a data file, field ids in the fields' metadata.
 
     Args:
-        schema: Of the table; `data-file.thin-mode` leaves the `_KEY_` columns out.
+        schema: Schema of the table; `data-file.thin-mode` leaves the `_KEY_` columns out.
         without: Table columns that the file does not carry.
     """
     return pa.schema(

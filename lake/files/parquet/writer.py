@@ -25,9 +25,9 @@ class ParquetFormatWriter:
         """Prepare a file; nothing is written yet.
 
         Args:
-            sink: Written to; its owner closes it.
-            columns: From `data_file_schema`.
-            encoding: Of the file.
+            sink: Receives the bytes; its owner closes it.
+            columns: Result of `data_file_schema`.
+            encoding: Encoding of the file.
         """
         self._sink = sink
         self._columns = columns
