@@ -7,11 +7,11 @@ From the top down; the folders import only what is below them:
 | `registrar` | registration, changes and lifecycle of tables and streams |
 | `stream_admission`, `takeover` | all checks of a requested stream; conditions for taking a group over |
 | `stream_entries` | desired states, and the lifecycle verbs |
-| `table_creator`, `table_dropper`, `stopped_streams` | creation and removal of tables, and that their streams are stopped |
-| `declared_table` | declaration and schema of a table, of one moment |
+| `table_creator`, `table_dropper`, `stopped_streams` | creation and removal of tables; the check that their streams are stopped |
+| `declared_table` | declaration and schema of a table as of one moment |
 | `alteration/` | changes of registered tables, with their schemas |
 | `rules/` | what a declaration has to fulfil |
 | `store/` | versioned documents, leases and progress reports on storage |
-| `layout/` | what a declaration becomes in the table format |
+| `layout/` | columns and options of the table format for a declaration |
 | `names`, `errors` | rules for names; errors by what the caller does about them |
 """

@@ -20,8 +20,8 @@ class DeclaredTable:
 
     Attributes:
         document: The declaration.
-        table: Opened at the schema of the same moment. Its id is above `document.schema_id` only by
-            changes that were made without the registry.
+        table: The table, opened at the schema of the same moment. The schema's id is above
+            `document.schema_id` only by changes that were made without the registry.
     """
 
     document: TableDocument
@@ -32,8 +32,8 @@ def read_declared_table(store: RegistryStore, catalog: Catalog, identifier: str)
     """Return a table's declaration and the opened table, as of one moment.
 
     Raises:
-        TableNotFound: It is not registered, or not in the warehouse.
-        CommitConflict: Its schema changed during every attempt.
+        TableNotFound: The table is not registered, or not in the warehouse.
+        CommitConflict: The table's schema changed during every attempt.
     """
     table = catalog.table(identifier)
     for _ in range(_ATTEMPTS_MAX):

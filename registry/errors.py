@@ -7,9 +7,9 @@ RegistryError
   StreamNotFound       fix the name
   StreamNotStopped     stop it first
   StreamNotRunning     start or resume it
-  FeaturesMissing      use a newer version of this software; `.missing` names what it needs
+  FeaturesMissing      use a newer version of this software; `.missing` names the missing features
   PreconditionFailed   read again, then decide again
-  RegistryConflict     another process changed the document at the same time; the same call again
+  RegistryConflict     another process changed the document at the same time; call again
 ```
 """
 
@@ -19,7 +19,7 @@ from braid.schemas import FieldProblem
 
 
 class RegistryError(Exception):
-    """The root of all errors that the registry raises on purpose."""
+    """Root of the errors that the registry raises on purpose."""
 
     retryable: bool = False
 
@@ -57,7 +57,7 @@ class StreamNotRunning(RegistryError):
 
 
 class FeaturesMissing(RegistryError):
-    """A newer version has written something that this one must neither run nor change."""
+    """A newer version has written something that this version must neither run nor change."""
 
     def __init__(self, message: str, *, missing: tuple[str, ...]) -> None:
         super().__init__(message)

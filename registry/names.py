@@ -1,7 +1,7 @@
 """Rules for the names of databases, tables, columns, groups, streams, topics and runners.
 
-Names become directories, option keys, commit users and parts of generated column names, and some
-readers of the format fold case; so they are plain, and differ in more than case.
+Names become directories, option keys, commit users and parts of generated column names, so they have
+plain characters only. Some readers of the format fold case, so names differ in more than case.
 """
 
 import re
@@ -13,7 +13,7 @@ from braid.schemas.problem import JsonPath
 
 LENGTH_MAX = 128
 ADDRESS_LENGTH_MAX = 80  # `<database>.<table>.<stream>` names a directory: 255 bytes
-TOPIC_LENGTH_MAX = 249  # Kafka's
+TOPIC_LENGTH_MAX = 249  # Kafka's own limit
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]+")

@@ -85,7 +85,7 @@ class Registrar(TableAlterer):
             store: The documents.
             catalog: The tables.
             clock: Gives the creation times of tables.
-            clusters: The clusters that streams may name; None: only the runners' cluster `default`.
+            clusters: The clusters that streams may name; None: only `default`, which the runners know.
         """
         super().__init__(DocumentWriter(store, catalog), catalog)
         self._store = store
@@ -198,7 +198,7 @@ class Registrar(TableAlterer):
         *,
         precondition: Precondition = NO_PRECONDITION,
     ) -> Registration:
-        """Register a stream, or change it; the runner of a changed stream follows.
+        """Register a stream, or change it; the runner of a changed stream applies the change.
 
         Raises:
             TableNotFound: No table of that name is registered.
@@ -226,7 +226,7 @@ class Registrar(TableAlterer):
                 return with_entry(document, new_entry(table, spec, definition))
             if found.spec == spec:
                 return document
-            # The runner follows the new version, and restarts the query only if it has to.
+            # The runner applies the new version, and restarts the query only if it has to.
             entry = found.model_copy(update={"spec": spec, "version": found.version + 1})
             return with_entry(document, entry)
 
@@ -246,7 +246,7 @@ class Registrar(TableAlterer):
             StreamNotFound: The table has no such stream.
             StreamNotStopped: Its desired state is not STOPPED, or a runner still holds it.
             PreconditionFailed: The stream is not the one that the caller has read.
-            LakeError: The end of its epoch cannot be committed; the same call again.
+            LakeError: The end of its epoch cannot be committed; call again.
         """
 
         def change(document: TableDocument) -> TableDocument:
@@ -269,7 +269,7 @@ class Registrar(TableAlterer):
     def apply_verb(
         self, identifier: str, stream: str, verb: Verb, *, reported: StreamState | None = None
     ) -> AppliedVerb:
-        """Change a stream's desired state by a lifecycle verb; its runner follows.
+        """Change a stream's desired state by a lifecycle verb; its runner then reaches that state.
 
         Args:
             identifier: `<database>.<table>`.
@@ -280,7 +280,7 @@ class Registrar(TableAlterer):
         Raises:
             TableNotFound: No table of that name is registered.
             StreamNotFound: The table has no such stream.
-            StreamNotRunning: As `entry_after_verb`.
+            StreamNotRunning: The verb is `restart`, and the stream's desired state is not RUNNING.
         """
         effect: VerbEffect | None = None
 

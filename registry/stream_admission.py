@@ -11,7 +11,7 @@ from braid.registry.takeover import check_takeover, former_owners, is_start_give
 from braid.schemas import FieldProblem, StreamDefinition, StreamSpec, TableDocument
 from braid.schemas.field_problems import display_text, problem_at
 
-# The table holds a stream's offsets, which are of its topic, and what it has written to its group.
+# The table holds a stream's offsets in its topic, and what the stream has written to its group.
 _FIXED_ONCE_STARTED = ("topic", "sequence_group")
 _START_HINT = (
     "a former stream of this name has read that topic; set where this one starts "
@@ -32,9 +32,9 @@ class StreamAdmission:
         """Return the completed definition of a stream that is to be registered or changed.
 
         Args:
-            document: The newest one of the table.
+            document: The newest document of the table.
             name: The stream's name, from the address.
-            definition: As requested.
+            definition: The requested definition.
 
         Raises:
             DefinitionRefused: The definition breaks rules; `problems` has all of them.
@@ -44,7 +44,7 @@ class StreamAdmission:
         problems = _check_given_name(name, definition)
         streams = {other: entry.spec for other, entry in document.streams.items()}
         spec = complete_stream(document.table, definition, name=name, known=streams.get(name))
-        # These two are checked here alone, not when the table of a registered stream changes: the
+        # These two are checked only here, and not when the table of a registered stream changes: the
         # operators' file may have changed since, and the runner enforces it at every start.
         problems += check_kafka(spec, self._clusters)
         problems += check_bounds(spec)
@@ -56,7 +56,7 @@ class StreamAdmission:
             message = f"the stream {name} cannot be registered on {document.identifier}"
             raise DefinitionRefused(message, problems=problems)
         assert spec.name == name, "the address names the stream"
-        # A new stream with a requested start may take any topic: it does not continue a position.
+        # A new stream with a requested start may read any topic: it does not continue a position.
         old = streams.get(name)
         if old is not None or not is_start_given(definition):
             self._check_position(document.identifier, old, spec)

@@ -94,7 +94,7 @@ def _run(entry: StreamEntry, reported: StreamState | None) -> VerbEffect:
     if reported in (StreamState.FAILED, StreamState.RETRYING):
         return _restarted(entry, f"was {reported.value}, tries again at once")
     if reported is None:
-        # A runner that has the stream may only be late with its report: it shall try again too.
+        # A runner that has the stream may only be late with its report: it has to try again too.
         return _restarted(entry, f"its desired state is RUNNING already{_without_runner(reported)}")
     if reported in (StreamState.PAUSED, StreamState.STOPPED):
         # Its runner has not read the desired state yet.

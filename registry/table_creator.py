@@ -28,7 +28,7 @@ class TableCreator:
         """Return the problems for which `create` would refuse the table; changes nothing.
 
         Args:
-            document: Of a table that is not registered; breaks no rule for declarations.
+            document: The document of a table that is not registered; it breaks no rule for declarations.
         """
         try:
             table = self._catalog.table(document.identifier)
@@ -41,7 +41,7 @@ class TableCreator:
         """Create a table and its first document; adopt an existing table of the same layout.
 
         Args:
-            document: Of a table that is not registered; breaks no rule for declarations.
+            document: The document of a table that is not registered; it breaks no rule for declarations.
 
         Raises:
             DefinitionRefused: The name differs from another one in case alone.

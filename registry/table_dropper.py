@@ -47,7 +47,7 @@ class TableDropper:
             StreamNotStopped: A stream's desired state is not STOPPED, or a runner still holds one.
             FeaturesMissing: A newer version has registered it, and this one must not change it.
             RegistryConflict: Every attempt lost a race against other writers of the document.
-            LakeError: Storage does not answer; the same call again.
+            LakeError: Storage does not answer; call again.
         """
         if not names.is_identifier(identifier):
             message = f"no table {identifier} is registered"

@@ -1,6 +1,6 @@
 """Takeover of a sequence group by another stream: its conditions, and the fencing of former owners.
 
-A sequence group outlives its streams. The stream that takes it over reads another topic, or the same one
+A sequence group outlives its streams. The stream that takes it over reads another topic, or the same topic
 from another offset, so records may be counted twice. A runner of a former owner may still be working,
 delayed somewhere, and must not commit any more.
 """
@@ -45,13 +45,13 @@ def check_takeover(
     definition: StreamDefinition,
     former: tuple[str, ...],
 ) -> Iterator[FieldProblem]:
-    """Yield the problem of columns that would count records again, unless a start is requested.
+    """Yield a problem if columns would count records again and the request sets no start.
 
     Args:
         document: The table's.
         stream: The completed stream.
         definition: The stream as requested.
-        former: As `former_owners` returns.
+        former: The streams that `former_owners` returned.
     """
     group = document.table.sequence_group(stream.sequence_group or "")
     if not former or group is None or is_start_given(definition):
@@ -81,8 +81,8 @@ def new_entry(table: Table, stream: StreamSpec, definition: StreamDefinition) ->
 
     A former stream of its name may have left a position. The new one continues there, unless the
     request sets a start and either another stream has written the group since or the topic is another
-    one. Whether that is so is certain only when the stream is claimed, so the entry holds the epoch of
-    the position that it was registered over.
+    one. Whether this holds is certain only when the stream is claimed, so the entry holds the epoch that the
+    former position had at registration.
 
     Args:
         table: The table, whose newest snapshot holds the positions of streams.
@@ -101,14 +101,14 @@ def fence_streams(
     """End the epochs of streams, so that no process commits for them without a new claim.
 
     Args:
-        catalog: Of the warehouse.
-        leases: Of the warehouse.
+        catalog: The warehouse's tables.
+        leases: The warehouse's leases.
         identifier: `<database>.<table>`.
         streams: Their names.
 
     Raises:
         StreamNotStopped: A runner still holds one of them.
-        LakeError: The end cannot be committed; the same call again.
+        LakeError: The end cannot be committed; call again.
     """
     # The lease only gives a better answer than an error in a working runner; the data is protected by
     # the commit below alone, which makes every later commit of the former epochs fail.

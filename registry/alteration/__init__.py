@@ -7,10 +7,10 @@
 | `table_changes`, `altered_table` | the plan of a request's changes, applied one after another |
 | `engine_changes` | the plan for a table that is not registered |
 | `stream_evolution` | the plan for undeclared fields of a stream's records |
-| `redeclaration` | a table declared again: what differs |
+| `redeclaration` | a table declared again: the fields that differ |
 | `added_groups`, `type_widening` | what may be added or widened while there are rows and streams |
 | `arrival_columns`, `option_changes` | columns and options that follow from the declaration |
-| `schema_agreement` | that the schema is then as declared |
+| `schema_agreement` | the check that the changed schema is as declared |
 | `column_positions`, `renamed_declaration` | positions and names of columns in the declaration |
-| `change_locations`, `change_models` | problems located in the request; changes as a request would contain them |
+| `change_locations`, `change_models` | locations of problems in the request; changes in the form of a request |
 """

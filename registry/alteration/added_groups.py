@@ -17,14 +17,14 @@ from braid.schemas.field_problems import problem_at, quoted_list
 def check_added_groups(
     before: TableDocument, after: TableDocument, old: TableSchema, new: TableSchema, origin: Origin
 ) -> Iterator[FieldProblem]:
-    """Yield the columns of added groups that the table had before.
+    """Yield the columns that an added group covers and that the table had before.
 
     Args:
         before: The newest document, of a table with rows.
         after: The document after the change.
         old: The newest schema.
         new: The schema after the change.
-        origin: Of the changes.
+        origin: The requested changes, to locate problems.
     """
     known = {group.name for group in before.table.sequence_groups}
     # By id: a column that the same request renames is as old as before.

@@ -14,7 +14,7 @@ streams, the engine's rules, and these:
    (`arrival_columns`).
 5. After the change the table has what is declared: every column with its type, and every option.
 
-A problem that the table had before the change is no reason to refuse the change.
+A problem that the table had before the change does not refuse the change.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,11 +69,11 @@ class Alteration:
     """A planned change of a table.
 
     Attributes:
-        document: With the new declaration and the new specs of the streams; the types of nested
+        document: The document with the new declaration and the new specs of the streams; the types of nested
             columns may still be the old ones.
-        changes: Of columns and the comment, for the engine; each is applied to the result of those
+        changes: The engine's changes of columns and the comment; each is applied to the result of those
             before it.
-        origin: Of the changes in the request.
+        origin: The requested changes, to locate problems.
     """
 
     document: TableDocument
@@ -114,7 +114,7 @@ def check_alteration(
 
     Args:
         before: The newest document.
-        table: Its table; the engine reads the newest schema.
+        table: The document's table; the engine reads its newest schema.
         alteration: The planned change.
 
     Raises:
@@ -170,11 +170,11 @@ def _problems_of_refused_changes(
     3. Where they find nothing, what the engine found.
 
     Args:
-        found: By the engine; at least one.
+        found: The problems that the engine found; at least one.
         before: The newest document.
         proposed: The document after the change.
         old: The newest schema.
-        origin: Of the changes.
+        origin: The requested changes, to locate problems.
     """
     of_changes = [
         *(engine_problem(p, origin, proposed.table) for p in found if isinstance(p, ChangeProblem)),
@@ -206,7 +206,7 @@ def _refusal(before: TableDocument, problems: Sequence[FieldProblem]) -> Definit
 def _with_actual_types(document: TableDocument, schema: TableSchema) -> TableDocument:
     """Return the document with the types that nested columns have in the schema.
 
-    Changes inside of a column are made by the engine alone; the declaration takes the result over.
+    The engine alone changes the inside of a column; the declaration then gets the resulting type.
     """
 
     def actual(column: ColumnSpec) -> ColumnSpec:
@@ -224,7 +224,7 @@ def _with_actual_types(document: TableDocument, schema: TableSchema) -> TableDoc
 
 
 def _writers(before: TableDocument, after: TableDocument) -> Mapping[str, tuple[str, ...]]:
-    """Return the streams that write a column and stay registered, by its name before the change."""
+    """Return the streams that write a column and stay registered, by the column's name before the change."""
     found: dict[str, tuple[str, ...]] = {}
     for name, entry in before.streams.items():
         if name in after.streams:
@@ -248,7 +248,7 @@ def _check_dropped(
         old: The newest schema.
         new: The schema after the change, whose field ids distinguish dropped columns from renamed
             ones; None if the engine has refused the change: names decide then.
-        origin: Of the changes.
+        origin: The requested changes, to locate problems.
     """
     kept = None if new is None else {column.id for column in new.fields}
     declared = {column.name for column in after.table.columns}
@@ -330,7 +330,7 @@ def _with_versions(
 
 
 def _written(table: TableSpec, stream: StreamSpec, schema: TableSchema) -> object:
-    """Return all that a runner's query of the stream depends on; comments of columns are not."""
+    """Return all that a runner's query of the stream depends on; comments of columns are left out."""
     columns = stream_columns(table, stream)
     found = [schema.fields_by_name.get(name) for name in columns.written]
     fields = [None if one is None else replace(one, description=None) for one in found]

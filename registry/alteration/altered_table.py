@@ -54,12 +54,12 @@ class AlteredTable:
     """A table after some of the changes.
 
     Attributes:
-        document: With the declaration and the streams after these changes.
-        engine: The changes for the engine, in order.
-        of_engine: For each of those, the index of the requested change.
+        document: The document with the declaration and the streams after these changes.
+        engine: The engine's changes, in order.
+        of_engine: For each of the engine's changes, the index of the requested change.
         of_column: Index of the last requested change of a column, by its name after these changes.
-        of_group: Index by the sequence group's name.
-        of_option: Index by the option's key.
+        of_group: Index of the last requested change of a sequence group, by the group's name.
+        of_option: Index of the last requested change of an option, by the option's key.
     """
 
     document: TableDocument
@@ -129,7 +129,7 @@ class AlteredTable:
         return found
 
     def owner_of(self, group: str) -> str | None:
-        """Return the stream that owns a group; None when none does."""
+        """Return the stream that owns a group; None when the group has no owner."""
         owners = (n for n, entry in self.streams.items() if entry.spec.sequence_group == group)
         return next(owners, None)
 
@@ -137,8 +137,8 @@ class AlteredTable:
         """Return the table with one more change for the engine.
 
         Args:
-            change: The engine's.
-            index: Of the requested change.
+            change: The engine's change.
+            index: The index of the requested change.
         """
         return replace(self, engine=(*self.engine, change), of_engine=(*self.of_engine, index))
 
@@ -150,10 +150,10 @@ class AlteredTable:
         group: str | None = None,
         option: str | None = None,
     ) -> "AlteredTable":
-        """Return the table with a requested change noted as the origin of what is named.
+        """Return the table with a requested change noted as the origin of a column, a group or an option.
 
         Args:
-            index: Of the requested change.
+            index: The index of the requested change.
             column: A column by its new name.
             group: A sequence group.
             option: An option's key.
@@ -178,7 +178,7 @@ class AlteredTable:
 
         Args:
             name: The column's name.
-            index: Of the requested change.
+            index: The index of the requested change.
             **update: Fields of the column's declaration.
         """
         columns = tuple(
@@ -203,11 +203,11 @@ class AlteredTable:
         return replace(self, document=self.document.model_copy(update={"streams": streams}))
 
     def renamed(self, old: str, new: str, spec: TableSpec) -> "AlteredTable":
-        """Return the table with a renamed column; streams read it from where they did.
+        """Return the table with a renamed column; streams read it from the same field as before.
 
         Args:
             old: The column's name so far.
-            new: Its name from now on.
+            new: The column's name from now on.
             spec: The declaration with the new name.
         """
         altered = self.with_spec(spec)

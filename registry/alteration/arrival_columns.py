@@ -20,7 +20,7 @@ def lacks_arrival(spec: TableSpec, schema: TableSchema) -> bool:
 
     Args:
         spec: The declaration.
-        schema: The newest.
+        schema: The newest schema.
     """
     declared = dict(group.option for group in physical_groups(spec))
     return bool(_missing_columns(spec, schema)) or actual_options(spec, schema) != declared
@@ -31,7 +31,7 @@ def added_columns(spec: TableSpec, schema: TableSchema) -> tuple[SchemaChange, .
 
     Args:
         spec: The declaration.
-        schema: The newest.
+        schema: The newest schema.
     """
     return tuple(
         AddColumn(path=(name,), type=parse_type(group.generated_columns[name]))
@@ -42,13 +42,13 @@ def added_columns(spec: TableSpec, schema: TableSchema) -> tuple[SchemaChange, .
 def check_names(
     before: TableSpec, after: TableSpec, schema: TableSchema, origin: Origin
 ) -> Iterator[FieldProblem]:
-    """Yield the columns that have the name of an arrival column to add.
+    """Yield the columns whose name an arrival column to be added needs.
 
     Args:
         before: The declaration now.
         after: The declaration after the change, which may rename such a column.
-        schema: The newest.
-        origin: Of the changes.
+        schema: The newest schema.
+        origin: The requested changes, to locate problems.
     """
     undeclared = [name for name in schema.field_names if name not in before.column_names]
     taken = {name.lower(): name for name in (*undeclared, *after.column_names)}
@@ -71,7 +71,7 @@ def actual_options(spec: TableSpec, schema: TableSchema) -> Mapping[str, str]:
 
     Args:
         spec: The declaration.
-        schema: The newest; an older table's keys name fewer ordering columns.
+        schema: The newest schema; in an older table the keys name fewer ordering columns.
     """
     options = {}
     for group in physical_groups(spec):
@@ -81,7 +81,7 @@ def actual_options(spec: TableSpec, schema: TableSchema) -> Mapping[str, str]:
 
 
 def _missing_columns(spec: TableSpec, schema: TableSchema) -> dict[str, PhysicalGroup]:
-    """Return the arrival columns that a table lacks: their groups by the columns' names."""
+    """Return the groups of the arrival columns that a table lacks, by the columns' names."""
     missing = {}
     for group in physical_groups(spec):
         # Arrival was never part of such a group's order: a column of that name has other values.

@@ -26,15 +26,15 @@ _REQUEST_PARTS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The changes of a request by what they lead to.
+    """The changes of a request, found by what they change.
 
     Attributes:
         requested: The changes as requested; empty where there is no request: problems then have no
             pointers.
         of_engine: For each of the engine's changes, the index of the requested one.
-        of_column: Index by the column's name after all changes.
-        of_group: Index by the sequence group's name.
-        of_option: Index by the option's key.
+        of_column: Index of the requested change by the column's name after all changes.
+        of_group: Index of the requested change by the sequence group's name.
+        of_option: Index of the requested change by the option's key.
     """
 
     requested: tuple[TableChange, ...] = ()
@@ -44,7 +44,7 @@ class Origin:
     of_option: Mapping[str, int] = field(default_factory=dict)
 
     def path(self, index: int, part: str) -> JsonPath:
-        """Return the path of a part of a requested change; of the change if it has no such part."""
+        """Return the path of a part of a requested change; the path of the change if it has no such part."""
         assert 0 <= index < len(self.requested), "an origin is a requested change"
         path: JsonPath = ("changes", index)
         has_part = part in type(self.requested[index]).model_fields
@@ -55,8 +55,8 @@ def engine_problem(problem: Problem, origin: Origin, after: TableSpec) -> FieldP
     """Return a problem that the engine finds in its changes, or in the schema they lead to.
 
     Args:
-        problem: As the engine raises it.
-        origin: Of the changes.
+        problem: The problem as the engine raises it.
+        origin: The requested changes, to locate problems.
         after: The declaration after all changes.
     """
     if not isinstance(problem, ChangeProblem):
@@ -80,8 +80,8 @@ def table_problem(problem: FieldProblem, origin: Origin, after: TableSpec) -> Fi
     """Return a problem of the declaration that the changes lead to.
 
     Args:
-        problem: As the rules for tables find it.
-        origin: Of the changes.
+        problem: The problem as the rules for tables find it.
+        origin: The requested changes, to locate problems.
         after: The declaration after all changes.
     """
     path = _path_in_request(problem.path, origin, after)
@@ -94,9 +94,9 @@ def stream_problem(problem: FieldProblem, stream: str, origin: Origin) -> FieldP
     """Return a problem that a registered stream would have with the declaration after all changes.
 
     Args:
-        problem: As the rules for streams find it; its value names the column.
+        problem: The problem as the rules for streams find it; its value names the column.
         stream: The stream's name.
-        origin: Of the changes.
+        origin: The requested changes, to locate problems.
     """
     index = origin.of_column.get(problem.value or "")
     path: JsonPath = () if index is None else origin.path(index, "column")
@@ -113,11 +113,11 @@ def stream_problem(problem: FieldProblem, stream: str, origin: Origin) -> FieldP
 def column_problem(
     origin: Origin, column: str, part: str, *, value: str, message: str, hint: str
 ) -> FieldProblem:
-    """Return a problem of a column, located at the last change of it.
+    """Return a problem of a column, located at the last change of the column.
 
     Args:
-        origin: Of the changes.
-        column: Its name after all changes.
+        origin: The requested changes, to locate problems.
+        column: The column's name after all changes.
         part: The part of that change that is wrong.
         value: What was found.
         message: What is wrong and what was expected.

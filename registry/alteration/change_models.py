@@ -1,4 +1,4 @@
-"""Changes between two schemas, in the models of requests for schema changes. Pure."""
+"""Models of requests for schema changes, made from the engine's changes between two schemas. Pure."""
 
 from typing import assert_never
 

@@ -23,7 +23,7 @@ def declared_position(spec: TableSpec, position: ColumnPosition | None) -> Posit
 
     Args:
         spec: The declaration that the column is inserted into.
-        position: As requested; None means behind the last declared column.
+        position: The requested position; None means behind the last declared column.
 
     Raises:
         RefusedChange: There is no such position.
@@ -55,7 +55,7 @@ def engine_position(position: ColumnPosition) -> Position:
 def insert_column(
     columns: tuple[ColumnSpec, ...], column: ColumnSpec, position: Position
 ) -> tuple[ColumnSpec, ...]:
-    """Return the columns with one more, at a position that `declared_position` returned."""
+    """Return the columns with one more column, at a position that `declared_position` returned."""
     names = [one.name for one in columns]
     match position.kind:
         case PositionKind.FIRST:

@@ -28,10 +28,11 @@ def option_changes(
         after: The declaration after the change.
         schema: The newest. A table of an earlier version may lack options of ours that its
             declaration has since come to imply, and arrival in its groups; it gets both.
-        changes: Those of the engine that come first; it renames columns in options by itself.
+        changes: The engine's changes that precede the returned ones; the engine renames columns in options by
+            itself.
     """
     old, new = dict(physical_table(before).options), physical_table(after).options
-    # What the schema lacks is taken as not declared before, so that it is set.
+    # What the schema lacks counts as not declared before, so that it is set.
     for key in [key for key in old if _OWN_OPTION in key and key not in schema.options]:
         del old[key]
     # Options of groups are compared by the keys that the schema has for them, former ones included.

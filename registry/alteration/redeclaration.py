@@ -1,4 +1,4 @@
-"""Repeated declarations of a registered table: what may differ from the first one, and what does.
+"""Repeated declarations of a registered table: the fields that may differ, and the differences found.
 
 Pure. The rules for stale and complete rows may differ: they affect how the status of rows is reported,
 and no stored row.
@@ -34,7 +34,7 @@ _HINTS: Final[Mapping[str, str]] = {
 def with_row_rules(
     document: TableDocument, spec: TableSpec, precondition: Precondition
 ) -> TableDocument:
-    """Return the document with the row rules of a declaration that is the same in all else.
+    """Return the document with the row rules of a declaration that is otherwise the same.
 
     Raises:
         DefinitionDiffers: The declaration differs in another field.
@@ -49,7 +49,7 @@ def with_row_rules(
 
 
 def declared_differences(old: TableSpec, new: TableSpec) -> list[FieldProblem]:
-    """Return the fields that differ and may not."""
+    """Return the fields that differ although they must not."""
     before, after = old.model_dump(mode="json"), new.model_dump(mode="json")
     return [
         problem_at(

@@ -13,7 +13,7 @@ def renamed_declaration(spec: TableSpec, old: str, new: str) -> TableSpec:
     Args:
         spec: The declaration.
         old: The column's name so far.
-        new: Its name from now on.
+        new: The column's name from now on.
     """
 
     def renamed(names: tuple[str, ...]) -> tuple[str, ...]:

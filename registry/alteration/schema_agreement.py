@@ -1,6 +1,6 @@
 """Agreement of a table's schema with its declaration, after a change that breaks no rule. Pure.
 
-A difference then comes from changes that were made without the registry.
+After such a change a difference can only come from changes that were made without the registry.
 """
 
 from collections.abc import Iterator

@@ -38,8 +38,8 @@ class NewField:
     """A field of a record that becomes a column.
 
     Attributes:
-        path: In the message; the last name is the column's.
-        type: Of the column; nullable.
+        path: The field's path in the message; the last name is the column's.
+        type: The column's type, nullable.
     """
 
     path: tuple[str, ...]
@@ -59,16 +59,16 @@ def evolve_stream(
     new: Sequence[NewField],
     wider: Mapping[str, DataType],
 ) -> Alteration:
-    """Return the change of the table; without changes when there is nothing to do.
+    """Return the alteration of the table; it has no changes when there is nothing to do.
 
     Args:
-        document: The newest one.
-        schema: The table's newest.
+        document: The newest document.
+        schema: The table's newest schema.
         stream: Name of the stream that has the records.
         new: Fields in their order of appearance. Fields beyond the stream's `columns_max` are left
             out, and so are those whose name differs from an earlier one in case alone.
-        wider: By column, the type of its values, or of the fields that are new in it
-            (`merge_fields`).
+        wider: By column name, the type of the column's values, or of the fields that are new
+            in the column (`merge_fields`).
 
     Raises:
         SchemaMismatch: A column's type cannot be widened to that of the values.
@@ -77,7 +77,7 @@ def evolve_stream(
     if entry is None:
         return Alteration(document=document)
     room = entry.spec.columns_max - field_count(entry.spec, schema)
-    # Existing columns first: new ones do not take the room that these need.
+    # Existing columns first: new columns must not use up `columns_max` before them.
     wanted = [
         *((DataField(name=name, type=type_), (name,)) for name, type_ in wider.items()),
         *((DataField(name=field.name, type=field.type), field.path) for field in new),

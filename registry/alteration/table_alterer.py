@@ -7,7 +7,7 @@ both is written in three steps, each of which is one exclusive creation:
 2. the schema;
 3. the document version in which the change is applied.
 
-Readers take the change as made once the schema exists, with or without step 3. After a crash in between
+For readers the change is in effect once the schema exists, with or without step 3. After a crash in between
 the next writer of the document completes steps 2 and 3 first (`DocumentWriter.settled`).
 """
 
@@ -58,7 +58,7 @@ class TableAlterer:
 
         Args:
             identifier: `<database>.<table>`.
-            plan: From the newest document and schema to the change; called at every attempt.
+            plan: Returns the change for the newest document and schema; called at every attempt.
             precondition: Condition on the document's revision.
             request: The request, if it has a name: it is applied once.
 
@@ -67,11 +67,11 @@ class TableAlterer:
 
         Raises:
             TableNotFound: No table of that name is registered.
-            DefinitionRefused: The change breaks rules, or another request has had the name;
+            DefinitionRefused: The change breaks rules, or another request has used the name;
                 `problems` has all of them.
             PreconditionFailed: The document is not the one that the caller has read.
             RegistryConflict: Every attempt lost a race against other writers; try again.
-            LakeError: Storage does not answer; the same call again.
+            LakeError: Storage does not answer; call again.
         """
         for _ in range(ATTEMPTS):
             newest = self._writer.settled(identifier)
@@ -94,14 +94,14 @@ class TableAlterer:
             TableNotFound: No table of that name is registered.
             DefinitionRefused: A column of the table has the name of an arrival column.
             RegistryConflict: Every attempt lost a race against other writers; try again.
-            LakeError: Storage does not answer; the same call again.
+            LakeError: Storage does not answer; call again.
         """
         document = self._writer.newest(identifier).value
         if lacks_arrival(document.table, self._catalog.table(identifier).schema):
             self.alter(identifier, lambda newest, _: Alteration(document=newest))
 
     def check_alteration(self, identifier: str, plan: AlterationPlan) -> list[FieldProblem]:
-        """Return why `alter` would refuse; empty when it would not. Changes nothing.
+        """Return the problems for which `alter` would refuse the change. Changes nothing.
 
         Raises:
             TableNotFound: No table of that name is registered.
@@ -121,8 +121,8 @@ class TableAlterer:
         """Return the checked change of a plan; None when the table has changed meanwhile.
 
         Raises:
-            DefinitionRefused: The change breaks rules on the table as it is.
-            InvalidRequest: The plan itself refuses the table as it is.
+            DefinitionRefused: The change breaks rules on the newest state of the table.
+            InvalidRequest: The plan itself refuses the newest state of the table.
         """
         table = self._catalog.table(newest.value.identifier)
         schema = table.schema

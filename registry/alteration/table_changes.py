@@ -246,7 +246,7 @@ def _rename_column(altered: AlteredTable, change: RenameColumnChange, index: int
 
 
 def _check_unnamed(spec: TableSpec, change: RenameColumnChange) -> None:
-    """Refuse to rename a column that an option names in which the format does not rename it."""
+    """Refuse to rename a column that is named in an option which the format does not update."""
     for key in _NAMING_OPTIONS:
         if len(change.path) == 1 and spec.options.get(key) == change.path[0]:
             message = f"the option `{key}` names the column, and would keep the old name"
@@ -327,7 +327,7 @@ def _add_group(altered: AlteredTable, change: AddSequenceGroupChange, index: int
     if spec.sequence_group(change.name) is not None:
         message = "a sequence group of this name exists already"
         refuse("name", change.name, message, "choose another name")
-    # The engine adds the generated columns; the declaration has the group alone.
+    # The engine adds the generated columns; the declaration has only the group.
     group = physical_group(change.group, tracking=spec.tracking)
     for name, sql in group.generated_columns.items():
         altered = altered.with_change(AddColumn(path=(name,), type=parse_type(sql)), index)
@@ -367,8 +367,8 @@ def _check_unread(altered: AlteredTable, path: Sequence[str], change: str) -> No
 
     Args:
         altered: The table so far.
-        path: Of the field.
-        change: What happens to it, as a verb: "is dropped".
+        path: The field's path.
+        change: What happens to the field, as a verb: "is dropped".
     """
     for name, entry in altered.streams.items():
         if path[0] in entry.spec.column_names:

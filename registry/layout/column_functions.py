@@ -1,8 +1,8 @@
 """Aggregate functions of declared columns, and their dependence on order and repetition.
 
-Pure. A function is order-free when any order of arrival gives the same value. A column that several
-writers, or late records, can reach needs such a function: nothing else makes its value independent of the
-order of arrival (decision 0008).
+Pure. A function is order-free when any order of arrival gives the same value. A column that is
+written by several writers, or by late records, needs such a function: nothing else makes its value
+independent of the order of arrival (decision 0008).
 """
 
 from collections.abc import Mapping
@@ -82,11 +82,11 @@ def declared_function(name: str) -> FunctionDeclaration | None:
 
 
 def why_order_matters(name: str, data_type: DataType) -> str | None:
-    """Return why the value depends on the order of arrival; None when it does not.
+    """Return why a column's value depends on the order of arrival; None when it does not.
 
     Args:
         name: A function; None is returned for an unknown one.
-        data_type: Of the column.
+        data_type: The column's type.
     """
     declaration = declared_function(name)
     if declaration is None:
@@ -109,7 +109,7 @@ def why_order_matters(name: str, data_type: DataType) -> str | None:
 def why_repetition_matters(function: AggregateSpec) -> str | None:
     """Return why a repeated value changes the column; None when it does not.
 
-    A user's own function is taken to count repeated values: nothing is declared about it.
+    A user's own function is assumed to count repeated values, because its declaration does not cover this.
     """
     name = function.function
     is_distinct = name in _DISTINCT and bool(function.distinct)

@@ -13,7 +13,7 @@ _EXAMPLES: Final = "for example BIGINT, DECIMAL(10, 2), TIMESTAMP(3), STRING"
 
 
 def parsed_type(sql: str) -> DataType | None:
-    """Return a type, or None where the text is no type."""
+    """Return the parsed type; None where the text is not a type."""
     try:
         return parse_type(sql)
     except InvalidRequest:
@@ -21,10 +21,10 @@ def parsed_type(sql: str) -> DataType | None:
 
 
 def type_fault(error: InvalidRequest) -> tuple[str, str]:
-    """Return message and hint for a text that is no type.
+    """Return message and hint for a text that is not a type.
 
     Args:
-        error: As `parse_type` raised it.
+        error: The error that `parse_type` raised.
     """
     reasons = [problem.message for problem in error.problems]
     hints = [problem.hint for problem in error.problems if problem.hint is not None]
@@ -33,6 +33,6 @@ def type_fault(error: InvalidRequest) -> tuple[str, str]:
 
 
 def declared_type(spec: TableSpec, column: str) -> DataType | None:
-    """Return the type of a column, or None where it is no type or the column is not declared."""
+    """Return a column's type; None where it cannot be parsed or the column is not declared."""
     declared = next((c.type for c in spec.columns if c.name == column), None)
     return None if declared is None else parsed_type(declared)

@@ -24,9 +24,9 @@ class ColumnsAtDelete:
     """The columns of a sequence group by what a delete does to them.
 
     Attributes:
-        name: Of the group.
-        ordering: Its ordering columns; they keep the values of the deleting record.
-        kept: Protected columns that keep them too, such as the time of the record.
+        name: The group's name.
+        ordering: The group's ordering columns; a delete sets them to the values of the deleting record.
+        kept: Protected columns that get the values of the deleting record too, such as its time.
         marks: Protected columns that mark the group as cleared.
     """
 
@@ -37,13 +37,13 @@ class ColumnsAtDelete:
 
 
 def deletes_of(spec: TableSpec, group: str | None) -> Deletes | None:
-    """Return the declared deletes of a group, or of the whole table for None; None: not declared."""
+    """Return the declared deletes of a group (of the whole table if `group` is None); None: not declared."""
     declared = None if group is None else spec.sequence_group(group)
     return spec.deletes if declared is None or declared.deletes is None else declared.deletes
 
 
 def deletes_by_group(spec: TableSpec) -> dict[str, Deletes | None]:
-    """Return the declared deletes of each sequence group; None where none are declared."""
+    """Return the declared deletes by sequence group; None for a group without a declaration."""
     return {
         group.name: spec.deletes if group.deletes is None else group.deletes
         for group in spec.sequence_groups
@@ -94,8 +94,8 @@ def retention_options(spec: TableSpec, at_columns: Mapping[str, str | None]) -> 
 
     Args:
         spec: The table.
-        at_columns: The column with the time of the newest record by sequence group, in the table's
-            order; None without tracking.
+        at_columns: By sequence group, in the table's order, the column with the time of the newest
+            record; None without tracking.
 
     Requires:
         `check_delete_retention` finds no problem in the table.

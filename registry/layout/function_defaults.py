@@ -33,11 +33,11 @@ _BOUNDED = (
 def with_defaults(
     spec: TableSpec, functions: Mapping[str, AggregateSpec]
 ) -> dict[str, AggregateSpec]:
-    """Return the functions with the defaults of the options that they leave out.
+    """Return the functions, with defaults for the options that they leave out.
 
     Args:
         spec: The table.
-        functions: By column.
+        functions: The aggregate functions by column.
     """
     types = {column.name: column.type for column in spec.columns}
     in_effect = column_functions(spec)

@@ -1,7 +1,7 @@
 """Physical tables: columns and options of the table format for a declared table.
 
-Pure. The service creates tables by it and the pipelines write by it, so both agree on the generated
-columns:
+Pure. The service creates tables from this layout and the pipelines write by it, so both agree on the
+generated columns:
 
 * `<group>__offset` BIGINT and `<group>__partition` INT hold the order of arrival, which orders the
   group behind its declared ordering columns, or alone: two records of one stream never tie. The
@@ -14,7 +14,7 @@ Beside the declared options every table has a few fixed ones: writers do not com
 store key columns once (`data-file.thin-mode`), and writers of other engines number their records from
 the snapshot (`write.sequence-number-init-mode`).
 
-A default aggregate function is written out for each declared column that takes it, so that it does
+A default aggregate function is written out for each declared column that uses it, so that it does
 not apply to the generated columns.
 """
 
@@ -45,14 +45,14 @@ class PhysicalGroup:
     """A sequence group with its generated columns.
 
     Attributes:
-        name: As declared.
+        name: The declared name.
         declared_ordering: The declared ordering columns, most significant first; empty when the group is
             ordered by arrival alone.
-        offset_column: Holds generation and Kafka's offset of the newest record.
-        partition_column: Holds its Kafka partition.
+        offset_column: The column that holds generation and Kafka offset of the newest record.
+        partition_column: The column that holds the Kafka partition of the newest record.
         declared_columns: The declared protected columns.
-        at_column: Holds Kafka's timestamp of the stream's last record; None without tracking.
-        op_column: Holds what that record did, `upsert` or `clear`; None without tracking.
+        at_column: The column that holds Kafka's timestamp of the stream's last record; None without tracking.
+        op_column: The column that holds what that record did, `upsert` or `clear`; None without tracking.
     """
 
     name: str
@@ -112,7 +112,7 @@ class PhysicalGroup:
 
     @property
     def option(self) -> tuple[str, str]:
-        """The table format's option, key and value."""
+        """Key and value of the table format's option for the group."""
         return _group_key(self.ordering), ",".join(self.protected_columns)
 
     @property
@@ -131,8 +131,8 @@ class PhysicalTable:
         primary_key: Column names.
         partition_keys: Column names.
         options: All options, the declared ones included.
-        comment: None when there is none.
-        groups: In the order of the declaration; empty unless the table is partial-update.
+        comment: The table's comment; None when it has none.
+        groups: The sequence groups in the order of the declaration; empty unless the table is partial-update.
     """
 
     columns: tuple[DataField, ...]

@@ -14,13 +14,13 @@ class StreamColumns:
     """The columns of its table that a stream writes, and their sources.
 
     Attributes:
-        key: The table's primary key; every one of these is in `mapped`.
-        mapped: Columns that come out of the message's value, with their paths.
+        key: The table's primary key; all of its columns are in `mapped`.
+        mapped: Columns that are read from the message's value, with their paths.
         group: The group that the stream owns; None when it owns none.
-        partition_column: Filled with Kafka's partition; None without a group.
-        offset_column: Filled with generation and Kafka's offset; None without a group.
-        at_column: Filled with Kafka's timestamp; None without tracking.
-        op_column: Filled with `upsert` or `clear`; None without tracking.
+        partition_column: The column filled with Kafka's partition; None without a group.
+        offset_column: The column filled with generation and Kafka's offset; None without a group.
+        at_column: The column filled with Kafka's timestamp; None without tracking.
+        op_column: The column filled with `upsert` or `clear`; None without tracking.
         written: All of the above in the table's order; every other column stays null.
     """
 

@@ -2,16 +2,16 @@
 
 | module | what |
 |---|---|
-| `table_rules` | all rules of a table; calls those in the next five rows |
+| `table_rules` | all rules of a table; calls the modules of the next five rows |
 | `settable_options` | options that a declaration may set, and their bounds |
 | `default_rules` | default values |
 | `aggregate_function_rules` | aggregate functions |
 | `delete_rules`, `delete_retention` | the effect of deletes, and how long they are kept |
 | `engine_check` | the engine's own checks |
-| `stream_rules` | rules of a stream beside the others of its table; calls those in the next four rows |
+| `stream_rules` | rules of a stream beside the others of its table; calls the modules of the next four rows |
 | `mapping_rules`, `message_paths`, `json_types` | columns, the fields that they are read from, and types that JSON does not have |
 | `aggregation_table_rules` | several streams of one aggregation table |
 | `arrival_rules` | streams ordered by arrival |
 | `new_field_rules` | `on_new_field: evolve` |
-| `stream_completion`, `stream_bounds`, `kafka_rules` | a requested stream before that: its defaults, its numbers, its cluster and topics |
+| `stream_completion`, `stream_bounds`, `kafka_rules` | other parts of a requested stream: its defaults, its numbers, its cluster and topics |
 """

@@ -4,12 +4,12 @@ Pure. The engine's validator knows the functions and their arguments; these rule
 declaration, and about order:
 
 1. Only aggregation and partial-update tables have functions.
-2. An option that has a field of its own is not given among `options`, and a name of a nested field
-   has no comma in it.
-3. In a sequence group a function gives the same value in any order of arrival, or the table takes
-   that risk with `unordered: allowed`. `last_value` is one: the group's order decides which value is
-   the last. (An aggregation table with one stream has one order; `aggregation_table_rules` has the
-   rules for several.)
+2. An option that has a field of its own in the declaration is not given in `options`, and the name of
+   a nested field contains no comma.
+3. In a sequence group a function gives the same value in any order of arrival, or the table takes that risk
+   with `unordered: allowed`. `last_value` is such a function, because the group's order decides which value
+   is the last. (An aggregation table with one stream has one order; `aggregation_table_rules` has the rules
+   for several.)
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def check_aggregate_functions(spec: TableSpec) -> Iterator[FieldProblem]:
 
 
 def function_path(spec: TableSpec, column: str) -> JsonPath:
-    """Return the path of the function's declaration: at the column, or the table's default."""
+    """Return the path of the declaration of a column's function: in the column, or the table's default."""
     index = spec.column_names.index(column)
     if spec.columns[index].aggregate is not None:
         return ("columns", index, "aggregate", "function")

@@ -117,7 +117,7 @@ def _check_order(
     data_type = declared_type(table, column)
     assert data_type is not None, column
     name = function.function
-    # These take nulls as values, which `unordered: allowed` does not cover: not the order of records
+    # These treat nulls as values, which `unordered: allowed` does not cover: not the order of records
     # would be wrong but the records of every other stream.
     reason = why_order_matters(name, data_type)
     if name in _NULLS_ARE_VALUES and column not in sequence_fields(table):
@@ -154,6 +154,6 @@ def _check_order(
 
 
 def _mapping_path(stream: StreamSpec, column: str) -> JsonPath:
-    """Return the path of the column's mapping; of the stream's name if another stream maps it."""
+    """Return the path of the column's mapping; the path of the stream's name if another stream maps the column."""
     names = stream.column_names
     return ("columns", names.index(column), "column") if column in names else ("name",)

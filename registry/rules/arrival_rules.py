@@ -1,7 +1,7 @@
 """Rules for streams whose records are ordered by their arrival in Kafka.
 
 Pure. The order of arrival is that of Kafka's offsets, which grow within a partition. So a stream without
-another order needs all records of a row in one partition: it takes the row key from the Kafka key, by
+another order needs all records of a row in one partition: it reads the row key from the Kafka key, by
 which producers choose the partition, or declares `partitioned_by_key`. On a topic of one partition this
 always holds. The number of partitions is known only when a stream starts.
 """
@@ -21,7 +21,7 @@ from braid.schemas.field_problems import problem_at
 def is_ordered_by_arrival_alone(table: TableSpec, stream: StreamSpec) -> bool:
     """Return whether arrival alone decides which of two records of a row is the newer one.
 
-    False also if nothing that the stream writes depends on the order.
+    False if nothing that the stream writes depends on the order.
     """
     match table.merge_engine:
         case MergeEngine.PARTIAL_UPDATE:
@@ -43,9 +43,9 @@ def is_keyed(table: TableSpec, stream: StreamSpec) -> bool:
 
 
 def needs_keyed_partitions(table: TableSpec, stream: StreamSpec) -> bool:
-    """Return whether several partitions require a keyed stream, and added partitions a new order.
+    """Return whether several partitions require a keyed stream, and added partitions require a new order.
 
-    A table with `unordered: allowed` takes the risk, except for a stream that is keyed all the same.
+    A table with `unordered: allowed` accepts the risk, so it returns False there unless the stream is keyed.
     """
     is_required = table.unordered is Unordered.REFUSED or is_keyed(table, stream)
     return is_required and is_ordered_by_arrival_alone(table, stream)

@@ -8,7 +8,7 @@ fill it into the records of another stream:
    (`braid.lake.write.rows.group_defaults`), which records of other streams do not have. The ordering columns
    themselves have no default, which would give every record a position.
 2. In a table of whole rows, which takes one stream.
-3. In an aggregation table, if every stream writes the column; with one stream it does.
+3. In an aggregation table, if every stream writes the column; a single stream does.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _HINT = "leave the default out, and let the stream send the value"
 
 
 def check_defaults(spec: TableSpec) -> Iterator[FieldProblem]:
-    """Yield the default values that no streams of the table permit."""
+    """Yield the default values that are not allowed, whatever streams the table has."""
     ordering = {name: group.name for group in spec.sequence_groups for name in group.ordering or ()}
     is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
     plain = ungrouped_columns(spec) if is_partial else ()
@@ -47,11 +47,11 @@ def check_defaults(spec: TableSpec) -> Iterator[FieldProblem]:
 def check_defaults_of_multiple_streams(
     table: TableSpec, others: Mapping[str, StreamSpec], stream: StreamSpec
 ) -> Iterator[FieldProblem]:
-    """Yield the columns with a default that one of an aggregation table's streams does not write.
+    """Yield the columns with a default that some stream of an aggregation table does not write.
 
     Args:
         table: An aggregation table.
-        others: Its other streams, by name.
+        others: The table's other streams, by name.
         stream: The stream to be registered.
     """
     if not others:

@@ -14,12 +14,13 @@ the column of `rowkind.field`, or from another engine's writer.
 2. `clear_columns` is an upsert of nulls under the record's order, which any order of arrival leaves
    at the same row (`braid.lake.write.rows.null_deletes`). Aggregate functions ignore nulls, so groups with such
    columns cannot be cleared.
-3. `remove_row` without `unordered: allowed` is for tables in which no record arrives late and one
-   stream writes: deduplicate ones without `sequence.field`, and partial-update ones of one sequence
-   group in the order of arrival, without aggregates. A late record would restore the row; with two
-   groups it would depend on timing whether the other one outlives the delete; and a function would
+3. `remove_row` without `unordered: allowed` is for tables with one stream in which no record arrives
+   late: deduplicate tables without `sequence.field`, and partial-update tables with one sequence
+   group, in the order of arrival and without aggregates. A late record would restore the row; with two
+   groups timing would decide whether the other group outlives the delete; and a function would
    continue from the values before the delete if one commit folds the delete into a later record.
-4. A table whose rows have their kind in a column declares what deletes do, unless it is deduplicate.
+4. A table whose rows have their kind in a column declares the effect of deletes, unless it is
+   deduplicate.
 """
 
 from collections.abc import Iterator
@@ -138,7 +139,7 @@ def _check_removal(spec: TableSpec) -> Iterator[FieldProblem]:
         (path, deletes.value) for path, _, deletes in _declarations(spec) if deletes is _REMOVE
     ]
     if spec.merge_engine is MergeEngine.DEDUPLICATE and spec.deletes is None:
-        # The deletes of such a table remove rows without being declared.
+        # In such a table deletes remove rows even where nothing is declared.
         name = spec.options.get(ROW_KIND_FIELD)
         declared = [] if name is None else [(("options", ROW_KIND_FIELD), name)]
     for path, value in declared:

@@ -75,7 +75,7 @@ def check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
         options=layout.options,
         comment=layout.comment,
     )
-    # The checks overlap: an option that cannot be parsed fails each of them with the same problem.
+    # The checks overlap: each of them reports an option that cannot be parsed, with the same problem.
     problems: dict[Problem, None] = {}
     for check in (check_supported, check_writable, validate_schema):
         problems.update(dict.fromkeys(_problems_of(check, schema)))
@@ -99,7 +99,7 @@ def _problems_of(check: Callable[[TableSchema], None], schema: TableSchema) -> S
 
 
 class _DeclarationPaths:
-    """Paths in the declaration of the engine's problems; indexes are built once."""
+    """Paths in the declaration for problems of the engine; its indexes are built once."""
 
     def __init__(self, spec: TableSpec) -> None:
         self._columns = spec.columns
@@ -115,7 +115,7 @@ class _DeclarationPaths:
                 self._functions.setdefault(column.aggregate.function, at)
 
     def of(self, problem: Problem) -> JsonPath:
-        """Return the path in the declaration from which the engine's field comes."""
+        """Return the path in the declaration that the field of an engine's problem comes from."""
         field = problem.field
         if isinstance(problem, ColumnProblem) and problem.column in self._positions:
             return ("columns", self._positions[problem.column], problem.part)

@@ -1,6 +1,6 @@
 """Rules for the Kafka settings of a stream: a cluster that operators have named, and its topics.
 
-Pure. By registration an address, a login or a class could enter over HTTP, so everything that is not
+Pure. Registration over HTTP could bring in an address, a login or a class, so everything that is not
 listed is refused. The runner enforces the operators' file once more when it starts the stream.
 """
 
@@ -19,7 +19,7 @@ def check_kafka(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[FieldPr
 
     Args:
         stream: The completed stream.
-        clusters: Those of this process. `default` may be known to the runners alone.
+        clusters: The clusters that this process knows. `default` may be known to the runners alone.
     """
     kafka = stream.kafka
     cluster: NamedCluster | None = None

@@ -62,12 +62,12 @@ def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
 
 
 def _record_path(mapping: StreamColumn) -> _Path:
-    """Return the part of the record that a column is read from, then its path in there."""
+    """Return the part of the record that a column is read from, then the path in this part."""
     return (mapping.source.value, *mapping.source_path)
 
 
 def _columns_inside(stream: StreamSpec) -> dict[_Path, str]:
-    """Return, by the path of each object of the record, a column that is read inside of it."""
+    """Return a column that is read from inside of each object of the record, by the object's path."""
     found: dict[_Path, str] = {}
     for mapping in stream.columns:
         # Longer paths are refused anyway; the bound keeps the cost linear in the number of columns.
@@ -109,7 +109,7 @@ def _check_readers(
     data_type: DataType,
     readers: dict[_Path, tuple[str, DataType]],
 ) -> Iterator[FieldProblem]:
-    """Yield a problem if another column reads the field as another type; adds this reader."""
+    """Yield a problem if another column reads the same field with another type; adds this column to `readers`."""
     mapping = stream.columns[index]
     path = _record_path(mapping)
     earlier, kind = readers.setdefault(path, (mapping.column, data_type))

@@ -9,7 +9,7 @@ _ROOT: Final = "$"
 
 
 def path_fault(path: str) -> tuple[str, str] | None:
-    """Return the problem of a path and the hint how to fix it; None when it may match.
+    """Return the problem of a path and a hint how to fix it; None when the path may match a field.
 
     Example:
         >>> path_fault("payload.after.amount")

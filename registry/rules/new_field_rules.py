@@ -1,6 +1,6 @@
 """Rules for streams that add new columns to their table (`on_new_field: evolve`).
 
-Pure. A new column joins the stream's own sequence group; in an aggregation table it takes the default
+Pure. A new column joins the stream's own sequence group; in an aggregation table it has the default
 function, in a table of whole rows it is a part of the row. As for declared columns, the order in which
 records arrive must not matter.
 """
@@ -20,7 +20,7 @@ def check_new_fields(
 
     Args:
         table: A table that breaks no rule for tables.
-        others: Its other streams, by name.
+        others: The table's other streams, by name.
         stream: The completed stream.
     """
     if stream.on_new_field is OnNewField.EVOLVE and len(stream.columns) > stream.columns_max:
@@ -63,7 +63,7 @@ def check_kept_columns(
 
     Args:
         table: The table.
-        others: Its other streams, by name.
+        others: The table's other streams, by name.
         stream: The completed stream after the change.
         known: The stream as registered; None: it is not registered yet.
     """

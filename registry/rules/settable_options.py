@@ -1,8 +1,8 @@
 """Rules for the options of the table format that a declaration may set: an allow list with bounds.
 
 Pure. Options reach every process that opens the table, ours and other engines': paths, classes,
-addresses, and numbers that keep a machine busy. An option that is not listed is refused, so that one
-which a later engine introduces is harmless as well. Operators set any option with the command line.
+addresses, and numbers that keep a machine busy. An option that is not listed is refused, so that an
+option which a later engine introduces is harmless as well. Operators set any option with the command line.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -115,7 +115,7 @@ _Read = Callable[[str], int | None]
 
 
 def check_option(spec: TableSpec, key: str) -> Iterator[FieldProblem]:
-    """Yield why a declaration may not set an option, or not to this value.
+    """Yield why a declaration may not set an option at all, or not to its value.
 
     Args:
         spec: The declaration.
@@ -129,7 +129,7 @@ def check_option(spec: TableSpec, key: str) -> Iterator[FieldProblem]:
     )
     for bounds, read, unit in reads:
         if key in bounds:
-            # A text that is no such value is left to the engine's check, which explains the syntax.
+            # A text that cannot be parsed is left to the engine's check, which explains the syntax.
             is_long = len(value) > _VALUE_MAX
             found = None if is_long else read(value)
             least, most = bounds[key]

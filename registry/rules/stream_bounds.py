@@ -1,7 +1,7 @@
 """Bounds of the numbers that a stream declares.
 
-Pure. Checked when a stream is registered or changed, not when its table is: a bound that a later version
-lowers does not stop registered streams.
+Pure. Checked when a stream is registered or changed, and not when its table changes: a bound that a later
+version lowers does not stop registered streams.
 """
 
 from collections.abc import Iterator, Mapping

@@ -22,14 +22,14 @@ DEAD_LETTERS = ".dead-letters"
 def complete_stream(
     table: TableSpec, definition: StreamDefinition, *, name: str, known: StreamSpec | None = None
 ) -> StreamSpec:
-    """Return the definition with defaults for everything that is left out; checks nothing.
+    """Return the definition with defaults for all omitted fields; checks nothing.
 
     Args:
         table: The stream's table.
-        definition: As requested.
+        definition: The requested definition.
         name: The stream's name, from the address.
-        known: The stream as registered; None for a new one. Columns that are left out keep its
-            sources: a column that was renamed since has its old name in messages.
+        known: The stream as registered; None for a new one. Where the request omits the columns,
+            they keep the sources of this one: a column that was renamed since has its old name in messages.
     """
     group_name = definition.sequence_group
     if group_name is None and table.sequence_group(name) is not None:

@@ -1,19 +1,19 @@
 """Rules for streams: no stream can harm the columns of the other streams of its table.
 
-Pure: from a table, its streams and one more stream, the list of all problems of the latter. The rules
+Pure functions from a table, its streams and one more stream to the problems of that stream. The rules
 (decision 0008) that concern streams:
 
 1. A stream maps the whole key, and only columns that exist.
-2. One group has one owner. A stream writes whole groups: a part of a group would null the rest
-   of it whenever its version is the newest.
+2. One group has one owner. A stream writes whole groups: a record with a part of a group would null the
+   rest of the group whenever its version is the newest.
 3. A stream writes nothing outside its group and the key, except unordered columns of a table
    that allows them; each of those has one owner.
 4. Ordering columns that the table declares come from the stream; generated ones do not.
 5. A deduplicate or first-row table takes one stream, because its rows are not merged by column.
 6. An aggregation table takes several streams if nothing in it depends on the order in which their
    records arrive: `aggregation_table_rules`.
-7. In a table whose rows have their kind in a column every stream maps that column.
-8. Columns that a stream adds to the table keep these rules, too: `new_field_rules`.
+7. In a table whose rows have their kind in a column, every stream maps that column.
+8. Columns that a stream adds to the table fulfil these rules, too: `new_field_rules`.
 
 Two streams may read one topic: each keeps its own position and account, and they own different
 columns.
@@ -55,8 +55,8 @@ def check_stream(
 
     Args:
         table: The stream's table, which breaks no rule for tables.
-        streams: The table's streams by name; the one of the stream's own name is replaced by it, and
-            compared only for the columns that it would no longer read.
+        streams: The table's streams by name. A stream of the same name is the one to be replaced: it is
+            compared only to find columns that would no longer be read.
         stream: The completed stream (`braid.registry.rules.stream_completion.complete_stream`).
     """
     others = {name: spec for name, spec in streams.items() if name != stream.name}
@@ -177,9 +177,9 @@ def _check_whole_rows(
 
 
 def _check_needed(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
-    """Yield unmapped columns that every record needs: NOT NULL ones, and those that order rows."""
+    """Yield unmapped columns that every record needs: NOT NULL columns, and columns that order rows."""
     needed = [*sequence_fields(table)]
-    # By text: whatever a type nests, its own nullability is at its end.
+    # By text: the type's own nullability is at the end of its text, whatever it nests.
     needed += [c.name for c in table.columns if c.type.upper().rstrip().endswith("NOT NULL")]
     for column in dict.fromkeys(needed):
         is_missing = column in table.column_names and column not in stream.column_names

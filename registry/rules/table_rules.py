@@ -5,9 +5,9 @@ Pure: from a declaration to the list of all its problems, each with location, va
 
 1. Every non-key column is protected by exactly one sequence group, because sequence numbers of
    concurrent writers are not ordered: without an order in the data the older of two versions
-   can win for good. `unordered: allowed` takes that risk explicitly.
+   can win for good. `unordered: allowed` accepts that risk explicitly.
 2. Groups share no column, and contain neither keys nor another group's ordering columns.
-3. A non-key column is nullable: the file of one stream is null in the columns of the others.
+3. A non-key column is nullable: in the file of one stream the columns of the other streams are null.
 4. Generated columns of a group do not collide with declared ones.
 5. Staleness and completeness name groups that exist.
 6. Aggregate functions, deletes and default values give the same row in any order of arrival:

@@ -6,9 +6,9 @@
 | `versions` | a document whose versions are files of their own |
 | `stored_documents` | the JSON of documents, which older and newer versions of the software share |
 | `revision`, `named_request` | preconditions of a change; requests that are applied once |
-| `pending_schemas` | one change of both a document and its table's schema |
+| `pending_schemas` | changes of both a document and its table's schema |
 | `new_names` | names of tables in creation |
 | `leases` | the right of one runner to work on a stream |
 | `progress` | the reports of runners |
-| `paths` | the names of all of these on storage |
+| `paths` | the paths of all of these on storage |
 """

@@ -1,7 +1,7 @@
 """Writer of tables' documents: compare-and-swap with retries.
 
 A change is a function of the newest document; after a lost race it is called again. A schema change that
-another process has left incomplete is completed before (`pending_schemas`).
+another process has left incomplete is completed first (`pending_schemas`).
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from braid.registry.store.stored_documents import features_missing, missing_feat
 from braid.registry.store.versions import Versioned
 from braid.schemas import TableDocument
 
-ATTEMPTS = 20  # documents are changed by people: this many lost races in a row are a defect
+ATTEMPTS = 20  # people change documents, and rarely: this many lost races in a row are a defect
 
 
 class DocumentWriter:
@@ -81,7 +81,7 @@ class DocumentWriter:
         raise too_many_conflicts(identifier)
 
     def is_newest(self, known: Versioned[TableDocument]) -> bool:
-        """Return whether a document has not been changed since."""
+        """Return whether a document is still the newest one."""
         stored = self._store.stored(known.value.identifier)
         return stored is not None and stored.version == known.version
 
@@ -100,7 +100,7 @@ class DocumentWriter:
 
 
 def too_many_conflicts(identifier: str) -> RegistryConflict:
-    """Return the error of a document whose every change lost a race."""
+    """Return the error for a change of a document that lost every race."""
     message = f"the document of {identifier} changed {ATTEMPTS} times while it was being changed"
     return RegistryConflict(message)
 

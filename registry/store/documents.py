@@ -32,9 +32,9 @@ class RegisteredTables:
     """The documents of all tables.
 
     Attributes:
-        documents: Those that can be read, in the order of identifiers.
-        unreadable: The errors of those that cannot be read, by `database.table`.
-        newer: The errors of those that need a newer version of this software, by `database.table`.
+        documents: The documents that can be read, in the order of identifiers.
+        unreadable: The errors of documents that cannot be read, by `database.table`.
+        newer: The errors of documents that need a newer version of this software, by `database.table`.
     """
 
     documents: tuple[TableDocument, ...]
@@ -76,7 +76,7 @@ class RegistryStore:
             try:
                 versioned = self.table(identifier)
             except LakeError as error:
-                # An outage says nothing about this table: it must not count as unreadable.
+                # In an outage nothing is known about this table: it must not count as unreadable.
                 if error.retryable:
                     raise
                 unreadable[identifier] = error
@@ -95,8 +95,8 @@ class RegistryStore:
         exists, and as absent before.
 
         Raises:
-            CorruptData: It cannot be read as a document; the message names it.
-            FeaturesMissing: This version cannot read it, and a newer one can.
+            CorruptData: The file cannot be read as a document; the message names it.
+            FeaturesMissing: Only a newer version can read the document.
         """
         stored = self.stored(identifier)
         if stored is None or stored.value.pending is None:
@@ -112,8 +112,8 @@ class RegistryStore:
         For writers. One list and one read.
 
         Raises:
-            CorruptData: It cannot be read as a document; the message names it.
-            FeaturesMissing: This version cannot read it, and a newer one can.
+            CorruptData: The file cannot be read as a document; the message names it.
+            FeaturesMissing: Only a newer version can read the document.
         """
         newest = self._file(identifier).latest()
         if newest is None:
@@ -131,15 +131,15 @@ class RegistryStore:
 
         Args:
             document: The whole document.
-            expected_version: The version it was made from; None: there is no document yet.
+            expected_version: The version that the document was made from; None: there is none yet.
 
         Raises:
-            RegistryConflict: Another writer has created the version. Read it, check again, try again.
+            RegistryConflict: Another writer has created the version. Read it, check again, and try again.
         """
         assert expected_version is None or expected_version >= 1
         before, version = None, expected_version
         if version is None:
-            # Behind the mark of a dropped table of the name, so that versions never repeat.
+            # After the mark of a dropped table of the same name, so that versions never repeat.
             version = self._dropped_version(document.identifier)
         else:
             before = self._file(document.identifier).read(version)
@@ -162,7 +162,7 @@ class RegistryStore:
             self._file_io.delete_tree(paths.table_directory(self._warehouse, identifier))
 
     def _dropped_version(self, identifier: str) -> int:
-        """Return the version that marks a table as dropped; 0 when the newest is no such mark."""
+        """Return the version that marks a table as dropped; 0 when the newest version does not."""
         newest = self._file(identifier).latest()
         return newest.version if newest is not None and is_dropped(newest.value) else 0
 

@@ -1,10 +1,10 @@
 """Leases: the right of one runner to work on a stream.
 
-A lease keeps two runners from doing the same work. The data does not depend on it: clocks may differ and
-processes may sleep, and then the epoch in the table fences the slower runner.
+A lease keeps two runners from doing the same work. The correctness of the data does not depend on it: where
+clocks differ or processes sleep, the epoch in the table fences the slower runner.
 
 Each grant, renewal and release is a new version, created exclusively: of two runners that see an
-expired lease, one creates the next version. A lease that cannot be read has an unknown owner, which may
+expired lease, only one can create the next version. A lease that cannot be read has an unknown owner, which may
 be working: it counts as live until `UNREADABLE_MS` after it was written, and as expired from then on.
 """
 
@@ -38,7 +38,7 @@ class Lease:
         owner: The holder: unique per process, not per name of a runner.
         version: The version of the lease's document that granted it.
         ttl_ms: Duration of each grant and renewal, milliseconds.
-        expires_ms: Its end, milliseconds since the epoch, UTC, by the granting clock.
+        expires_ms: End of the lease, milliseconds since the epoch, UTC, by the granting clock.
     """
 
     table: str
@@ -70,7 +70,7 @@ class LeaseStore:
             table: `<database>.<table>`.
             stream: The stream's name.
             owner: Unique per process. The owner of a live lease gets it again.
-            ttl_ms: Its duration unless renewed, milliseconds.
+            ttl_ms: Duration of the lease unless it is renewed, milliseconds.
         """
         assert ttl_ms > 0
         newest = self._newest(table, stream)
@@ -82,7 +82,7 @@ class LeaseStore:
     def renew(self, lease: Lease) -> Lease | None:
         """Prolong a lease by its time to live; None when it is lost.
 
-        A lease that has expired without another grant is prolonged as well: no other process worked.
+        An expired lease is prolonged as well if no other owner was granted it: no other process worked then.
         """
         newest = self._newest(lease.table, lease.stream)
         # The version decides, not the time: every grant to another owner has created a newer one.
@@ -91,7 +91,7 @@ class LeaseStore:
         return self._grant(lease.table, lease.stream, lease.owner, lease.ttl_ms, lease.version + 1)
 
     def release(self, lease: Lease) -> None:
-        """Release a lease, so that another owner need not wait; no effect when it is lost."""
+        """Release a lease, so that another owner need not wait for its end; no effect when it is lost."""
         newest = self._newest(lease.table, lease.stream)
         if newest is None or newest.version != lease.version:
             return
@@ -142,7 +142,7 @@ class LeaseStore:
         try:
             record = parse_stored(_LeaseRecord, newest.value)
         except ValidationError:
-            # By storage's clock, for the record's own times are what cannot be read.
+            # By storage's clock, because the times in the record cannot be read.
             record = _LeaseRecord(
                 owner=_UNKNOWN_OWNER,
                 ttl_ms=UNREADABLE_MS,

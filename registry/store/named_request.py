@@ -1,7 +1,7 @@
 """Named requests for schema changes, which are applied once, however often they are sent.
 
-Pure. The name is the client's idempotency key. The document remembers each name with a digest of the
-changes, so that another request under the same name is refused and not taken for a repetition.
+Pure. The name is the client's idempotency key. The document keeps each name with a digest of the
+changes, so that another request under the same name is refused, instead of counting as a repetition.
 """
 
 import hashlib
@@ -16,8 +16,8 @@ class NamedRequest:
     """A request for schema changes that has a name.
 
     Attributes:
-        key: Its name, unique in the table.
-        digest: Of the changes, equal for equal ones.
+        key: The request's name, unique in the table.
+        digest: A digest of the changes: equal for equal changes.
     """
 
     key: str
@@ -25,14 +25,14 @@ class NamedRequest:
 
     @classmethod
     def of(cls, key: str, changes: SchemaChanges) -> "NamedRequest":
-        """Return the request of that name for some changes."""
+        """Return the request for the changes under that name."""
         return cls(key=key, digest=hashlib.sha256(changes.model_dump_json().encode()).hexdigest())
 
     def is_made(self, document: TableDocument) -> bool:
-        """Return whether the document has the request among its applied ones.
+        """Return whether the request is among the applied ones of the document.
 
         Raises:
-            DefinitionRefused: Another request has had this name.
+            DefinitionRefused: A request for other changes has used this name.
         """
         found = next((change for change in document.applied if change.key == self.key), None)
         # Changes applied by an earlier version have no digest: the name alone decides.

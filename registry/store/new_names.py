@@ -3,8 +3,8 @@
 Exclusive creation of a table's document covers only one spelling of its name. So the creator announces
 the name first, then lists the existing tables and the announcements of others, and gives up if one of them
 differs in case alone: of two simultaneous creators at least one sees the other. If both do, both are
-refused, and the one that repeats its request gets the name. The announcement of a process that died counts
-for a minute.
+refused, and the one that repeats its request gets the name. The announcement of a process that died expires
+after a minute.
 """
 
 import contextlib

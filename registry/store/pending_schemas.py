@@ -5,13 +5,13 @@ A change takes three steps, each an exclusive creation of a file:
 1. The document gets a version that holds the change as `pending`: the schema file to create, and the
    content of the document after the change.
 2. The schema file is created. This is the moment of the change: `effective_document` returns the
-   content from before it until then, and the content after it from then on.
+   content before the change until then, and the content after the change from then on.
 3. The document gets a version in which the change is applied and nothing is pending.
 
 A process that stops between two steps leaves a valid document. The next process that changes the
 document completes steps 2 and 3 first. It never withdraws a pending change, because the process that
 proposed it may be about to create the schema file. A pending change is dropped only when another schema
-has the id: then its file can never be created.
+has its id, because its own file can then never be created.
 """
 
 from collections.abc import Callable
@@ -68,8 +68,8 @@ def effective_document(document: TableDocument, find_schema: FindSchema) -> Tabl
     """Return the document that is in effect now, with nothing pending.
 
     Args:
-        document: As stored.
-        find_schema: Of its table; called only while a change is pending.
+        document: The document as stored.
+        find_schema: Finds a schema of the document's table; called only while a change is pending.
     """
     pending = document.pending
     if pending is None:

@@ -1,8 +1,8 @@
 """Progress reports of runners: one document per runner, overwritten every few seconds.
 
 Not versioned, because no decision rests on it: the table holds what a stream has committed. A document
-that has not been written for a while is of a runner that is gone. One that cannot be read is left out and
-does not affect the reports of other runners; its runner overwrites it with its next report.
+that has not been written for a while belongs to a runner that is gone. A document that cannot be read is
+left out and does not affect the reports of other runners; its runner overwrites it with its next report.
 """
 
 from collections.abc import Iterable
@@ -94,8 +94,8 @@ def stream_key(identifier: str, stream: str) -> str:
 def newest_report(runners: Iterable[RunnerProgress], key: str) -> Report | None:
     """Return the report with the latest commits of a stream, or None.
 
-    After a stream has moved, the documents of two runners contain it: the higher epoch is that of the
-    later owner, and of equal epochs the later report counts.
+    After a stream has moved, the documents of two runners contain it. The report with the higher epoch is
+    from the later owner; of equal epochs the later report counts.
     """
     reports = _reports(runners, key)
     return max(reports, key=lambda r: (r.progress.epoch or 0, r.updated_ms), default=None)
@@ -106,14 +106,14 @@ def current_report(
 ) -> Report | None:
     """Return the report with the current state of a stream, or None.
 
-    Several documents may contain it: of a runner that is gone, of one that waits for the lease, of
-    one that had the stream before it moved. A living runner counts before a gone one, a runner that
-    has the stream before one that waits for it, then as in `newest_report`.
+    Several documents may contain the stream: that of a runner that is gone, of a runner that waits for the
+    lease, and of a runner that had the stream before it moved. Living runners come before gone ones, then
+    runners that have the stream before runners that wait for it; otherwise as in `newest_report`.
 
     Args:
         runners: All reports.
         key: `stream_key` of the stream.
-        alive_since_ms: Earlier reports are of runners that are gone.
+        alive_since_ms: A runner whose report is older is gone; milliseconds since the epoch.
     """
 
     def rank(report: Report) -> tuple[bool, bool, int, int]:

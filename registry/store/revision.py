@@ -1,4 +1,4 @@
-"""Revisions and preconditions, by which no caller overwrites a change that it has not read."""
+"""Revisions and preconditions, which keep a caller from overwriting a change that it has not read."""
 
 import hashlib
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Precondition:
 
     Attributes:
         revisions: The current revision has to be one of these; None: any.
-        exists: Whether the thing has to exist (True) or must not (False); None: either.
+        exists: Whether the document or stream has to exist (True) or must not (False); None: either.
     """
 
     revisions: frozenset[str] | None = None
@@ -34,7 +34,7 @@ class Precondition:
         """Raise unless the condition holds.
 
         Args:
-            current: The current revision; None when the thing does not exist.
+            current: The current revision; None when the document or stream does not exist.
 
         Raises:
             PreconditionFailed: The condition does not hold.

@@ -1,11 +1,11 @@
 """Serialization of stored documents, which older and newer versions of this software share.
 
 1. A field that this version does not know is ignored when a document is read, and kept in the next
-   version that is written, at the same location: below the same names, and in a list in the entry of the
+   version that is written, at the same location: under the same names, and in a list in the entry of the
    same name. It is dropped together with the object that contains it.
-2. A document, and each stream in it, lists the *features* that acting on it needs. A version that lacks
-   one shows the document and neither runs nor changes it. Only a document with such a feature may hold
-   values that an older version cannot parse at all; that version reports the missing feature instead.
+2. A document, and each stream in it, lists the *features* that a version needs to act on it. A version that
+   lacks a feature shows the document and neither runs nor changes it. Only a document with such a feature may
+   hold values that an older version cannot parse at all; that version reports the missing feature instead.
 
 In requests an unknown field is a mistake and is refused.
 """
@@ -50,19 +50,19 @@ def parse_document(data: bytes, *, what: str) -> TableDocument:
     """Return a table's document.
 
     Args:
-        data: As stored.
-        what: Name of the document in errors.
+        data: The stored bytes.
+        what: The document's name for error messages.
 
     Raises:
-        FeaturesMissing: It cannot be parsed, and lists features that this version lacks.
-        CorruptData: It cannot be parsed.
+        FeaturesMissing: The document cannot be parsed, and lists features that this version lacks.
+        CorruptData: The document cannot be parsed, and lists no such features.
     """
     content: Any = None
     try:
         content = orjson.loads(data)
         return parse_stored(TableDocument, content)
     except (ValidationError, ValueError) as error:
-        # Values that only a newer version understands are no damage.
+        # Values that only a newer version understands are not damage.
         missing = _listed_features(content) - FEATURES
         if missing:
             raise features_missing(what, sorted(missing)) from error
@@ -74,8 +74,8 @@ def missing_features(document: TableDocument, stream: StreamEntry | None = None)
     """Return the features that this version lacks, in alphabetical order.
 
     Args:
-        document: Of the table.
-        stream: The stream to run; None to change the document, which takes the features of all
+        document: The table's document.
+        stream: The stream to run; None to change the document, which needs the features of all
             its streams.
     """
     entries = document.streams.values() if stream is None else [stream]
@@ -113,8 +113,8 @@ def _with_unknown(new: Any, old: Any, known: Any) -> Any:
     """Return new content with the unknown fields of the old content.
 
     Args:
-        new: To be written.
-        old: As stored before, at the same location.
+        new: The content to be written.
+        old: The content stored before, at the same location.
         known: The part of `old` that this version has parsed.
     """
     # Unknown is what is stored and not parsed: a known field that the change has removed stays removed.
@@ -139,7 +139,7 @@ def _name(entry: object) -> str | None:
 
 
 def _listed_features(content: object) -> set[str]:
-    """Return the features that content lists which cannot be parsed as a document."""
+    """Return the features that are listed in content which cannot be parsed as a document."""
     if not isinstance(content, dict):
         return set()
     streams = content.get("streams")

@@ -32,8 +32,8 @@ class Versioned(Generic[ValueT]):
     """A value and the version of the document that held it.
 
     Attributes:
-        version: From 1, without holes at the newest end.
-        value: Its content.
+        version: The number of the version, from 1; the newest versions have no holes between them.
+        value: The version's content.
         modified_ms: Time of the write, milliseconds since the epoch by storage's clock.
     """
 
@@ -82,10 +82,10 @@ class VersionedFile:
             return None
 
     def create(self, version: int, data: bytes) -> bool:
-        """Create a version; False when it is taken, or was superseded and deleted.
+        """Create a version; return False when the number is taken, or its version was superseded and deleted.
 
         Requires:
-            The caller has read version - 1, or found no version at all when it is 1.
+            The caller has read `version - 1`, or found no version at all and `version` is 1.
         """
         assert version >= 1
         if not self._file_io.create_exclusive(self._path(version), data):
@@ -97,7 +97,7 @@ class VersionedFile:
         versions = self._versions()
         is_late = max(versions, default=version) > version and version + 1 not in versions
         if is_late or (version > 1 and version - 1 not in versions):
-            # It is in the hole that cleaning left, where no reader finds it; or the document was
+            # The file is in the hole that cleaning left, where no reader finds it; or the document was
             # deleted as a whole, and this version would restore it.
             self._file_io.delete(self._path(version))
             return False
