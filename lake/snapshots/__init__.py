@@ -1,4 +1,4 @@
-"""Metadata of a table on storage: schemas, snapshots, tags, manifests, and the files that they keep live.
+"""Metadata of a table on storage: schemas, snapshots, tags, manifests, and the data files that these keep live.
 
 | modules | what |
 |---|---|
@@ -6,11 +6,11 @@
 | `schema_store`, `snapshot_store`, `changelog_store`, `tag_store` | files that are named by id or name |
 | `manifest_store`, `live_files`, `manifest_merge` | manifests, the files that they leave live, and their merging |
 | `deletion_vectors`, `file_indexes`, `live_table` | index files, and live files with their deletion vectors |
-| `metadata_cache`, `lru_cache` | what a process keeps in memory of these |
+| `metadata_cache`, `lru_cache` | the metadata that a process keeps in memory |
 | `consumer_store`, `lease`, `lease_keeper` | readers, which keep snapshots from expiring |
 | `lineage`, `rollback_marker`, `removed_history` | which snapshot was built on which, also after a rollback |
 | `snapshot_times`, `snapshots_and_changelogs`, `table_identity` | snapshots by time, with long-lived changelogs, of the opened table |
 
-Flat: one module per kind of metadata file, or rule about several of them; they use each other across the rows
-above, so folders would cut through every operation.
+The package is flat: each module is about one kind of metadata file, or one rule about several kinds. The modules
+use each other across the rows above, so folders would cut through every operation.
 """

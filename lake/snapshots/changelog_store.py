@@ -1,8 +1,8 @@
 """Long-lived changelogs: expired snapshots that are kept for their changelog alone.
 
 Where changelogs are retained longer than snapshots, the file of an expired snapshot is kept as
-`changelog/changelog-N`, the same JSON, with hints of its own. Its data can no longer be read, its
-changes can.
+`changelog/changelog-N`, with the same JSON. The directory has hints of its own. Of such a snapshot the data can
+no longer be read, but the changes can.
 
 Source: table-format 17, 19.
 """
@@ -46,12 +46,12 @@ class ChangelogStore:
     def keep(self, snapshot_id: int, data: bytes) -> None:
         """Keep a snapshot that is about to expire; does no harm if it is kept already.
 
-        Every process that expires it writes the same bytes, so replacing is harmless; and a changelog of
-        the same id, left from before a rollback, has to be replaced.
+        An existing file is replaced. Every process that expires the snapshot writes the same bytes; and a
+        changelog of the same id, left from before a rollback, has to be replaced.
 
         Args:
-            snapshot_id: Of the snapshot.
-            data: Its file, byte for byte.
+            snapshot_id: Id of the snapshot.
+            data: Content of the snapshot's file, byte for byte.
         """
         self._file_io.overwrite(self._paths.changelog(snapshot_id), data)
 

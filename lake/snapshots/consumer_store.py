@@ -1,13 +1,13 @@
 """The consumers of a table: readers, each with the oldest snapshot that it still needs.
 
-A file per consumer, overwritten as the reader advances. Expiry deletes what no consumer needs, so a file that
-cannot be parsed (empty or torn after a power failure, or written by another program) must not count as
-absent: it counts as a consumer that needs every snapshot, until `UNREADABLE_MS` after it was last written. No
-lease lasts longer, and a reader that is still alive has rewritten its file by then. Afterwards it is ignored,
-so that it harms no one but its owner.
+Each consumer has a file, which is overwritten as the reader advances. Expiry deletes what no consumer needs, so
+a file that cannot be parsed (empty or torn after a power failure, or written by another program) must not count
+as absent: it counts as a consumer that needs every snapshot, until `UNREADABLE_MS` after it was last written.
+No lease lasts longer, and a reader that is still alive has rewritten its file by then. Afterwards the file is
+ignored, so that it harms only the reader that it belongs to.
 
-In the same directory are the markers of running expiries, each with the snapshot that the run is about to
-remove. Files appear whole, so a marker that cannot be parsed belongs to a run that died, and is ignored.
+The same directory holds the markers of running expiries, each with the snapshot that the run is about to
+remove. A file appears as a whole, so a marker that cannot be parsed belongs to a run that died, and is ignored.
 """
 
 from collections.abc import Iterator
@@ -48,22 +48,22 @@ class ConsumerFile:
 
     @property
     def is_lease(self) -> bool:
-        """Whether it has a deadline; False for one that cannot be parsed."""
+        """Whether the consumer has a deadline; False if its file cannot be parsed."""
         return self.consumer is not None and self.consumer.deadline_ms is not None
 
     def is_expired(self, *, now_ms: int, expiration_ms: int | None) -> bool:
         """Return whether the consumer no longer holds snapshots.
 
         A lease expires at its deadline. Any consumer expires when its file has not been written for
-        `consumer.expiration-time`, as in other engines, and one that cannot be parsed when its file has
-        not been written for as long as a lease can last.
+        `consumer.expiration-time`, as in other engines. A consumer whose file cannot be parsed also expires
+        when the file has not been written for as long as a lease can last.
 
         Args:
             now_ms: Milliseconds since 1970 UTC.
-            expiration_ms: The option, None when consumers never expire.
+            expiration_ms: Value of the option, None when consumers never expire.
         """
         if self.consumer is None:
-            # Whichever it was, a lease or another consumer: it has expired after the shorter of the two.
+            # Unknown whether the file was a lease, so it expires after the shorter of both times.
             limits_ms = (UNREADABLE_MS, expiration_ms or UNREADABLE_MS)
             return now_ms - self.modified_ms > min(limits_ms)
         if self.consumer.deadline_ms is not None and now_ms > self.consumer.deadline_ms:
@@ -79,7 +79,7 @@ class ConsumerStore:
         self._paths = paths
 
     def list(self) -> list[ConsumerFile]:
-        """Return all consumers in the order of their ids; one listing and a read of each."""
+        """Return all consumers in the order of their ids; costs one listing and a read of each."""
         found = []
         for status in self._file_io.list(self._paths.consumer_dir):
             consumer_id = status.name.removeprefix(CONSUMER_PREFIX)
@@ -130,7 +130,7 @@ class ConsumerStore:
 
         Args:
             expiry: Name of the run, unique.
-            snapshot: That will be removed.
+            snapshot: The snapshot that will be removed.
         """
         self._file_io.overwrite(self._paths.expiring(expiry), serialize_snapshot(snapshot))
 
@@ -142,7 +142,7 @@ class ConsumerStore:
     def is_marked_expiring(self, snapshot: Snapshot) -> bool:
         """Return whether an expiry is about to remove a snapshot.
 
-        The marker of a run that died concerns the one snapshot that it would have removed next.
+        The marker of a run that died also counts, for the one snapshot that the run would have removed next.
         """
         return any(snapshot.is_same(marked) for _, marked in self._marks() if marked is not None)
 

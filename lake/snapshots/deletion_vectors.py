@@ -42,8 +42,8 @@ class BucketVectors:
     """The deletion vectors of one bucket at one snapshot.
 
     Attributes:
-        entry: The index file they are in; None for a bucket without marked rows.
-        vectors: Positions by data file name.
+        entry: The index file that holds the vectors; None for a bucket without marked rows.
+        vectors: Positions of marked rows, by data file name.
     """
 
     entry: IndexManifestEntry | None = None
@@ -51,7 +51,7 @@ class BucketVectors:
 
     @property
     def base(self) -> str | None:
-        """Return the name of the index file, by which commits detect a conflict; None without one."""
+        """Return the name of the index file, by which commits detect a conflict; None without a file."""
         return None if self.entry is None else self.entry.file_name
 
 
@@ -90,8 +90,8 @@ def change_vectors(
     """Return the vectors of a bucket after more rows were marked and files were removed.
 
     Args:
-        before: The vectors until now.
-        deleted: Further positions by data file name; may include positions that are marked already.
+        before: The vectors before the change.
+        deleted: Positions to mark, by data file name; may include positions that are marked already.
         removed_files: Names of files that are no longer live; a file that only changes its level
             keeps its vector.
 
@@ -102,7 +102,7 @@ def change_vectors(
     for name, positions in deleted.items():
         # `union` returns a new vector: cached ones are shared between readers.
         after[name] = after.get(name, FrozenBitMap()).union(positions)
-    # A vector of a removed file would mark rows of nothing, and an empty one must not be written.
+    # A vector of a removed file would mark rows that do not exist, and an empty one must not be written.
     return {name: vector for name, vector in after.items() if vector and name not in removed_files}
 
 
@@ -129,12 +129,12 @@ class VectorStore:
         """Return the vectors of one bucket.
 
         Args:
-            entry: Of a snapshot's index manifest, of type `DELETION_VECTORS`; None for a bucket
-                without one.
+            entry: Entry of a snapshot's index manifest, of type `DELETION_VECTORS`; None for a bucket
+                without such an entry.
 
         Raises:
-            CorruptData: The file is absent or is not what its entry says.
-            UnsupportedFeature: Vectors of another version of the format.
+            CorruptData: The file is absent or does not match its entry.
+            UnsupportedFeature: The vectors are of another version of the format.
         """
         if entry is None:
             return NO_VECTORS
@@ -170,10 +170,10 @@ class VectorStore:
         """Write all vectors of a bucket into a new file, durable on return.
 
         Args:
-            vectors: Positions by data file name, at least one, none of them empty.
+            vectors: Positions by data file name: at least one vector, and none of them empty.
             partition: Serialised partition row.
             bucket: Bucket number.
-            name: Of the file, unique.
+            name: Name of the file, unique.
             is_64_bit: Form of the bitmaps (`deletion-vectors.bitmap64`).
 
         Returns:
@@ -210,8 +210,8 @@ class VectorStore:
         """Write the changed vectors of a bucket, if they have changed, and return what to commit.
 
         Args:
-            before: As the compaction read them.
-            after: As they are to be, from `change_vectors`.
+            before: The vectors that the compaction read.
+            after: The vectors after the compaction, from `change_vectors`.
             partition: Serialised partition row.
             bucket: Bucket number.
             new_name: Returns a unique file name; called only when a file is written.

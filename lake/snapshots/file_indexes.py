@@ -52,7 +52,7 @@ class FileIndexStore:
 
         Args:
             file_io: Storage.
-            cache_bytes: Bound of the cache, which holds one index however large it is.
+            cache_bytes: Bound of the cache; the newest index is kept even if it alone is larger.
         """
         self._file_io = file_io
         self._cache = LruCache(cache_bytes)
@@ -66,8 +66,8 @@ class FileIndexStore:
         """Return the filters of a file; empty if it has no index.
 
         Args:
-            path: Of the data file.
-            file: Its entry in the manifest.
+            path: Path of the data file.
+            file: Metadata of the data file, from its manifest entry.
 
         Raises:
             CorruptData: The index is absent or cannot be decoded.
@@ -99,7 +99,7 @@ def index_name(file: DataFileMeta) -> str | None:
     """Return the name of the index file beside a data file, or None if there is none.
 
     Raises:
-        CorruptData: There are several.
+        CorruptData: The data file has several index files.
     """
     names = [name for name in file.extra_files if name.endswith(FILE_INDEX_SUFFIX)]
     if len(names) > 1:

@@ -1,13 +1,14 @@
 """Leases: consumers with a deadline, which keep a snapshot from expiring while it is read.
 
-A lease is a consumer file, which every engine of the format respects, with a deadline, so that a holder that
-dies does not hold the snapshot for ever. Taking one means writing the file and *then* checking that no expiry
-has marked the snapshot, and that it still exists. Expiry of this engine marks a snapshot and *then* lists the
-consumers. So of the two at least one sees the other, and a lease that was taken is kept.
+A lease is a consumer file with a deadline. Every engine of the format respects the file, and the deadline ensures
+that a holder that dies does not hold the snapshot for ever. To take a lease, a reader writes the file and *then*
+checks that no expiry has marked the snapshot and that the snapshot still exists. Expiry of this engine marks a
+snapshot and *then* lists the consumers. So at least one of the two sees the other: once a lease is taken, no
+expiry of this engine removes its snapshot.
 
 A lease can still be lost: another engine's expiry may miss a file that is written at the same moment, a
 consumer may be deleted, and a long-lived changelog may expire at the moment in which it is leased, because
-changelogs are not marked. `check` and `refresh` raise then.
+changelogs are not marked. In these cases `check` and `refresh` raise.
 """
 
 import threading
@@ -45,7 +46,7 @@ class Lease:
     """Keeps one snapshot and all later ones from expiring; safe to share between threads.
 
     As a context manager it refreshes itself in a thread and is released at the end. Otherwise its holder
-    calls `refresh` well before each deadline, and `release`.
+    calls `refresh` well before each deadline, and `release` at the end.
     """
 
     def __init__(
@@ -64,15 +65,15 @@ class Lease:
 
         Args:
             consumers: Store of the lease's file.
-            snapshots: Checked for the snapshot.
-            snapshot: To be kept.
-            clock: Of deadlines.
+            snapshots: Finds the snapshot, to check that it still exists.
+            snapshot: The snapshot to keep.
+            clock: Clock of the deadlines.
             new_uuid: Source of lease names.
             holder: Description of the holder, for people.
             lease_ms: How long the lease lasts without a refresh, milliseconds; at most
                 `LEASE_MS_MAX`.
-            lease_id: Of a lease to continue, on this or an older snapshot; if it is absent or has
-                run out, a new one is taken.
+            lease_id: Name of a lease to continue, on this or an older snapshot; if that lease is absent or
+                has run out, a new one is taken.
 
         Raises:
             LeaseLost: The snapshot has expired.
@@ -119,7 +120,7 @@ class Lease:
     def refresh(self) -> None:
         """Move the deadline.
 
-        Also takes a lease anew that has run out, as long as the snapshot exists.
+        A lease that has run out is taken anew, if the snapshot still exists.
 
         Raises:
             LeaseLost: The snapshot was removed; nothing is held any more.
@@ -160,7 +161,7 @@ class Lease:
         """Check that the snapshot still exists.
 
         Raises:
-            LeaseLost: It does not.
+            LeaseLost: The snapshot does not exist any more.
         """
         if not self._snapshot.is_same(self._snapshots.find(self.snapshot_id)):
             message = (
@@ -199,8 +200,8 @@ class Lease:
         """Release the lease.
 
         Raises:
-            LeaseLost: It was lost meanwhile: what was read may be incomplete. An error of the engine
-                that leaves the context becomes its cause.
+            LeaseLost: The lease was lost meanwhile, so what was read may be incomplete. If an error of the
+                engine leaves the context, that error becomes the cause of `LeaseLost`.
         """
         try:
             # An error of the engine, such as an absent file, is mostly the consequence of a lost lease.
@@ -211,7 +212,7 @@ class Lease:
             self.release()
 
     def _check_unmarked(self) -> None:
-        # Before the check for existence: an expiry that has removed the snapshot moves its marker on to the
+        # Before the check for existence: an expiry that has removed the snapshot moves its marker to the
         # next one, so in the other order both checks could pass.
         if self._consumers.is_marked_expiring(self._snapshot):
             message = f"snapshot {self.snapshot_id} is about to expire\nhint: read a newer snapshot"

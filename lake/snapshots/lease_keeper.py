@@ -1,15 +1,15 @@
 """Leases for reads that turn out to take long.
 
-Whether a read takes a millisecond or an hour is not known beforehand, and a lease for each would cost more
-than most reads do. So every read registers the snapshot it depends on (`hold`), which touches no storage. A
+It is not known beforehand whether a read takes a millisecond or an hour, and a lease for each read would cost
+more than most reads do. So every read registers the snapshot it depends on (`hold`), without any request. A
 thread leases the snapshots of reads that have run for `LEASED_AFTER_S`, and refreshes these leases:
 
     open ──after 5 s──► leased ──every third of the lease──► refreshed ──done──► released
 
-A snapshot lives that long anyway unless the table retains next to nothing. If it expires earlier, or although
-it is leased (another engine's expiry, a deleted consumer), nothing happens here: most of what was planned may
-still be read, and a read that misses a file finds out why with `raise_if_expired`. Storage that refuses the
-lease, as where a reader has no permission to write, stops no read.
+Until then the snapshot exists anyway, unless the table retains next to nothing. If the snapshot expires earlier,
+or although it is leased (another engine's expiry, a deleted consumer), the keeper does nothing: most of the
+planned files may still be read, and a read that misses a file finds out why with `raise_if_expired`. If storage
+refuses the lease, as it does where a reader has no permission to write, reads continue without one.
 """
 
 import os
@@ -72,7 +72,7 @@ class _Hold:
             self._release_if_done()
 
     def release(self) -> None:
-        """Release the snapshot; a lease that is being taken is released when it is taken."""
+        """Release the snapshot; a lease that is just being taken is released as soon as it is taken."""
         with self._lock:
             self._is_done = True
             self._release_if_done()
@@ -90,11 +90,11 @@ class LeaseKeeper:
 
     Attributes:
         file_io: Storage.
-        paths: Of the table or branch.
-        clock: Of the leases' deadlines.
+        paths: Paths of the table or branch.
+        clock: Clock of the leases' deadlines.
         new_uuid: Source of lease names.
         lease_ms: How long a lease lasts without a refresh, milliseconds.
-        after_s: Age of a hold from which its snapshot is leased, seconds.
+        after_s: Age at which the snapshot of a hold is leased, seconds.
     """
 
     file_io: FileIO
@@ -128,9 +128,9 @@ class LeaseKeeper:
         """Keep a snapshot while the block runs, if it runs for long.
 
         Args:
-            snapshot: None if there is none to keep.
+            snapshot: The snapshot to keep; None if there is none.
             what: Description of the holder, for people: "a scan".
-            is_changelog: The snapshot's changes are enough, which may outlive it.
+            is_changelog: It is enough to keep the snapshot's changes, which may outlive the snapshot.
         """
         if snapshot is None:
             yield
@@ -140,8 +140,8 @@ class LeaseKeeper:
             due_s=time.monotonic() + self.after_s,
         )
         with self._lock:
-            # Added under the lock under which the thread decides to end: it sees this hold, or a new
-            # thread is started.
+            # The thread decides to end under the same lock: either it sees this hold, or a new thread
+            # is started.
             self._open.add(hold)
             # In a forked process the thread object exists but does not run.
             if self._thread is None or not self._thread.is_alive():
@@ -180,10 +180,10 @@ class LeaseKeeper:
         """Take a lease at once; the caller refreshes and releases it.
 
         Args:
-            snapshot: To be kept.
+            snapshot: The snapshot to keep.
             what: Description of the holder, for people.
-            is_changelog: The snapshot's changes are enough, which may outlive it.
-            lease_id: Of a lease to continue (see `Lease`).
+            is_changelog: It is enough to keep the snapshot's changes, which may outlive the snapshot.
+            lease_id: Name of a lease to continue (see `Lease`).
 
         Raises:
             LeaseLost: The snapshot has expired.
@@ -204,8 +204,8 @@ class LeaseKeeper:
         """Raise if a read failed because its snapshot has expired; return otherwise.
 
         Args:
-            snapshot: That was read.
-            error: Of the read.
+            snapshot: The snapshot that was read.
+            error: The error of the read.
 
         Raises:
             LeaseLost: A file is absent, the snapshot has expired, and no tag keeps its files.

@@ -1,8 +1,8 @@
 """The lineage of snapshots: which snapshot a snapshot was built on.
 
-Consecutive ids do not prove it: an id may have been reused after a rollback, or lie in a gap that expiry or a
-rollback left, directly below a snapshot that was built on another one of that id. So every snapshot of this
-engine has the property
+Consecutive ids do not prove that one was built on the other: an id may have been reused after a rollback. A
+snapshot may also lie in a gap that expiry or a rollback left, directly below a snapshot that was built on another
+snapshot of that id. So every snapshot of this engine has the property
 
 ```
 braid.follows   name of the delta manifest list of the snapshot that it was planned on, which is
@@ -25,7 +25,7 @@ FOLLOWS_PROPERTY: Final = "braid.follows"
 
 
 def lineage_properties(previous: Snapshot | None) -> dict[str, str]:
-    """Return the property of a snapshot that is planned on `previous`; None for the first one."""
+    """Return the property of a snapshot that is planned on `previous`; {} if that is None."""
     return {} if previous is None else {FOLLOWS_PROPERTY: previous.delta_manifest_list}
 
 
@@ -40,11 +40,11 @@ def follows(snapshot: Snapshot, previous: Snapshot) -> bool | None:
 def is_built_on(snapshot: Snapshot, previous: Snapshot, manifests: ManifestStore) -> bool:
     """Return whether a snapshot was built on another one, by its property or else by its files.
 
-    By files, a snapshot with the same live files as `previous` counts as `previous`. Costs at most three
-    small reads, and those of manifests that were merged in between.
+    If the files decide, a snapshot with the same live files as `previous` counts as `previous`. Costs at
+    most three small reads, and reads of the manifests that were merged in between.
 
     Returns:
-        False also if manifests of one of the two have expired, so that it cannot be decided.
+        False also if manifests of one of the two have expired, so that the files cannot decide.
 
     Raises:
         CorruptData: A manifest or list cannot be read.
@@ -64,7 +64,7 @@ def is_built_on(snapshot: Snapshot, previous: Snapshot, manifests: ManifestStore
         after = {
             manifest.file_name for manifest in manifests.read_list(snapshot.base_manifest_list)
         }
-        # Manifests in both lists contribute the same to both, so only the merged ones have to be read.
+        # Manifests in both sets contribute the same to both, so only the others have to be read.
         return _changes(before - after, manifests) == _changes(after - before, manifests)
     except ManifestGone:
         return False

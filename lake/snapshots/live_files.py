@@ -1,9 +1,9 @@
 """The live data files of snapshots.
 
-Live = entries added minus entries deleted, over all manifests of the base and the delta list. The
-set of manifest names determines the state, so a set that was read before (the base of snapshot N + 1
-is usually base + delta of N) is a cached state, and only the delta is applied to it. Names are
-random and files immutable, so this holds across rollbacks and overwritten snapshots too.
+Live files are those that the manifests of the base and the delta list add, without those that they delete. The
+set of manifest names determines this state, so states are cached by that set. The base of snapshot N + 1 is
+usually base + delta of N: then its state is in the cache, and only the delta is applied to it. Names are random
+and files immutable, so cached states stay valid across rollbacks and overwritten snapshots.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,7 +16,8 @@ from braid.lake.format.snapshot import Snapshot
 from braid.lake.snapshots.manifest_store import ManifestStore
 from braid.lake.snapshots.metadata_cache import entries_bytes
 
-# Cached states of one table. Successive states share their entries; each costs one further dictionary.
+# Number of cached states of one table. Successive states share their entries; each state costs one further
+# dictionary.
 STATES_MAX = 4
 _DICTIONARY_ENTRY_BYTES = 100
 
@@ -77,7 +78,7 @@ class LiveFiles:
         ]
 
     def by_identity(self, snapshot: Snapshot) -> Mapping[FileIdentity, ManifestEntry]:
-        """Return the ADD entries of the live files by identity; not to be changed.
+        """Return the ADD entries of the live files by identity; the caller must not change the mapping.
 
         Raises:
             ManifestGone: The snapshot expired while it was read.
@@ -99,7 +100,7 @@ class LiveFiles:
     ) -> None:
         """Register that two lists of manifests have the same live files.
 
-        Called after a merge of manifests, so that the merged ones need not be read back.
+        Called after a merge of manifests, so that the new manifests need not be read back.
         """
         known = self._known(_names(same_as))
         if known is not None:
@@ -111,7 +112,7 @@ class LiveFiles:
         manifests: Sequence[ManifestFileMeta],
     ) -> tuple[dict[FileIdentity, ManifestEntry], int]:
         """Return the live files after some manifests, and their approximate bytes in memory."""
-        # Deletes are taken out last: a list may name them before what they delete.
+        # Deletes are applied last: a list may name a DELETE before the ADD of its file.
         entries = {} if before is None else dict(before.entries)
         size = 0 if before is None else before.bytes
         added: list[ManifestEntry] = []
@@ -123,9 +124,9 @@ class LiveFiles:
                     added.append(entry)
                 else:
                     deleted.append(entry.identity)
-        # A DELETE may be without its ADD: of some buckets only, not every manifest is read.
+        # A DELETE may be without its ADD: if only some buckets are wanted, not every manifest is read.
         removed = [entries.pop(identity) for identity in deleted if identity in entries]
-        # Not below 0: sizes are extrapolated, so removed entries can seem larger than all that there were.
+        # Not below 0: sizes are extrapolated, so the removed entries can seem larger than all entries were.
         return entries, max(0, size + entries_bytes(added) - entries_bytes(removed))
 
     def _known(self, names: frozenset[str]) -> _State | None:

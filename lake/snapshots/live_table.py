@@ -13,7 +13,7 @@ class LiveTable:
     """The part of a snapshot that compaction, rescale and inspection work on.
 
     Attributes:
-        entries: Of the live files.
+        entries: ADD entries of the live files.
         vectors: Index files with deletion vectors, by partition and bucket.
     """
 

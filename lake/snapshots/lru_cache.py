@@ -9,9 +9,9 @@ from typing import Any
 class LruCache:
     """Values by name within a number of bytes; evicts the least recently used.
 
-    Safe between threads. Never evicted are the value just put, however large it is, and the last used of
-    those that take more than half of the bound: otherwise the small values put between two uses of it would
-    evict it every time.
+    Safe between threads. Two values are never evicted: the one just put, however large it is, and the last used
+    of the values that take more than half of the bound. Otherwise the small values that are put between two uses
+    of such a large value would evict it every time.
     """
 
     def __init__(self, bytes_max: int) -> None:

@@ -1,14 +1,14 @@
 """Merging of manifests, which bounds the length of the base list and so the cost of planning.
 
-Every commit adds a manifest. Merging replaces several by one with the same live files:
+Every commit adds a manifest. Merging replaces several manifests by one with the same live files:
 
-- *minor*: consecutive manifests. A group is closed where its bytes reach the target size, as the
-  format's own writers do. The tail of the list is merged in tiers: when it is longer than
-  `merge-min-count` + log2(its entries), the newest `merge-min-count` become one, together with each
-  older neighbour that has no more entries than the group so far. So an entry is rewritten when its
-  manifest doubles and not with every merge, and that bound on the length always holds.
-- *full*: when manifests that are small or have DELETEs reach the threshold together, all of these are
-  rewritten, and each large one that has the ADD of such a DELETE; no DELETE is left.
+- *minor*: merges groups of consecutive manifests. A group is closed where its bytes reach the target size, as
+  the format's own writers do. The tail of the list, which is left after the last closed group, is merged in
+  tiers: when it has more than `merge-min-count` + log2(its entries) manifests, the newest `merge-min-count`
+  become one, together with each older neighbour that has no more entries than the group so far. So an entry is
+  rewritten only when its manifest doubles, not with every merge, and the tail never stays longer than that bound.
+- *full*: when the manifests that are small or have DELETEs reach the threshold together, all of these are
+  rewritten, and so is each large manifest that has the ADD of such a DELETE; no DELETE is left.
 
 In a minor merge an ADD and its DELETE cancel; a DELETE whose ADD is in another manifest is kept. The state
 is a set difference, so the order of entries never matters.
@@ -34,8 +34,8 @@ class ManifestMergePlan:
 
     Attributes:
         groups: Manifests to rewrite together, each group in list order; disjoint.
-        is_full: A full merge, of one group; large manifests that have the ADD of one of its DELETEs are
-            rewritten with it.
+        is_full: The merge is full and has one group; large manifests that have the ADD of one of the
+            group's DELETEs are rewritten with it.
     """
 
     groups: tuple[tuple[ManifestFileMeta, ...], ...] = ()
@@ -93,12 +93,12 @@ def _minor_groups(
         group.append(manifest)
         size += manifest.file_size
         if size >= options.manifest_target_file_size_bytes:
-            # A single manifest is large already and left alone.
+            # A group of one manifest: it is large already and stays as it is.
             if len(group) > 1:
                 groups.append(tuple(group))
             group, size = [], 0
-    # What is left after the last full group: manifests too small together for the target size. At least
-    # two, for merging one manifest would rewrite it with every commit.
+    # The manifests left after the last closed group are together too small for the target size. At least
+    # two are merged, because merging one manifest would rewrite it with every commit.
     tail = _tail_group(group, min_count=max(options.manifest_merge_min_count, 2))
     assert all(len(merged) > 1 for merged in groups), "a merge replaces several manifests"
     return [*groups, tail] if tail else groups
@@ -108,8 +108,8 @@ def _tail_group(
     tail: Sequence[ManifestFileMeta], *, min_count: int
 ) -> tuple[ManifestFileMeta, ...]:
     """Return the newest manifests and the older ones that they outgrow; () while the tail is short."""
-    # Manifests of which each has at most half the entries of the one before are at most log2(n) for n
-    # entries: so many may stay beside the newest ones.
+    # If each manifest has at most half the entries of the one before, n entries fill at most log2(n)
+    # manifests. That number may stay beside the newest ones.
     tiers = sum(_entry_count(manifest) for manifest in tail).bit_length()
     if len(tail) < min_count + tiers:
         return ()
@@ -137,10 +137,11 @@ def merge_manifests(
     """Execute a plan: read the groups, write their replacements.
 
     Args:
-        manifests: The list that was planned for.
+        manifests: The list that the plan was made for.
         plan: The manifests to merge.
         read: Returns the entries of a manifest by name.
-        write: Writes entries as one or more manifests, rolled at the target size; [] for none.
+        write: Writes entries as manifests, rolled at the target size, and returns these; [] for no
+            entries.
 
     Returns:
         One replacement per group, for `replace_manifests`.
@@ -153,7 +154,7 @@ def merge_manifests(
 def replace_manifests(
     manifests: Sequence[ManifestFileMeta], merged: MergedGroup
 ) -> list[ManifestFileMeta] | None:
-    """Return the list with a replacement in the position of its first replaced manifest.
+    """Return the list with the new manifests in the position of the first replaced one.
 
     Returns:
         None if a replaced manifest is missing: another commit has merged it, and the replacement cannot
@@ -219,8 +220,8 @@ def _merge_full(
         if len(kept) < len(entries):
             before.append(manifest.file_name)
             adds.extend(kept)
-    # The DELETEs are dropped: the base list is everything before a commit, so an ADD that is in none
-    # of its manifests is in no manifest at all.
+    # The DELETEs are dropped: the base list names all manifests before a commit, so an ADD that is in
+    # none of these is in no manifest at all.
     return MergedGroup(before=frozenset(before), after=tuple(write(adds)))
 
 

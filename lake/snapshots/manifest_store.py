@@ -39,8 +39,8 @@ class ManifestStore:
     Decoded files are in a cache that tables share.
 
     Attributes:
-        cache: Of decoded files, and of live files.
-        root: Of the table.
+        cache: Cache of decoded files and of live files.
+        root: Root directory of the table.
     """
 
     def __init__(
@@ -50,8 +50,8 @@ class ManifestStore:
 
         Args:
             file_io: Storage.
-            paths: Of the table.
-            cache: Shared with other tables; None means one of its own.
+            paths: Paths of the table.
+            cache: Cache shared with other tables; None: the store has one of its own.
         """
         self._file_io = file_io
         self._paths = paths
@@ -64,7 +64,7 @@ class ManifestStore:
         Raises:
             ManifestGone: The file is absent.
             CorruptData: The file cannot be read.
-            UnsupportedFeature: It references files that this version does not support.
+            UnsupportedFeature: The manifest references files that this version does not support.
         """
         return self._read(name, lambda data: tuple(decode_manifest(data)), entries_bytes)
 
@@ -118,7 +118,7 @@ class ManifestStore:
     def write_list(
         self, name: str, manifests: Sequence[ManifestFileMeta], *, compression: str
     ) -> int:
-        """Write one manifest list, durable on return, and return its bytes."""
+        """Write one manifest list, durable on return, and return its size in bytes."""
         data = encode_manifest_list(manifests, compression)
         self._file_io.write_new(self._paths.manifest(name), data)
         self._remember(name, tuple(manifests), len(data) * _DECODED_BYTES_PER_BYTE)

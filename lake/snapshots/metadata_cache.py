@@ -17,11 +17,11 @@ from braid.lake.format.statistics import SimpleStats
 from braid.lake.snapshots.lru_cache import LruCache
 
 METADATA_BYTES: Final = 256 << 20
-"""Approximate bound per process. Exceeded for a table whose live files alone take more."""
+"""Approximate bound per process, in bytes. Exceeded for a table whose live files alone take more."""
 
 _ENTRY_BYTES: Final = 1_100
-"""Bytes of the Python objects of a manifest entry without its keys and statistics, with its dictionary entry
-in the live files."""
+"""Bytes of the Python objects of a manifest entry, including its dictionary entry in the live files, but not
+its keys and statistics."""
 
 _SAMPLE: Final = 256
 
@@ -33,14 +33,14 @@ class MetadataCache:
         """Create a view of a shared cache, or an empty one.
 
         Args:
-            cache: Shared with other storage; None means one of its own.
-            storage: Identifies the storage within the shared cache; None means a cache of its own.
+            cache: Cache shared with other storage; None: a new one.
+            storage: Identifies the storage within the shared cache; None if the cache is not shared.
         """
         self._cache = cache or LruCache(METADATA_BYTES)
         self._storage = storage
 
     def __reduce__(self) -> tuple[Callable[..., "MetadataCache"], tuple[Hashable, ...]]:
-        """Return a cache for another process: that process's own."""
+        """Return a cache for another process: the one of that process, or an empty one if not shared."""
         return (MetadataCache, ()) if self._storage is None else (_shared, (self._storage,))
 
     def get(self, path: str) -> object | None:

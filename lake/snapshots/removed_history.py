@@ -2,15 +2,15 @@
 
 A writer may plan a commit on a snapshot, pause while a rollback removes that snapshot, and then publish above
 what the rollback has left. Its snapshot then has the highest id, so later commits would be planned on it, and
-the removed history would come back. The chain shows it. Every snapshot has the one it was built on as a
-property (`braid.lake.snapshots.lineage`), so walking down from a valid snapshot leads to
+the removed history would come back. Walking down the chain detects this. Every snapshot names the snapshot that
+it was built on in a property (`braid.lake.snapshots.lineage`), so walking down from a valid snapshot leads to
 
 - the target of the rollback, or
-- the snapshot that was the newest before it (while that exists, the rollback has removed nothing), or
+- the snapshot that was the newest before the rollback (while it exists, the rollback has not taken effect), or
 - the end of the chain, below which everything has expired.
 
-From a snapshot of the removed history it leads to a gap instead, or to a snapshot that is not the one which
-the snapshot above was built on.
+Walking down from a snapshot of the removed history leads to a gap instead, or to a snapshot that the one above
+it was not built on.
 
 Only the latest rollback is considered, and only while its marker exists, which is a day at least.
 """
@@ -36,9 +36,9 @@ class _Known:
 
     Attributes:
         snapshot: The snapshot.
-        rollback: That it was compared with.
-        is_undecided: It was built on the snapshot that the rollback removes last. It belongs to the
-            history only as long as that snapshot exists.
+        rollback: The rollback that the snapshot was compared with.
+        is_undecided: The snapshot was built on the one that the rollback removes last. It belongs to
+            the history only as long as that one exists.
     """
 
     snapshot: SnapshotIdentity
@@ -61,7 +61,7 @@ class RemovedHistory:
         """Return whether a snapshot was built on history that a rollback has removed.
 
         Args:
-            snapshot: That exists, or existed a moment ago.
+            snapshot: A snapshot that exists, or existed a moment ago.
 
         Raises:
             CorruptData: A snapshot below it cannot be read.
@@ -74,7 +74,7 @@ class RemovedHistory:
             self._known if self._known is not None and self._known.rollback == rollback else None
         )
         if known is not None and known.is_undecided and not self._exists(rollback.newest):
-            # The rollback has removed its basis since.
+            # Since then the rollback has removed the snapshot that `known` was built on.
             known = None
         current = snapshot
         is_undecided = False
@@ -83,8 +83,8 @@ class RemovedHistory:
                 is_undecided = known.is_undecided
                 break
             if rollback.newest.is_of(current):
-                # Deleted last, so the rollback has not ended: it may yet be abandoned, and this
-                # snapshot stay.
+                # The rollback deletes this snapshot last, so it has not ended. It may yet be abandoned,
+                # and then this snapshot stays.
                 is_undecided = True
                 break
             below = self._snapshots.find(current.id - 1)
@@ -113,8 +113,8 @@ class RemovedHistory:
     def _next_lower(self, snapshot_id: int) -> int | None:
         """Return the next lower existing id, or None if all below have expired.
 
-        Expiry removes from the low end. So a snapshot that still exists after another above it is known
-        to be missing is not being expired together with that one.
+        Expiry removes from the low end. So if a snapshot still exists after a higher id is known to be
+        missing, expiry did not remove that higher one.
         """
         lower = max((n for n in self._snapshots.list_ids() if n < snapshot_id), default=None)
         return None if lower is None or not self._snapshots.exists(lower) else lower

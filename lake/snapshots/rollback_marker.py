@@ -1,10 +1,10 @@
 """The marker of a table that is being rolled back, or was recently.
 
-A rollback deletes snapshots one by one. Until it ends, and for good if it breaks off, the chain has a gap: a
-commit that was planned on the target could be published right behind it, where no reader finds it; one that
-was planned on a removed snapshot could be published above what is left, where it would be the newest. So every
-publication checks for this marker, which is written before the first deletion; if it exists, the whole chain
-is checked (`braid.lake.commit.publisher`).
+A rollback deletes snapshots one by one. Until it ends, and for good if it breaks off, the chain has a gap. A
+commit that was planned on the target could be published right above the target, where no reader finds it. A
+commit that was planned on a removed snapshot could be published above what is left, where it would be the
+newest. So every publication checks for this marker, which is written before the first deletion; if it exists,
+the whole chain is checked (`braid.lake.commit.publisher`).
 
 The marker names two snapshots, each by its id and its delta manifest list, whose name is unique:
 
@@ -13,8 +13,8 @@ target   the snapshot that the table is rolled back to
 newest   the newest snapshot when the removal began; the last to be deleted
 ```
 
-A rollback does not remove the marker at its end, because another one may be running. Expiry removes it when it
-is a day old and the chain has no gap.
+A rollback does not remove the marker at its end, because another rollback may be running. Expiry removes the
+marker when it is a day old and the chain has no gap.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class SnapshotIdentity:
     """The identity of a snapshot, unique although ids are reused after a rollback.
 
     Attributes:
-        id: That it has or had.
+        id: Id that the snapshot has or had.
         delta_manifest_list: File name, unique.
     """
 
@@ -44,7 +44,7 @@ class SnapshotIdentity:
     delta_manifest_list: str
 
     def is_of(self, snapshot: Snapshot | None) -> bool:
-        """Return whether a snapshot is the named one."""
+        """Return whether a snapshot has this identity; False for None."""
         return snapshot is not None and self == identity_of(snapshot)
 
 
@@ -53,8 +53,8 @@ class RollbackRecord:
     """The rollback that the marker describes: the latest one.
 
     Attributes:
-        target: That the table is rolled back to.
-        newest: The newest snapshot before; while it exists, the rollback has changed nothing.
+        target: The snapshot that the table is rolled back to.
+        newest: The newest snapshot before the rollback; while it exists, the rollback has not taken effect.
     """
 
     target: SnapshotIdentity
@@ -62,7 +62,7 @@ class RollbackRecord:
 
 
 def identity_of(snapshot: Snapshot) -> SnapshotIdentity:
-    """Return the name of a snapshot."""
+    """Return the identity of a snapshot."""
     return SnapshotIdentity(id=snapshot.id, delta_manifest_list=snapshot.delta_manifest_list)
 
 
@@ -77,13 +77,13 @@ class RollbackMarker:
         """Write the marker, durably.
 
         Args:
-            target: That the table is rolled back to.
-            newest: Of the snapshots that are about to be removed.
+            target: The snapshot that the table is rolled back to.
+            newest: The newest of the snapshots that are about to be removed.
         """
         names = {"target": _to_json(target), "newest": _to_json(newest)}
         data = dump_json(names)
         if not self._file_io.create_exclusive(self._paths.rollback_marker, data):
-            # Replaced even if equal: the time of its file is that of the latest rollback.
+            # Replaced even if equal: the file's time has to be that of the latest rollback.
             self._file_io.overwrite(self._paths.rollback_marker, data)
 
     def exists(self) -> bool:
@@ -91,7 +91,7 @@ class RollbackMarker:
         return self._file_io.exists(self._paths.rollback_marker)
 
     def read(self) -> RollbackRecord | None:
-        """Return the marked rollback, or None without a marker or for one of an earlier version."""
+        """Return the marked rollback; None without a marker, or if an earlier version wrote the marker."""
         try:
             document = orjson.loads(self._file_io.read_bytes(self._paths.rollback_marker))
             return RollbackRecord(
@@ -104,7 +104,7 @@ class RollbackMarker:
         """Remove the marker if it is old, unless the chain has a gap.
 
         Args:
-            ids: Of all snapshots, ascending.
+            ids: Ids of all snapshots, ascending.
             now_ms: Milliseconds since 1970 UTC.
         """
         # Fewer ids than their range has numbers: a rollback broke off.

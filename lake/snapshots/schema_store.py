@@ -66,8 +66,8 @@ class SchemaStore:
         """Create schema `schema.id` exclusively.
 
         Returns:
-            True if it is the table's newest schema now. False if another writer has created one of
-            that id; read it and plan the change again.
+            True if the schema is the table's newest now. False if another writer has created a schema of
+            that id; read that one and plan the change again.
         """
         data = serialize_schema(schema)
         path = self._paths.schema(schema.id)

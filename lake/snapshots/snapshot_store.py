@@ -18,7 +18,7 @@ from braid.lake.format.corruption import corrupt_at
 from braid.lake.format.snapshot import Snapshot, parse_snapshot
 
 CLOCK_AHEAD_MAX_MS: Final = 300_000
-"""A writer's clock that is further ahead of storage's counts as wrong; milliseconds."""
+"""A writer's clock is wrong if it is ahead of storage's by more than this; milliseconds."""
 
 # After this many checks for the next id, a listing is cheaper.
 _PROBES_MAX = 16
@@ -76,7 +76,7 @@ class SnapshotStore:
         """Return one snapshot.
 
         Raises:
-            InvalidRequest: It has expired or never existed; the message gives the existing range.
+            InvalidRequest: The snapshot has expired or never existed; the message gives the existing range.
             CorruptData: The file cannot be read.
         """
         snapshot = self.find(snapshot_id)
@@ -109,10 +109,11 @@ class SnapshotStore:
         return snapshot
 
     def commit_time_ms(self, snapshot: Snapshot) -> int:
-        """Return when a snapshot was committed, ms since the epoch, whatever its writer's clock was.
+        """Return when a snapshot was committed, milliseconds since 1970 UTC, even if its time is wrong.
 
-        That is its own time, unless its file is older by more than `CLOCK_AHEAD_MAX_MS`: then the
-        writer's clock was wrong, and the file's time counts. One request to storage.
+        The result is `time_millis` of the snapshot, unless its file is older than that by more than
+        `CLOCK_AHEAD_MAX_MS`: then the writer's clock was wrong, and the file's time counts. Costs one
+        request to storage.
         """
         try:
             stored_ms = self._file_io.modified_ms(self._paths.snapshot(snapshot.id))
@@ -127,7 +128,7 @@ class SnapshotStore:
         return self._file_io.exists(self._paths.snapshot(snapshot_id))
 
     def list_ids(self) -> list[int]:
-        """Return all ids in ascending order. One listing, so not for every commit."""
+        """Return all ids in ascending order. Costs one listing, so a commit avoids it."""
         return listed_ids(self._file_io, self._paths.snapshot_dir, SNAPSHOT_PREFIX)
 
     def _latest_id_from(self, known: int | None) -> int | None:
@@ -163,5 +164,5 @@ class SnapshotStore:
             text = self._file_io.read_bytes(path)
         except FileNotFoundError:
             return None
-        # Longer ones are not ids, and Python refuses to convert very long ones.
+        # Longer numbers are not ids, and Python refuses to convert very long ones.
         return int(text) if text.isdigit() and len(text) <= _ID_DIGITS_MAX else None

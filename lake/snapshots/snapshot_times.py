@@ -1,9 +1,9 @@
 """Search for snapshots by the time of their commit.
 
-Commit times never decrease, so a binary search finds one among thousands. A snapshot that seems too young may
-have been committed by a clock that was ahead: then the time of its file decides. Where the clock of another
-engine went back nevertheless, the result was committed by the given time, but need not be the newest such
-snapshot.
+Commit times never decrease, so a binary search finds a snapshot among thousands. A snapshot that seems too young
+may have got its time from a clock that was ahead: then the time of its file decides. If commit times of another
+engine went back nevertheless, the result was committed at or before the given time, but need not be the newest
+such snapshot.
 
 Source: table-format 3 (`timeMillis`).
 """
@@ -24,15 +24,16 @@ def newest_until(
     find: Callable[[int], Snapshot | None],
     commit_time_ms: Callable[[Snapshot], int],
 ) -> Snapshot | None:
-    """Return the newest snapshot of those committed at a time or before.
+    """Return the newest of the snapshots that were committed at or before a time.
 
-    The last one if several were committed in that millisecond. Cost: O(log n) reads of n snapshots.
+    If several were committed in that millisecond, the result is the last of them. Costs O(log n) reads for n
+    snapshots.
 
     Args:
         time_ms: Milliseconds since 1970 UTC.
         bounds: Returns the ids of the oldest and the newest snapshot; None if there are none.
         find: Reads a snapshot; None if it is absent, as when it has just expired.
-        commit_time_ms: Returns when a snapshot was committed, as `SnapshotStore.commit_time_ms`.
+        commit_time_ms: Returns when a snapshot was committed, as `SnapshotStore.commit_time_ms` does.
 
     Returns:
         None if there is no snapshot, or all are younger.
@@ -66,13 +67,13 @@ def _search(
     best: Snapshot | None = None
     low, high = oldest, newest
     probe = newest  # first, because it is the most frequent result
-    # Invariant: `best` and everything below `low` was committed by the time, nothing above `high` was.
+    # Invariant: `best` and all snapshots below `low` were committed by `time_ms`, none above `high` was.
     while low <= high:
         assert low <= probe <= high, "the search stays within its bounds"
         snapshot = find(probe)
         if snapshot is None:
             raise _Vanished
-        # The second comparison asks storage, so it comes only when the first fails.
+        # The second comparison costs a request, so it is made only when the first fails.
         if snapshot.time_millis <= time_ms or commit_time_ms(snapshot) <= time_ms:
             best, low = snapshot, probe + 1
         else:

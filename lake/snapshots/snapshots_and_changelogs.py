@@ -15,14 +15,14 @@ class SnapshotsAndChangelogs:
 
     Attributes:
         file_io: Storage.
-        paths: Of the table or branch.
+        paths: Paths of the table or branch.
     """
 
     file_io: FileIO
     paths: TablePaths
 
     def find(self, snapshot_id: int, /) -> Snapshot | None:
-        """Return a snapshot, or the changelog kept of it; None if there is neither.
+        """Return a snapshot, or the changelog that is kept of it; None if neither exists.
 
         Raises:
             CorruptData: The file cannot be read.
@@ -35,7 +35,7 @@ class SnapshotsAndChangelogs:
         return self._snapshots.commit_time_ms(snapshot)
 
     def list_ids(self) -> list[int]:
-        """Return all ids in ascending order; one that is just expiring may occur twice."""
+        """Return all ids in ascending order; an id that is just expiring may occur twice."""
         return sorted([*self._changelogs.list_ids(), *self._snapshots.list_ids()])
 
     @property

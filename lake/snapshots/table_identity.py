@@ -5,9 +5,9 @@ does not identify its table, and both tables number their schemas from 0. The sc
 schema files are never overwritten, and each contains the millisecond in which it was created. Two tables whose
 schemas are equal, that millisecond included, can read each other's data files without harm.
 
-A snapshot is confirmed once, so repeated reads of the same newest snapshot cost nothing, and a commit costs
-one small read. Between the check and the publication the table may still be replaced: dropping a table while
-it is written loses what is written.
+A snapshot is confirmed once, so repeated checks of the same newest snapshot cost nothing, and a check during a
+commit costs one small read. Between the check and the publication the table may still be replaced: if a table is
+dropped while a process writes to it, the written rows are lost.
 """
 
 from braid.lake.errors import TableNotFound
@@ -32,7 +32,7 @@ class TableIdentity:
         """Check that a snapshot belongs to the opened table.
 
         Args:
-            snapshot: Read before this call; None if there is none, or none was found.
+            snapshot: A snapshot that was read before this call; None if none was found.
 
         Raises:
             TableNotFound: The table was dropped, or replaced by another one.
@@ -40,7 +40,7 @@ class TableIdentity:
         """
         if snapshot is not None and snapshot == self._confirmed:
             return
-        # Read after the snapshot: if the schema is still ours now, the snapshot was ours before.
+        # The schema is read after the snapshot: if it is still the opened table's, the snapshot was too.
         path = self._paths.schema(self._schema.id)
         try:
             data = self._file_io.read_bytes(path)

@@ -29,13 +29,13 @@ class TableStore:
 
     Attributes:
         file_io: Storage.
-        paths: Of the files of the table or branch.
-        schema: The newest one read, or the one to work under.
+        paths: Paths of the files of the table or branch.
+        schema: The newest schema that was read, or the schema to work under.
         clock: Source of time.
         new_uuid: Source of unique names.
         schemas: Reads and creates schemas.
         manifests: Reads and writes manifests.
-        live: Finds the live files of snapshots, by the same manifests.
+        live: Finds the live files of snapshots; reads through `manifests`.
         vectors: Reads and writes deletion vectors.
         file_indexes: Reads the indexes of data files.
     """

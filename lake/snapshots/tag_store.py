@@ -21,7 +21,7 @@ class TagStore:
         return _names(self._file_io, self._paths.tag_dir, TAG_PREFIX, is_directory=False)
 
     def list(self) -> list[Tag]:
-        """Return all tags by snapshot id and name; a tag that is deleted meanwhile is left out.
+        """Return all tags in the order of snapshot id and name, without tags that are deleted meanwhile.
 
         Raises:
             CorruptData: A tag file cannot be read, so it is unknown which files it keeps.
@@ -49,7 +49,7 @@ class TagStore:
         """Return one tag.
 
         Raises:
-            InvalidRequest: There is none of that name; the message lists the existing ones.
+            InvalidRequest: There is no tag of that name; the message lists the existing ones.
             CorruptData: The file cannot be read.
         """
         tag = self.find(name)
@@ -79,8 +79,8 @@ class TagStore:
     def delete(self, name: str) -> bool:
         """Delete a tag file durably, but no file that it keeps; return whether it existed."""
         is_deleted = self._file_io.delete(self._paths.tag(checked_name(name, field="tag")))
-        # The caller deletes next what only this tag has kept: a tag that reappeared after a power failure
-        # would reference deleted files.
+        # Next the caller deletes the files that only this tag has kept: a tag that reappeared after a power
+        # failure would reference deleted files.
         self._file_io.sync_directory(self._paths.tag_dir)
         return is_deleted
 
@@ -94,7 +94,7 @@ def branch_paths(file_io: FileIO, paths: TablePaths, name: str) -> TablePaths:
     """Return the paths of a branch.
 
     Raises:
-        InvalidRequest: There is none of that name; the message lists the existing ones.
+        InvalidRequest: There is no branch of that name; the message lists the existing ones.
     """
     names = list_branches(file_io, paths)
     if name not in names:
@@ -106,11 +106,12 @@ def checked_name(name: str, *, field: str) -> str:
     """Return a name if it can be a part of a file's name.
 
     Args:
-        name: Of a tag, branch or consumer.
-        field: What is named, for the error.
+        name: Name of a tag, branch or consumer.
+        field: What the name is for, as text for the error.
 
     Raises:
-        InvalidRequest: The name is blank, or has a character that no file name can have.
+        InvalidRequest: The name is blank, begins or ends with a blank, or has a character that no file
+            name can have.
     """
     is_text = isinstance(name, str)
     if is_text and name.strip() == name != "" and "/" not in name and name.isprintable():
