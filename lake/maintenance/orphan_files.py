@@ -1,7 +1,7 @@
 """Orphan files, which nothing in a table references: search and deletion.
 
-They are left by a process that died: a writer before its commit, a commit before its snapshot, an expiry
-between a snapshot and its files. A rollback leaves them on purpose.
+Orphans are left by a process that died: a writer before its commit, a commit before its snapshot, an expiry
+between a snapshot and its files. A rollback leaves orphans on purpose.
 
 1. List all files in the directories of manifests, index files, statistics, snapshots, kept changelogs and
    buckets; in other directories only unfinished files of this engine.
@@ -9,7 +9,7 @@ between a snapshot and its files. A rollback leaves them on purpose.
    which was listed and is committed meanwhile is found to be reachable.
 3. A file that is not reachable and older than the minimum age is an orphan. The age protects files that
    are written and not committed yet, so it must exceed the time that any writer takes.
-4. To delete, collect once more, then delete what is still not reachable.
+4. For a deletion, collect the reachable files once more, then delete the orphans that are still unreachable.
 
 Source:
     Table-format 1, 19.
@@ -32,7 +32,7 @@ DAY_MS = 86_400_000
 _LOG = logging.getLogger(__name__)
 _HINTS = frozenset({"LATEST", "EARLIEST"})
 _BUCKET_PREFIX = "bucket-"
-# Rows of other engines' tables reference these; no manifest does.
+# Rows of other engines' tables reference files with these suffixes; no manifest does.
 _NEVER_OURS = (".managed.blob",)
 
 
@@ -41,10 +41,10 @@ class OrphanFile:
     """A file that nothing references.
 
     Attributes:
-        path: Absolute.
-        size: Bytes.
-        modified_ms: Milliseconds since 1970 UTC, by storage's clock.
-        reason: Why it is one, as text for users.
+        path: Absolute path.
+        size: Size in bytes.
+        modified_ms: When the file was last written, milliseconds since 1970 UTC by storage's clock.
+        reason: Why the file is an orphan, as text for users.
     """
 
     path: str
@@ -84,7 +84,7 @@ class OrphanCleaner:
     """Finds and deletes the orphan files of one table (see the module)."""
 
     def __init__(self, store: TableStore) -> None:
-        """Take the store of any branch of the table."""
+        """Create a cleaner from the store of any branch of the table."""
         self._file_io = store.file_io
         self._paths = replace(store.paths, branch="")
         self._partition_depth = len(store.schema.partition_keys)
@@ -99,7 +99,7 @@ class OrphanCleaner:
             delete: Delete the orphans.
 
         Raises:
-            InvalidRequest: A negative age.
+            InvalidRequest: The age is negative.
             CorruptData: A snapshot, tag or manifest that is in use cannot be read; nothing was
                 deleted.
             StorageUnavailable: Some orphans may be deleted; clean again.

@@ -34,9 +34,9 @@ class ReachableFiles:
     """Names of reachable files, collected snapshot by snapshot.
 
     Attributes:
-        manifests: Reads manifests; its cache saves reading those that snapshots share.
+        manifests: Reads manifests; its cache saves reading again those that snapshots share.
         live: Finds live files.
-        names: Of manifests, lists, index, statistics, data and changelog files.
+        names: Names of manifests, lists, index, statistics, data and changelog files.
     """
 
     manifests: ManifestStore
@@ -49,7 +49,7 @@ class ReachableFiles:
         The changelog may be absent: if only a tag kept the snapshot, it has expired.
 
         Raises:
-            ManifestGone: A manifest of its state is absent.
+            ManifestGone: A manifest of the state is absent.
             CorruptData: A manifest cannot be read.
         """
         self.add_tagged(snapshot)
@@ -57,10 +57,10 @@ class ReachableFiles:
         self._add_added(snapshot.changelog_manifest_list)
 
     def add_tagged(self, snapshot: Snapshot) -> None:
-        """Add the files that a tag keeps of its snapshot: those of its state, without the changelog.
+        """Add the files that a tag keeps of its snapshot: files of the state, not of the changelog.
 
         Raises:
-            ManifestGone: A manifest of its state is absent.
+            ManifestGone: A manifest of the state is absent.
             CorruptData: A manifest cannot be read.
         """
         self._add_metadata(snapshot, _STATE_PARTS)
@@ -79,7 +79,7 @@ class ReachableFiles:
     def add_changelog(self, snapshot: Snapshot) -> None:
         """Add the remaining files of an expired snapshot that is kept for its changelog.
 
-        Without changelog files the changelog is what the commit appended.
+        Where there are no changelog files, the data files that the commit appended are the changelog.
 
         Raises:
             CorruptData: An existing manifest cannot be read.
@@ -110,8 +110,8 @@ class ReachableFileScan:
 
     Attributes:
         file_io: Storage.
-        paths: Of any branch of the table.
-        reachable: Collected so far.
+        paths: Paths of any branch of the table.
+        reachable: The names collected so far.
     """
 
     file_io: FileIO
@@ -155,7 +155,7 @@ class ReachableFileScan:
         except FileNotFoundError:
             return
         with corrupt_at(status.path):
-            # The file of a tag is that of a snapshot, with at most some keys more.
+            # The file of a tag has the content of a snapshot's file, and perhaps some further keys.
             snapshot = parse_snapshot(data)
         if status.name.startswith(CHANGELOG_PREFIX):
             self.reachable.add_changelog(snapshot)
@@ -175,8 +175,8 @@ class ReachableFileScan:
                     f"unknown: {error}"
                 )
                 raise CorruptData(message) from error
-            # The format's own engine deletes manifests before the snapshot, so an interrupted expiry
-            # of it leaves a snapshot without some of its manifests.
+            # The format's own engine deletes manifests before the snapshot, so its interrupted expiry
+            # leaves a snapshot without some of its manifests.
             self.reachable.add_partly_expired(snapshot)
 
     def _has_successor(self, status: FileStatus) -> bool:
@@ -187,12 +187,12 @@ class ReachableFileScan:
 
 
 def _by_number(statuses: Iterable[FileStatus], prefix: str) -> list[FileStatus]:
-    """Return numbered files, ascending, because live files are found fastest from one to the next."""
+    """Return numbered files, ascending: live files are found fastest from one snapshot to the next."""
     found = [(numbered(status.name, prefix), status) for status in statuses]
     known = [(number, status) for number, status in found if number is not None]
     return [status for _, status in sorted(known, key=lambda pair: pair[0])]
 
 
 def _version(status: FileStatus) -> tuple[str, int, int]:
-    # A path alone is not enough: after a rollback ids are given to other snapshots.
+    # A path alone is not enough: after a rollback other snapshots get the same ids.
     return status.path, status.modified_ms, status.size

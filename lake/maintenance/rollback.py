@@ -3,24 +3,25 @@
 The snapshots above the target are removed. The target's own files still exist, because its snapshot or a
 tag kept them. Each step leaves a consistent table:
 
-1. all streams are fenced by an empty commit, so that running queries can commit nothing more. To a
-   target above the newest snapshot, of a removed history that a tag still keeps, empty commits lead up
-   first;
+1. all streams are fenced by an empty commit, so that running queries can commit nothing more. A target of
+   a removed history, which a tag still keeps, may be above the newest snapshot: then empty commits raise
+   the newest id above the target's first;
 2. the rollback marker is written, so that from now on every writer checks the whole chain after
    publishing, and `LATEST` is deleted: without the hint the newest snapshot is the one of the highest id;
 3. the snapshots between target and newest are deleted, *oldest first*, so that the newest stays the same;
-4. a target that has expired and is kept by a tag gets its snapshot file back; another snapshot that was
-   given its id since is deleted;
-5. consumers beyond the target are set to continue after it, because its successors' ids are given again;
+4. a target that has expired and is kept by a tag gets its snapshot file back; another snapshot that has got
+   the target's id since then is deleted;
+5. consumers beyond the target are set to continue after it, because new snapshots get its successors' ids;
 6. the newest snapshot is deleted: from this moment on the table is as it was at the target;
 7. `LATEST` is written, and tags and kept changelogs above the target are deleted;
 8. the streams are fenced again, above every epoch that was in use, at the target's offsets.
 
-If it is interrupted before 6, the table is as before and continues from its newest snapshot; afterwards it
-is as at the target. The marker stays, so no commit stays in the gap. Running the rollback again
-continues where it stopped. Until then a lease of a day keeps the target, because an expiry would take the
-snapshots below the gap for expired ones. Commits that are made meanwhile on top of the removed snapshots
-are removed with them; a writer that was planned on one takes its snapshot back (`braid.lake.commit.publisher`).
+If the rollback is interrupted before 6, the table is as before and continues from its newest snapshot;
+afterwards the table is as at the target. The marker stays, so no commit stays in the gap. Running the rollback
+again continues where it stopped. Until then a lease of a day keeps the target, because an expiry would remove
+the snapshots below the gap. Commits that are made meanwhile on top of the removed snapshots are removed with
+them; a writer whose commit was planned on a removed snapshot deletes its own snapshot again
+(`braid.lake.commit.publisher`).
 
 Files that only the removed snapshots referenced stay, as after a rollback of the format's own engine,
 because readers may still use them. Orphan cleaning deletes them when they are old enough.
@@ -45,7 +46,7 @@ from braid.lake.snapshots.removed_history import RemovedHistory
 from braid.lake.snapshots.rollback_marker import RollbackMarker
 from braid.lake.snapshots.table_store import TableStore
 
-# Each round removes what was committed during the one before, and deleting is faster than committing.
+# Each round removes the snapshots committed during the round before, and deleting is faster than committing.
 _ROUNDS_MAX = 100
 # The longest lease: an operator has to notice that a rollback was interrupted, and to repeat it.
 _LEASE_MS: Final = LEASE_MS_MAX
@@ -53,11 +54,11 @@ _LEASE_MS: Final = LEASE_MS_MAX
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackPlan:
-    """What a rollback removes.
+    """Snapshots, tags and changelogs that a rollback removes, and consumers that it resets.
 
     Attributes:
         target: The snapshot that the table is rolled back to.
-        snapshots: Ids above the target, ascending; the last is the newest.
+        snapshots: Ids of the snapshots above the target, ascending; the last is the newest.
         tags: Names of tags of snapshots above the target.
         changelogs: Ids of kept changelogs above the target, ascending.
         consumers: Names of consumers that have read changes above the target.
@@ -85,10 +86,11 @@ class RollbackResult:
     Attributes:
         target_id: The snapshot that the table was rolled back to.
         snapshot_id: The newest snapshot now: the target, or the fence of the streams above it.
-        removed_snapshots: Ids, ascending; that of the first fence is among them.
-        removed_tags: Names.
+        removed_snapshots: Ids of the removed snapshots, ascending; the snapshot of the first fence is
+            among them.
+        removed_tags: Names of the removed tags.
         reset_consumers: Names of consumers that were beyond the target and now continue after it.
-        epochs: New epoch of each stream; the next claim takes the one above.
+        epochs: New epoch of each stream; its next claim has the epoch above.
     """
 
     target_id: int
@@ -110,10 +112,10 @@ def plan_rollback(
     """Return what a rollback removes. Pure.
 
     Args:
-        target: From a snapshot file or a tag.
-        snapshot_ids: Of all existing snapshots.
+        target: The target, from a snapshot file or a tag.
+        snapshot_ids: Ids of all existing snapshots.
         tags: All tags.
-        changelog_ids: Of all kept changelogs.
+        changelog_ids: Ids of all kept changelogs.
         consumers: All consumers. Leases among them are not reset, because their readers notice the loss
             themselves; a consumer that cannot be read has no position to reset.
     """
@@ -166,7 +168,7 @@ class TableRollback:
         """Roll the table back.
 
         Args:
-            target: From its snapshot file or tag.
+            target: The target, from its snapshot file or tag.
 
         Raises:
             InvalidRequest: The target has expired, or the positions of its streams are unknown.
@@ -186,19 +188,19 @@ class TableRollback:
         self, target: Snapshot, authority: StreamAuthority, epochs: dict[str, int]
     ) -> RollbackResult:
         newest = self._snapshots.latest()
-        # A newest snapshot of removed history is left of an interrupted rollback. Nothing can be
-        # committed on it, not even a fence, and none is needed.
+        # An interrupted rollback may have left a newest snapshot of removed history. Nothing can be
+        # committed on it, not even a fence, and no fence is needed.
         if newest is not None and newest.id > target.id and epochs and not self._is_removed(newest):
             newest = self._fence()
-        # A target of a removed history, which a tag still keeps, must come back below the newest, too.
-        # Above it, it would be the newest for some readers and not for others, and later commits would
-        # fill the gap between.
+        # A target of a removed history, which a tag still keeps, must also come back below the newest
+        # snapshot. If it came back above that, it would be the newest for some readers and not for
+        # others, and later commits would fill the gap between the two.
         while newest is not None and newest.id <= target.id and not target.is_same(newest):
             newest = self._fence()
         epochs = self._epochs(newest)
         reset = self.plan(target).consumers
         removed = self._remove_snapshots(target)
-        # First of all, because readers of other engines fail without a right hint; tags can wait.
+        # Before the tags, because readers of other engines fail without a right hint.
         self._write_hints(target)
         plan = self.plan(target)
         for name in plan.tags:
@@ -271,8 +273,8 @@ class TableRollback:
                 self._file_io.delete(self._paths.snapshot(target.id))
             self._ensure_target(target)
             self._reset_consumers(target)
-            # Durable before the newest goes: a snapshot that a power failure brought back would be
-            # the newest then.
+            # These deletions are durable before the newest snapshot is deleted. Otherwise a power failure
+            # could bring back one of the others, which would then be the newest.
             self._file_io.sync_directory(self._paths.snapshot_dir)
             self._file_io.delete(self._paths.snapshot(above[-1]))
             self._file_io.sync_directory(self._paths.snapshot_dir)
@@ -284,17 +286,18 @@ class TableRollback:
         """Check that the target exists, or write its snapshot file again from its tag.
 
         Raises:
-            InvalidRequest: It has expired meanwhile.
-            CommitConflict: Another snapshot has its id.
+            InvalidRequest: The target has expired meanwhile.
+            CommitConflict: Another snapshot has the target's id.
         """
         found = self._snapshots.find(target.id)
         if found is None:
             path = self._paths.snapshot(target.id)
-            # Before the file: expiry starts at the hint, so a snapshot below it would never expire.
+            # The hint before the file: expiry starts at the hint, so a snapshot below it never expires.
             self._snapshots.write_earliest_hint(min([target.id, *self._snapshots.list_ids()]))
             self._file_io.create_exclusive(path, serialize_snapshot(target))
-            # In this order, file before tags: deleting a tag deletes its file, then looks for its
-            # snapshot, then deletes files. So either it finds the snapshot, or the tag is missing here.
+            # The file is written before the tags are read. The deletion of a tag deletes the tag's file,
+            # then searches for its snapshot, then deletes files. So either it finds the snapshot, or the
+            # tag is missing here.
             if not any(tag.snapshot.is_same(target) for tag in self._tags.list()):
                 self._file_io.delete(path)
                 message = f"snapshot {target.id} has expired meanwhile, the table is as it was"
@@ -305,8 +308,8 @@ class TableRollback:
             raise CommitConflict(message)
 
     def _reset_consumers(self, target: Snapshot) -> None:
-        # Before the newest snapshot goes: a consumer that was left beyond the target would miss the
-        # snapshots that get these ids next. If the rollback is interrupted here, a consumer that was
+        # Before the newest snapshot is deleted: a consumer left beyond the target would miss the new
+        # snapshots that get the ids in between. If the rollback is interrupted here, a consumer that was
         # set back meets the gap and gets an error.
         for name in self.plan(target).consumers:
             consumer = self._consumers.find(name)
@@ -317,7 +320,7 @@ class TableRollback:
     def _leased(self, target: Snapshot) -> Iterator[None]:
         """Lease the target until it is the newest; the lease stays if the rollback is interrupted.
 
-        A target that only a tag keeps needs none, because expiry does not concern it.
+        A target that only a tag keeps needs no lease, because expiry does not remove it.
         """
         if not target.is_same(self._snapshots.find(target.id)):
             yield
@@ -336,11 +339,12 @@ class TableRollback:
                 lease_ms=_LEASE_MS if expiration_ms is None else min(_LEASE_MS, expiration_ms),
             )
         except LeaseLost:
-            # An expiry is about to remove it, or died while it did. With a tag it is written again.
+            # An expiry is about to remove the target, or died while it did. If a tag keeps the target, its
+            # file is written again later.
             if not any(tag.snapshot.is_same(target) for tag in self._tags.list()):
                 raise
         yield
-        # Leases of interrupted rollbacks to the same target as well.
+        # This also deletes the leases of interrupted rollbacks to the same target.
         with suppress(OSError, StorageUnavailable):
             for file in self._consumers.list():
                 if file.consumer is not None and file.is_lease and file.consumer.holder == holder:
@@ -367,6 +371,6 @@ class TableRollback:
 def _is_other(found: Snapshot | None, target: Snapshot) -> bool:
     """Return whether a snapshot has the target's id but is of another history.
 
-    An interrupted rollback leaves the tags above its target, and their ids are given again.
+    An interrupted rollback leaves the tags above its target, and new snapshots get the ids of the tagged ones.
     """
     return found is not None and found.id == target.id and not target.is_same(found)

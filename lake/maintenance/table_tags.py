@@ -35,8 +35,8 @@ class TagDeletion:
 
     Attributes:
         tag: The deleted tag.
-        deleted_files: The number of files that only it needed.
-        left_over: Why its files were left to orphan cleaning; None where they were deleted.
+        deleted_files: The number of files that only the tag needed, and that were deleted.
+        left_over: Why the tag's files were left to orphan cleaning; None where they were deleted.
     """
 
     tag: Tag
@@ -56,8 +56,8 @@ class TableTags:
         """Create a tag of a snapshot.
 
         Args:
-            name: Unique within the table.
-            snapshot: Of the table's chain.
+            name: Name of the tag, unique within the table.
+            snapshot: A snapshot of the table's chain.
             retained_ms: Time to live, milliseconds; None for ever.
 
         Raises:
@@ -96,7 +96,7 @@ class TableTags:
         try:
             return TagDeletion(tag=tag, deleted_files=self._delete_files(tag.snapshot))
         except (CorruptData, ManifestGone) as error:
-            # The tag is deleted, as requested. Which files were its alone is unknown, so they stay.
+            # The tag is deleted, as requested. It is unknown which files only the tag needed, so they stay.
             _LOG.warning("files of tag %s are left to orphan cleaning: %s", name, error)
             return TagDeletion(tag=tag, deleted_files=0, left_over=str(error))
 
@@ -118,7 +118,7 @@ class TableTags:
 
     def _delete_files(self, snapshot: Snapshot) -> int:
         """Delete the files that only a deleted tag needed; return their number."""
-        # The snapshot itself still needs them all, and expiry will delete them with it.
+        # If the snapshot exists, it still needs all files, and its expiry will delete them.
         if snapshot.is_same(self._snapshots.find(snapshot.id)):
             return 0
         reachable = self._reachable_without(snapshot)
@@ -135,7 +135,7 @@ class TableTags:
             if entry.file.file_name not in reachable and entry.file.external_path is None
             for name in (entry.file.file_name, *entry.file.extra_files)
         ]
-        # Its changelog expired with the snapshot, or is kept by itself.
+        # The changelog has expired with the snapshot, or is kept as a long-lived changelog.
         metadata = metadata_names(
             snapshot, self._store.manifests, parts=MetadataParts(changelog=False)
         )
@@ -151,7 +151,7 @@ class TableTags:
         yield from (self._store.paths.manifest(name) for name in names.manifests - reachable)
 
     def _reachable_without(self, tagged: Snapshot) -> set[str]:
-        """Return the names of the files that anything but a deleted tag needs.
+        """Return the names of the files that a snapshot, changelog or tag other than a deleted one needs.
 
         Args:
             tagged: The snapshot of the deleted tag.
@@ -177,11 +177,11 @@ class TableTags:
         """Add the files of a chain of snapshots.
 
         Args:
-            reachable: To add to.
-            snapshots: Of the chain.
+            reachable: The files are added to it.
+            snapshots: Snapshots of the chain.
             is_oldest_enough: The tag is of this chain and older than all its snapshots. Then the oldest
-                snapshot needs every file of the tag that a later one needs, because a deleted file
-                does not come back. This does not hold for other branches, nor for a tag of removed
+                snapshot needs every file of the tag that a later snapshot needs, because a deleted file
+                does not come back. This is not true for other branches, nor for a tag of removed
                 history.
         """
         for number in snapshots.list_ids():

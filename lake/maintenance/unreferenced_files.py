@@ -1,8 +1,8 @@
 """Names of the files of snapshots, and which of them are unreferenced after one step of expiry.
 
-A data file becomes unreferenced with the snapshot before the one whose *delta list* deletes it, unless the
-same delta adds it again under another level. So every delta must list all deletions of its commit, and
-two states are never compared.
+A data file that the *delta list* of snapshot N + 1 deletes becomes unreferenced when snapshot N expires, unless
+the same delta adds the file again under another level. So every delta must list all deletions of its commit, and
+expiry need not compare the live files of two snapshots.
 
 Source: table-format 6, 19.
 """
@@ -25,9 +25,9 @@ class MetadataNames:
     """Names of metadata files.
 
     Attributes:
-        manifests: Inside `manifest/`: manifests, their lists, index manifests.
-        indexes: Inside `index/`.
-        statistics: Inside `statistics/`.
+        manifests: Files inside `manifest/`: manifests, their lists, index manifests.
+        indexes: Files inside `index/`.
+        statistics: Files inside `statistics/`.
     """
 
     manifests: frozenset[str] = frozenset()
@@ -79,7 +79,7 @@ def metadata_names(
     """Return the names of a snapshot's metadata files.
 
     Args:
-        snapshot: Any.
+        snapshot: Any snapshot, also an expired one.
         manifests: Reads the lists.
         parts: Parts of the metadata to return.
         is_partial: Skip lists that are absent: another engine's expiry may have been interrupted, or
@@ -114,13 +114,13 @@ def entries_of(
     """Return all entries behind a manifest list, in order; none for None.
 
     Args:
-        list_name: Of a base, delta or changelog list.
-        manifests: Reads them.
-        is_partial: As for `metadata_names`.
+        list_name: Name of a base, delta or changelog list.
+        manifests: Reads the list and its manifests.
+        is_partial: Skip a list or manifests that are absent (see `metadata_names`).
 
     Raises:
         ManifestGone: The list or a manifest is absent.
-        CorruptData: It cannot be read.
+        CorruptData: The list or a manifest cannot be read.
     """
     if list_name is None:
         return []
@@ -141,8 +141,8 @@ def removed_files(
 
     Args:
         delta: All entries of a delta list.
-        keeps_appended: Leave out files that a writer appended: where the changelog *is* the appended
-            files, they live as long as the changelog.
+        keeps_appended: Leave out files that a writer appended: where the appended files *are* the
+            changelog, they live as long as it.
     """
     added = {data_file_key(entry) for entry in delta if entry.kind is FileKind.ADD}
     return {

@@ -4,7 +4,7 @@
 |---|---|
 | `table_compaction`, `compaction_result` | compaction of a table, and its result |
 | `compactable` | tables that can be compacted |
-| `compaction_picks`, `planned_bucket` | the compactions that are due, and the plan of one |
+| `compaction_picks`, `planned_bucket` | the compactions that are due, and the plan for one bucket |
 | `bucket_compaction` | compaction of one bucket |
 | `compaction_merges`, `old_rows` | merges that also find the old rows or write a changelog |
 """

@@ -1,7 +1,7 @@
-"""Compaction of one bucket: a plan in, files and a commit message out.
+"""Compaction of one bucket, from its plan to the new files and their commit message.
 
-The plan has parts: each upgrade that is scanned for its changes, and each rewrite. A part returns what it
-has written and marked (`_Part`), and the message is put together from all of them.
+The plan has parts: each upgrade that is scanned for its changes, and each rewrite. The result of a part is what it
+has written and marked (`_Part`), and the message is put together from the results of all parts.
 
 Memory depends on batches and runs, not on the size of the bucket: the runs of a section are merged
 batch by batch, and files are written row group by row group.
@@ -57,9 +57,9 @@ class _Part:
     """The result of one part of a plan.
 
     Attributes:
-        files: Written on the output level.
-        changelog_files: Written with its changes.
-        marked: Positions of rows that it has made obsolete, by the name of their file, which stays.
+        files: Files written on the output level.
+        changelog_files: Files written with the changes of the part.
+        marked: Positions of rows that the part has made obsolete, by the name of their file, which stays.
     """
 
     files: tuple[DataFileMeta, ...] = ()
@@ -83,13 +83,13 @@ class BucketCompactor:
         vectors: VectorStore,
         lookups: LookupCache,
     ) -> None:
-        """Take what all buckets share.
+        """Make a compactor.
 
         Args:
             file_io: Storage.
-            paths: Of the table.
-            schema: Under which files are read and written.
-            older_schemas: By id, those that files were written under if their columns are others.
+            paths: Paths of the table.
+            schema: The schema under which files are read and written.
+            older_schemas: By id, the schemas with other columns under which some files were written.
             clock: Gives the creation time of files.
             uuid: Part of the names of new files; fresh.
             machine: The execution that folds.
@@ -97,7 +97,7 @@ class BucketCompactor:
             lookups: Caches what lookups of old rows need.
 
         Raises:
-            UnsupportedFeature: The table merges in a way that this version does not have.
+            UnsupportedFeature: The table merges in a way that this version does not support.
         """
         self._file_io = file_io
         self._paths = paths
@@ -121,8 +121,8 @@ class BucketCompactor:
                 delete it if nothing is committed.
 
         Raises:
-            SchemaMismatch: Records that the table's merge refuses.
-            CorruptData: A file is absent or not what its metadata says.
+            SchemaMismatch: The table's merge refuses some records.
+            CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage refused.
         """
         plan = work.plan
@@ -153,10 +153,10 @@ class BucketCompactor:
     def _scan(
         self, work: PlannedBucket, file: DataFileMeta, on_new_file: Callable[[str], None]
     ) -> _Part:
-        """Write the changes that a file brings which is upgraded as it is.
+        """Write the changes that an upgraded file brings; the file itself stays as it is.
 
-        Its records are merged as in a rewrite; the merged rows are not written, because the file has
-        them already.
+        The file's records are merged as in a rewrite; the merged rows are not written, because the file
+        has them already.
         """
         old_rows = self._old_rows(work, (file,))
         with self._changelog(work, on_new_file) as changelog:
@@ -171,8 +171,8 @@ class BucketCompactor:
     ) -> _Part:
         """Merge some files of a bucket into new ones on the output level."""
         old_rows = self._old_rows(work, rewrite.files)
-        # A column is left out of the new files where none of the sources has a value of it. A merge
-        # that looks up old rows may take values from any file of the bucket.
+        # A column is left out of the new files where none of the sources has a value of it. If the merge
+        # looks up old rows, values may come from any file of the bucket.
         sources = work.levels.files if self._options.needs_lookup else rewrite.files
         with (
             self._changelog(work, on_new_file) as changelog,
@@ -212,11 +212,11 @@ class BucketCompactor:
             partition=work.partition,
             bucket=work.bucket,
             vectors=work.vectors.vectors,
-            # The other merges tell old rows from new ones by their level.
+            # The other merges distinguish old rows from new ones by their level.
             has_level=not isinstance(merge, PlainMerge),
         )
         for section in sections:
-            # The more runs are merged at once, the smaller the batches that are held of each.
+            # The more runs are merged at once, the smaller are the batches of each run in memory.
             rows, size = rows_per_run(len(section.runs)), bytes_per_run(len(section.runs))
             runs = [
                 reader.batches(run, self._schema.field_names, batch_rows=rows, batch_bytes=size)
@@ -225,7 +225,7 @@ class BucketCompactor:
             yield from merge_runs(runs, merge, batch_rows=rows, batch_bytes=size)
 
     def _old_rows(self, work: PlannedBucket, files: Iterable[DataFileMeta]) -> OldRows | None:
-        """Return the finder of old rows for a merge of some files; None if it needs none.
+        """Return the finder of old rows for a merge of some files; None if the merge needs no old rows.
 
         Only records of level 0 are new: those of other files were looked up when they left level 0. A
         table whose changelog comes from full compactions looks nothing up.
@@ -259,8 +259,8 @@ class BucketCompactor:
 
         Args:
             work: The bucket.
-            old_rows: Where the merge has to look up old rows.
-            changelog: Takes the changes; None where the table has no changelog from compactions.
+            old_rows: Finds the old rows; None where the merge needs no lookup.
+            changelog: Receives the changes; None where the table has no changelog from compactions.
         """
         if old_rows is not None:
             return LookupCompactionMerge(
@@ -274,7 +274,8 @@ class BucketCompactor:
             )
         inner = self._plain_merge()
         is_full = self._options.changelog_producer is ChangelogProducer.FULL_COMPACTION
-        # Its changes come from compactions into the highest level alone, where the old rows are.
+        # A changelog of full compactions has changes only from compactions into the highest level, where
+        # the old rows are.
         if changelog is None or not is_full or work.plan.output_level < work.levels.max_level:
             return inner
         return ChangelogMerge(
@@ -292,8 +293,8 @@ class BucketCompactor:
         """Return the function that writes changes to the changelog.
 
         Args:
-            changelog: Takes them.
-            base_level: Records from this level on are of the old rows.
+            changelog: Receives the changes.
+            base_level: Records of this level or a higher one are old rows.
         """
         keys = self._spec.key_columns
         changes: Callable[[pa.Table, Uints | None, pa.Table], pa.Table]
@@ -313,7 +314,7 @@ class BucketCompactor:
     ) -> AbstractContextManager[RollingFiles | None]:
         """Return the changelog files of one part; None where compactions write no changelog.
 
-        Each part has files of its own: keys ascend within a part, and not from one to the next.
+        Each part has files of its own, because keys ascend within a part but not from part to part.
         """
         producer = self._options.changelog_producer
         if producer not in (ChangelogProducer.LOOKUP, ChangelogProducer.FULL_COMPACTION):
@@ -337,7 +338,7 @@ class BucketCompactor:
         for part in parts:
             for name, positions in part.marked.items():
                 marked[name] = marked.get(name, BitMap()) | positions
-        # Files that are rewritten take their vectors with them; upgraded ones keep theirs.
+        # The vectors of rewritten files are dropped with the files; upgraded files keep theirs.
         removed = {file.file_name for rewrite in work.plan.rewrites for file in rewrite.files}
         return self._vectors.write_change(
             work.vectors,

@@ -1,4 +1,4 @@
-"""Rules for the tables that this version can compact."""
+"""Rules for tables that this version cannot compact."""
 
 from braid.lake.errors import Problem, UnsupportedFeature
 from braid.lake.format.schema import TableSchema
@@ -9,7 +9,7 @@ def check_compactable(schema: TableSchema) -> None:
     """Refuse tables that a compaction of this version would leave wrong or incomplete.
 
     Raises:
-        UnsupportedFeature: `problems` names each option, its value and why.
+        UnsupportedFeature: The table is refused; `problems` has each option, its value and the reason.
     """
     refused = [
         (

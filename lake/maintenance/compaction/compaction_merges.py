@@ -27,12 +27,13 @@ from braid.lake.merge.order.key_order import key_codes
 from braid.lake.merge.spec import MergeSpec
 
 ChangelogSink: TypeAlias = Callable[[pa.Table, Uints | None, pa.Table], None]
-"""Called with all records of some keys, with `_LEVEL`; their codes, None if unknown; and the merged rows."""
+"""Called with all records of some keys, with `_LEVEL`; the codes of their keys, None if unknown; and the merged
+rows."""
 
 FindOld: TypeAlias = Callable[[pa.Table], pa.Table | None]
 """From distinct keys to their newest records above the output level, with `_LEVEL`, in any order.
 
-None if there is none, or if none takes part in the merge.
+None if there are no such records, or if the merge does not need them.
 """
 
 
@@ -42,8 +43,9 @@ class LookupCompactionMerge:
 
     Attributes:
         spec: How the table's records merge.
-        find_old: Called with the keys that have only records of level 0 among those to merge.
-        changelog_sink: Called with the records and the merged rows; None without a changelog.
+        find_old: Called with the keys whose records to merge are all of level 0.
+        changelog_sink: Called with the records, the codes of their keys and the merged rows; None without
+            a changelog.
         drops_known: Drop records of keys with an old row instead of merging them: under first-row the
             old row stays where it is.
         machine: The execution that folds.
@@ -86,8 +88,8 @@ class LookupCompactionMerge:
         return merged
 
     def _with_old(self, records: pa.Table, old: pa.Table) -> tuple[pa.Table, Uints]:
-        """Return the records and the old ones together; with `drops_known` those of new keys alone."""
-        # The old rows come last, because of records that compare equal the last one counts as newer,
+        """Return the records and the old rows together; with `drops_known` only the records of new keys."""
+        # The old rows come last: among records that compare equal the last one counts as the newest,
         # and that has to be the old row.
         together = pa.concat_tables([records, old.select(records.column_names)])
         codes = key_codes([together.column(name) for name in self.spec.key_columns])
@@ -105,8 +107,8 @@ class ChangelogMerge:
 
     Attributes:
         inner: The table's merge.
-        changelog_sink: Called with the records and the merged rows.
-        takes_levels: The records of `inner` have `_LEVEL`.
+        changelog_sink: Called with the records, the codes of their keys and the merged rows.
+        takes_levels: `inner` expects records with `_LEVEL`.
     """
 
     inner: RoundMerge

@@ -1,4 +1,4 @@
-"""Choice of the compactions of a table that are due, and the state it keeps between two calls.
+"""Choice of the compactions of a table that are due, and the state that it keeps between two calls.
 
 Source: merge-semantics 7.2, 7.3.
 """
@@ -18,15 +18,15 @@ from braid.lake.merge.spec import merge_spec
 from braid.lake.options.table_options import TableOptions
 
 Pick: TypeAlias = Callable[[BucketId, Levels, frozenset[str]], CompactionUnit | None]
-"""From a bucket, its runs, and the names of its files with deletion vectors to what to compact."""
+"""From a bucket, its levels, and the names of its files with deletion vectors to the files to compact."""
 
 
 @dataclass(slots=True)
 class CompactionMemory:
-    """State of picking per bucket, such as the time of the last full one; not thread-safe.
+    """State of picking per bucket, such as the time of its last full compaction; not thread-safe.
 
     Attributes:
-        states: By bucket.
+        states: State of each bucket, by bucket.
     """
 
     states: dict[BucketId, PickState] = field(default_factory=dict)
@@ -36,8 +36,8 @@ def full_pick(schema: TableSchema, *, now_ms: int) -> Pick:
     """Return the pick of a full compaction: all files of every bucket.
 
     Args:
-        schema: Of the table.
-        now_ms: Milliseconds since 1970.
+        schema: Schema of the table.
+        now_ms: Milliseconds since 1970 UTC.
     """
     options = schema.table_options
 
@@ -51,13 +51,13 @@ def full_pick(schema: TableSchema, *, now_ms: int) -> Pick:
 def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> Pick:
     """Return the pick of due compactions, by the rules of universal compaction or merges of level 0.
 
-    Where these find nothing, files with deletes past their retention are picked, and with them all
-    newer files: one may hold a late record that only the delete suppresses.
+    Where these rules find nothing, files with deletes past their retention are picked, together with all
+    newer files: a newer file may have a late record that only the delete suppresses.
 
     Args:
-        schema: Of the table.
-        memory: State of the calls before, which the pick updates.
-        now_ms: Milliseconds since 1970; off-peak hours are in this machine's time zone.
+        schema: Schema of the table.
+        memory: State of earlier calls, which the pick updates.
+        now_ms: Milliseconds since 1970 UTC; off-peak hours are in this machine's time zone.
     """
     spec, options = merge_spec(schema), schema.table_options
     local_hour = datetime.fromtimestamp(now_ms / 1000).astimezone().hour
@@ -79,8 +79,8 @@ def due_pick(schema: TableSchema, memory: CompactionMemory, *, now_ms: int) -> P
 def _with_old_retracts(levels: Levels, options: TableOptions, *, now_ms: int) -> frozenset[str]:
     """Return the names of files on the highest level whose kept retracts are past their retention.
 
-    The age of the file decides, without reading it: when it is as old as the retention, all retracts
-    that it was written with are older.
+    The age of the file decides, so the file is not read: when it is older than the retention, so are all
+    retracts in it.
     """
     retention_ms = options.delete_retention_ms
     if retention_ms is None:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedCompaction:
-    """A bucket whose compaction was dropped; its new files are deleted.
+    """A bucket whose compaction was dropped; the new files are deleted.
 
     Attributes:
         partition: Directory of the partition, `p=a/q=b`; empty without partitions.
         bucket: Bucket number.
         files: Files that were to be replaced.
-        reason: Why, as text for users.
+        reason: Why the compaction was dropped, as text for users.
     """
 
     partition: str
@@ -24,17 +24,17 @@ class DroppedCompaction:
 class CompactionResult:
     """Counts of what a compaction changed, and the buckets that it dropped.
 
-    A file that was only moved to another level counts in and out.
+    A file that was only moved to another level counts both in `files_in` and in `files_out`.
 
     Attributes:
-        snapshot_id: The COMPACT snapshot, the newest of several; None when no bucket was due or all
-            were dropped.
-        buckets: Buckets whose files were replaced.
-        files_in: Files that were replaced.
-        files_out: Files that replaced them.
-        files_moved: Those of them that only changed their level.
-        rows_in: Rows of the replaced files, retracts included.
-        rows_out: Rows of the files that replaced them.
+        snapshot_id: Id of the COMPACT snapshot, the newest of several; None when no bucket was due or
+            all were dropped.
+        buckets: Number of buckets whose files were replaced.
+        files_in: Number of files that were replaced.
+        files_out: Number of files that replaced them.
+        files_moved: Number of files that only changed their level.
+        rows_in: Number of rows in the replaced files, retracts included.
+        rows_out: Number of rows in the files that replaced them.
         dropped: Buckets that another process had changed, so that the new files no longer fitted.
     """
 

@@ -1,4 +1,4 @@
-"""Old rows: what a compaction finds of its new keys in the levels above its output.
+"""Old rows: the records that a compaction finds, for its new keys, in the levels above its output level.
 
 Source: merge-semantics 6.4, 7.4.
 """
@@ -28,11 +28,11 @@ class OldRows:
         above_level: int,
         vectors: Mapping[str, AbstractBitMap],
     ) -> None:
-        """Take over where to find them.
+        """Make a finder.
 
         Args:
-            lookup: Over all files of the bucket.
-            schema: Under which rows are read.
+            lookup: Lookup over all files of the bucket.
+            schema: The schema under which rows are read.
             above_level: The output level of the compaction.
             vectors: Deletion vectors of the bucket, by file name; rows that they mark are skipped.
         """
@@ -42,8 +42,8 @@ class OldRows:
         self._above_level = above_level
         self._vectors = vectors
         self._marks = options.deletion_vectors_enabled
-        # Where the newest record replaces the whole row and no changelog names the replaced one, its
-        # values are not needed: the position is enough to mark it, and reading the row is saved.
+        # Where the newest record replaces the whole row and no changelog has the replaced row, the values
+        # of the old row are not needed: its position is enough to mark it, and the row is not read.
         self._is_position_enough = (
             self._marks
             and options.merge_engine is MergeEngine.DEDUPLICATE

@@ -17,7 +17,7 @@ class PlannedBucket:
         bucket: Bucket number.
         total_buckets: Bucket count that the files were routed with.
         levels: All files of the bucket.
-        plan: Not empty.
+        plan: The plan, not empty.
         inputs: Identities of the files that are replaced.
         settled: Identities of the files on the output level.
         vectors: Deletion vectors of the bucket.

@@ -3,16 +3,16 @@
 1. Pick and plan each bucket on the newest snapshot, or on a newer one where its deletion vectors
    have been replaced and expired meanwhile.
 2. Write the new files. A bucket is dropped if another process has compacted it meanwhile and expiry has
-   removed any of its files, those that are only read for lookups included.
+   removed any of its old files, also one that is only read for lookups.
 3. Commit. If the commit conflicts, the buckets that another process has changed are dropped, and the rest
    is committed.
 
-Steps 2 and 3 alternate: each bucket is replaced as a whole, and buckets are committed together as long as
-little was rewritten for them. So a large bucket has a snapshot of its own, a table of many small buckets
-has few snapshots, and a process that dies loses the work on one large bucket at most.
+Steps 2 and 3 alternate. Each bucket is replaced as a whole, and a commit is made when the buckets rewritten since
+the last one have enough bytes, or are many. So a large bucket has a snapshot of its own, a table of many small
+buckets has few snapshots, and a process that dies loses the work on one large bucket at most.
 
-A compaction always yields: other commits stay as they are, and none fails because of it. Files that
-are not committed are deleted.
+A compaction always yields to other commits: they stay as they are, and none fails because of the compaction.
+New files that are not committed are deleted.
 """
 
 import logging
@@ -49,7 +49,7 @@ _VECTORS_CHANGED: Final = "another process has marked rows of the bucket"
 _OUTRUN: Final = "the race to commit was lost too often"
 
 _BUCKETS_PER_COMMIT: Final = 100
-"""Upper bound: so many take some seconds, however small they are."""
+"""Buckets that are committed together at most: compacting them takes some seconds, however small they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +57,9 @@ class _CompactedBucket:
     """A bucket whose new files are written and not committed.
 
     Attributes:
-        work: Its plan.
-        message: That commits it.
-        paths: Of the new files, to be deleted if they are not committed.
+        work: The bucket and its plan.
+        message: The message that commits the new files.
+        paths: Paths of the new files, which are deleted if they are not committed.
     """
 
     work: PlannedBucket
@@ -73,13 +73,13 @@ class TableCompaction:
 
     Attributes:
         file_io: Storage.
-        schema: Under which all files were written.
-        pick: Chooses what to compact of a bucket.
-        compactor: Of the table.
+        schema: The schema under which files are read and rewritten.
+        pick: Chooses the files of a bucket to compact.
+        compactor: Compacts buckets of the table.
         vectors: Reads deletion vectors.
-        committer: Of the table.
-        newest: Reads the newest snapshot.
-        commit_user: Of the snapshots.
+        committer: Committer of the table.
+        newest: Reads the live files and deletion vectors of the newest snapshot.
+        commit_user: Commit user of the snapshots.
     """
 
     file_io: FileIO
@@ -98,9 +98,10 @@ class TableCompaction:
         they were.
 
         Raises:
-            SchemaMismatch: Records that the table's merge refuses.
+            SchemaMismatch: The table's merge refuses some records.
             CommitUnknown: The last commit may have happened; its new files stay.
-            CorruptData, StorageUnavailable: As they say.
+            CorruptData: A live file cannot be read.
+            StorageUnavailable: Storage failed.
         """
         result = CompactionResult()
         done: list[_CompactedBucket] = []
@@ -122,9 +123,9 @@ class TableCompaction:
         return result.plus(self._commit(done))
 
     def _is_worth_a_commit(self, done: Sequence[_CompactedBucket]) -> bool:
-        """Return whether to commit before the next bucket, whose failure would lose the work so far.
+        """Return whether to commit now; a failure of the next bucket would lose the work so far.
 
-        One file of the target size is worth a snapshot, and so are many small buckets together.
+        Rewritten files of the target size together are worth a snapshot, and so are many small buckets.
         """
         rewritten_bytes = sum(
             file.file_size
@@ -165,7 +166,7 @@ class TableCompaction:
     ) -> PlannedBucket | None:
         """Return the plan of a bucket; None when there is nothing to compact."""
         if any(entry.file.schema_id > self.schema.id for entry in entries):
-            # Rewritten under our older schema, values of new columns would be lost. The next
+            # A rewrite under this older schema would lose the values of new columns. The next
             # compaction opens the table with the newer schema.
             return None
         options = self.schema.table_options
@@ -199,9 +200,9 @@ class TableCompaction:
         )
 
     def _compact(self, work: PlannedBucket) -> _CompactedBucket | None:
-        """Return the bucket with its new files, None when its old ones are no longer live.
+        """Return the bucket with its new files; None when its old files are no longer live.
 
-        Files that are begun and not returned are deleted.
+        If no bucket is returned, the new files that were begun are deleted.
         """
         paths: list[str] = []
         message: CommitMessage | None = None
@@ -221,7 +222,7 @@ class TableCompaction:
         return _CompactedBucket(work=work, message=message, paths=tuple(paths))
 
     def _commit(self, done: Sequence[_CompactedBucket]) -> CompactionResult:
-        """Commit buckets together, without those that another process has changed meanwhile."""
+        """Commit buckets together; drop those that another process has changed meanwhile."""
         left, dropped = list(done), list[DroppedCompaction]()
         while left:
             try:
@@ -231,7 +232,7 @@ class TableCompaction:
                     kind=CommitKind.COMPACT,
                 )
             except LakeError as error:
-                # A snapshot may have the files, so they stay.
+                # A snapshot may name the files, so they stay.
                 if not error.committed_nothing:
                     raise
                 if not isinstance(error, CommitConflict):
@@ -246,10 +247,10 @@ class TableCompaction:
     def _without_lost(
         self, left: Sequence[_CompactedBucket]
     ) -> tuple[list[_CompactedBucket], list[DroppedCompaction]]:
-        """Return the buckets that still fit and those that are dropped, whose files are deleted.
+        """Return the buckets that still fit, and those that are dropped; delete the files of the latter.
 
-        All are dropped if every single one fits: then the race to commit was lost too often, and trying
-        again would take as long.
+        If all buckets still fit, all are dropped: then the race to commit was lost too often, and another
+        try would take as long.
         """
         try:
             reasons = self._reasons_to_drop(left)
@@ -269,7 +270,7 @@ class TableCompaction:
         return kept, dropped
 
     def _reasons_to_drop(self, left: Sequence[_CompactedBucket]) -> list[str | None]:
-        """Return for each bucket why it does not fit the newest snapshot, None if it does."""
+        """Return for each bucket why it does not fit the newest snapshot, None if it fits."""
         newest = self.newest()
         live: defaultdict[BucketId, dict[FileIdentity, int]] = defaultdict(dict)
         for entry in newest.entries:

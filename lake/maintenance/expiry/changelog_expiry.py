@@ -1,10 +1,14 @@
 """Expiry of changelogs that outlived their snapshots, one at a time and the oldest first.
 
-These expire with `changelog-i`: the changelog files that its changelog list names; the data files that its
-delta removes (they still exist only where the table has no changelog producer, so that appended files are
-the changelog); and the metadata that it names, except for what later changelogs, the oldest and the newest
-snapshot, tags and other branches need. The file of the changelog is deleted first, so an existing one is
-complete.
+Together with `changelog-i` the following files are deleted, unless later changelogs, the oldest or the newest
+snapshot, tags or other branches need them:
+
+- the changelog files that its changelog list names;
+- the data files that its delta removes; they still exist only where the table has no changelog producer, so
+  that appended files are the changelog;
+- the metadata files that it names.
+
+`changelog-i` itself is deleted first, so the files of an existing changelog are complete.
 
 Source: table-format 17, 19.
 """
@@ -40,7 +44,7 @@ class ChangelogExpiry:
     """Removes kept changelogs of one branch of a table.
 
     Attributes:
-        store: Of the branch.
+        store: Store of the branch.
         removal: Deletes files and counts them.
     """
 
@@ -57,11 +61,11 @@ class ChangelogExpiry:
         """Remove the kept changelogs below `end`.
 
         Args:
-            kept: All ids, ascending.
-            end: The first that stays, one of `kept`.
+            kept: Ids of all kept changelogs, ascending.
+            end: Id of the first changelog that stays, one of `kept`.
 
         Returns:
-            The ids of those that this call removed.
+            The ids of the changelogs that this call removed.
 
         Raises:
             CorruptData: A snapshot, tag or changelog cannot be read, so that it is unknown which files

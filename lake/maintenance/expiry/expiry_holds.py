@@ -1,4 +1,4 @@
-"""Holds that keep snapshots from expiring: of consumers, leases, and the table's streams."""
+"""Holds of consumers, leases and streams, which keep snapshots from expiring."""
 
 from braid.lake.commit.streams.group_order import orders_of
 from braid.lake.commit.streams.position_hold import HOLD_ID
@@ -15,7 +15,7 @@ def consumer_holds(store: ConsumerStore, options: TableOptions, *, now_ms: int) 
     return tuple(
         _hold(file)
         for file in _in_force(store, options, now_ms=now_ms)
-        # With `consumer.changelog-only` a consumer holds changelogs alone; a lease is for reading data.
+        # With `consumer.changelog-only` a consumer holds only changelogs; a lease always holds snapshots.
         if file.consumer is None or file.is_lease or not options.consumer_changelog_only
     )
 
@@ -32,10 +32,11 @@ def newest_with_positions(
 ) -> int | None:
     """Return the id of the newest snapshot with the positions of streams; None without streams.
 
-    Every snapshot of this engine carries them forward, those of other engines do not. If the last one
-    that has them expired below snapshots of other engines, the streams could not continue.
+    Every snapshot of this engine carries the positions forward, snapshots of other engines do not. If the
+    last snapshot with positions expired below snapshots of other engines, the streams could not continue.
 
-    Costs no read while the newest snapshot is of this engine, else one per snapshot above that.
+    Costs no read if the newest snapshot is of this engine; else one read per snapshot, down to the first of
+    this engine.
 
     Raises:
         CorruptData: A snapshot or a position cannot be read.
@@ -53,7 +54,7 @@ def newest_with_positions(
 def stream_hold(latest: Snapshot, earliest_id: int, snapshots: SnapshotStore) -> tuple[Hold, ...]:
     """Return the hold on the newest snapshot with the positions of streams.
 
-    None is needed while that is the newest snapshot of all, which never expires.
+    The result is empty if that is the newest snapshot of all, which never expires, and without streams.
 
     Raises:
         CorruptData: A snapshot or a position cannot be read.
@@ -71,8 +72,8 @@ def stream_hold(latest: Snapshot, earliest_id: int, snapshots: SnapshotStore) ->
 def _in_force(store: ConsumerStore, options: TableOptions, *, now_ms: int) -> list[ConsumerFile]:
     """Return the consumers and leases that have not expired.
 
-    The hold of `PositionHold` is left out: it is for other engines and may lag behind; `stream_hold` is
-    exact.
+    The consumer file of `PositionHold` is left out: it is for other engines and may lag behind, while
+    `stream_hold` is exact.
     """
     expiration_ms = options.consumer_expiration_time_ms
     return [

@@ -28,10 +28,11 @@ class Retention:
     """Bounds of the number and age of the snapshots, or changelogs, that stay.
 
     Attributes:
-        count_min: The number of the newest that stay in any case, at least 1.
-        count_max: The number beyond which older ones expire at any age; at least `count_min`.
+        count_min: Number of the newest snapshots that stay in any case, at least 1.
+        count_max: Number of the newest snapshots that may stay; the others expire at any age. At least
+            `count_min`.
         older_than_ms: A snapshot whose successor is older may expire; milliseconds since 1970 UTC.
-        limit: The number that expires in one run at most.
+        limit: Number of the snapshots that expire in one run at most.
     """
 
     count_min: int
@@ -45,9 +46,9 @@ class ExpiryPlan:
     """The range of snapshots that expire.
 
     Attributes:
-        begin: The oldest existing id.
-        end: The first id that stays; equals `begin` when nothing expires.
-        held_by: Why `end` stays, as text for users.
+        begin: Id of the oldest existing snapshot.
+        end: Id of the first snapshot that stays; equals `begin` when nothing expires.
+        held_by: Why snapshot `end` stays, as text for users.
     """
 
     begin: int
@@ -63,8 +64,8 @@ class Hold:
     """A lower bound of the snapshots that stay.
 
     Attributes:
-        snapshot_id: The oldest one that is needed.
-        reason: What needs it, as text for users.
+        snapshot_id: Id of the oldest snapshot that is needed.
+        reason: Why that snapshot stays, as text for users.
     """
 
     snapshot_id: int
@@ -107,13 +108,13 @@ def plan_expiry(
     """Return which snapshots expire.
 
     Args:
-        earliest: Oldest id.
-        latest: Newest id; below `earliest` if another process has expired that snapshot since the id
-            was read.
+        earliest: Id of the oldest snapshot.
+        latest: Id of the newest snapshot; below `earliest` if another process has expired that snapshot
+            since its id was read.
         retention: Bounds of number and age.
-        holds: Of consumers, leases and streams.
-        time_ms_of: Returns the commit time of a snapshot, milliseconds since 1970 UTC; None where it
-            is gone. Called in ascending order, and only as far as the result depends on it.
+        holds: Holds of consumers, leases and streams.
+        time_ms_of: Returns the commit time of a snapshot by id, milliseconds since 1970 UTC; None if the
+            snapshot is gone. Called in ascending order, and only as far as the result depends on it.
     """
 
     def is_young(snapshot_id: int) -> bool:
@@ -140,11 +141,11 @@ def plan_changelog_expiry(
 
     Args:
         kept: Ids of kept changelogs, ascending, at least one.
-        latest: The newest snapshot's id: the numbers of `retention` count the changes of existing
+        latest: Id of the newest snapshot: the numbers of `retention` count the changes of existing
             snapshots, too.
         retention: Bounds; `older_than_ms` is compared with a changelog's own time.
-        holds: Of consumers and leases.
-        time_ms_of: As for `plan_expiry`.
+        holds: Holds of consumers and leases.
+        time_ms_of: Returns the commit time of a changelog (see `plan_expiry`).
     """
 
     def is_young(snapshot_id: int) -> bool:
@@ -184,8 +185,8 @@ def _first_that_stays(
     is_young: Callable[[int], bool],
 ) -> ExpiryPlan:
     bound = min(bounds, key=lambda hold: hold.snapshot_id)
-    # Those below `first_within_count` are in excess, so their age does not matter. From there on the
-    # first young one stays, and all above it, so no gap arises.
+    # Ids below `first_within_count` are in excess, so their age does not matter. Of the others the first
+    # young one stays, and so do all above it, so no gap arises.
     for candidate in range(max(first_within_count, earliest), bound.snapshot_id):
         if is_young(candidate):
             return ExpiryPlan(begin=earliest, end=candidate, held_by="it is too young")

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 class ExpiryResult:
     """Snapshots, changelogs, consumers and files that an expiry removed.
 
-    Of a dry run only the fields of snapshots are set.
+    After a dry run only the first three fields are set.
 
     Attributes:
         snapshots: Ids of the expired snapshots, ascending.
-        earliest: The oldest snapshot that is left; None in a table without any.
-        held_by: Why it is left, as text for users.
+        earliest: Id of the oldest snapshot that is left; None in a table without snapshots.
+        held_by: Why snapshot `earliest` is left, as text for users.
         changelogs: Ids of expired changelogs that had outlived their snapshots, ascending.
         consumers: Consumers and leases that were deleted because they had not been renewed.
-        data_files: The number of data and changelog files deleted.
-        data_bytes: Bytes of these.
-        metadata_files: Manifests, manifest lists, index files and statistics deleted.
+        data_files: Number of data and changelog files deleted.
+        data_bytes: Bytes of these files.
+        metadata_files: Number of manifests, manifest lists, index files and statistics deleted.
     """
 
     snapshots: tuple[int, ...] = ()

@@ -14,14 +14,14 @@ from braid.lake.snapshots.table_store import TableStore
 class FileRemoval:
     """Deletes files of a table one by one.
 
-    A failure does not stop it, so that one bad file does not leave all others behind; `check` raises
-    afterwards.
+    A failure does not stop the removal, so that one bad file does not leave all others behind; `check`
+    raises afterwards.
 
     Attributes:
-        store: Of the table; its cache drops the manifests that are deleted.
-        data_files: Data files deleted so far.
-        data_bytes: Bytes of these.
-        metadata_files: Other files deleted so far.
+        store: Store of the table; its cache drops the manifests that are deleted.
+        data_files: Number of data and changelog files deleted so far.
+        data_bytes: Bytes of these files.
+        metadata_files: Number of metadata files deleted so far.
     """
 
     store: TableStore
@@ -57,7 +57,7 @@ class FileRemoval:
         """Raise if a file could not be deleted.
 
         Raises:
-            StorageUnavailable: The message has the number of files and the first one.
+            StorageUnavailable: Some files were not deleted; the message has their number and the first.
         """
         if not self._failures:
             return

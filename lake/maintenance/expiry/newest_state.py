@@ -1,7 +1,7 @@
 """Files of the newest snapshot, read once for a run of expiry.
 
 No file comes back once a delta has deleted it, so the newest snapshot needs no file that expiry deletes.
-Expiry compares with it all the same: if another engine did bring a file back, it would be leaked and not
+Expiry checks this all the same: if another engine did bring a file back, the file would be leaked and not
 lost.
 """
 
@@ -24,9 +24,9 @@ class NewestState:
     """The newest snapshot and its files.
 
     Attributes:
-        snapshot: It never expires.
-        files: Its data files.
-        metadata: Its other files.
+        snapshot: The newest snapshot.
+        files: Live data files of the snapshot.
+        metadata: Metadata files of the snapshot.
     """
 
     snapshot: Snapshot
@@ -35,10 +35,12 @@ class NewestState:
 
 
 def newest_state(store: TableStore) -> NewestState | None:
-    """Return the newest state, read again if it expires meanwhile; None without snapshots.
+    """Return the newest snapshot and its files; None without snapshots.
+
+    If the snapshot expires while its files are read, the newest one is read again.
 
     Raises:
-        CorruptData: It cannot be read.
+        CorruptData: The newest snapshot or a manifest of it cannot be read.
     """
     snapshots = store.snapshots
     while True:

@@ -1,8 +1,9 @@
 """Snapshots outside a branch's chain that keep files: those of tags and of other branches.
 
-A file that a tag needs and that the chain has deleted since is live in every snapshot between the two, so
-it is live in the nearest older tag, too. So only that tag and those above the expired snapshot are read.
-This holds because no file comes back once it is deleted, and because a rollback deletes the tags above it.
+When a snapshot expires, an older tag may need a file that expires with it. Such a file is live in every snapshot
+from the tagged one to the expired one, so it is also live in the newest of the older tags. Therefore only that tag
+and the tags above the expired snapshot are read. This relies on two facts: no file comes back once it is deleted,
+and a rollback deletes the tags above its target.
 
 Other branches share manifests and data files with this one in any order, so all of their snapshots are
 read.
@@ -33,8 +34,8 @@ class RetainedSnapshot:
     """A snapshot of a tag or of another branch.
 
     Attributes:
-        path: Of its file.
-        snapshot: Its content.
+        path: Path of the file of the snapshot or tag.
+        snapshot: The snapshot in that file.
     """
 
     path: str
@@ -46,14 +47,14 @@ class RetainedSnapshots:
     """Finds the retained snapshots of a branch; a file that has not changed is read once.
 
     Attributes:
-        store: Of the branch whose snapshots expire.
+        store: Store of the branch whose snapshots expire.
     """
 
     store: TableStore
     _read: dict[tuple[str, int, int], Snapshot] = field(default_factory=dict)
 
     def needing_files_of(self, snapshot_id: int) -> list[RetainedSnapshot]:
-        """Return the snapshots that may need files which expire with a snapshot, as of now.
+        """Return the retained snapshots that may need files which expire with a snapshot, as of now.
 
         Raises:
             CorruptData: A tag or snapshot file cannot be read.
@@ -72,11 +73,11 @@ class RetainedSnapshots:
     def metadata(self, retained: list[RetainedSnapshot]) -> MetadataNames:
         """Return the names of all metadata that retained snapshots need.
 
-        Changelogs are not among it: a tag or branch keeps a state, and its changelog expires with the
-        snapshot.
+        Manifests of changelogs are not included: a tag or branch keeps a state, and the changelog expires
+        with the snapshot.
 
         Raises:
-            CorruptData: One of them names a missing manifest.
+            CorruptData: A retained snapshot names a missing manifest.
         """
         names = MetadataNames()
         for one in retained:
@@ -94,7 +95,7 @@ class RetainedSnapshots:
         """Return the data files of some buckets that retained snapshots need.
 
         Raises:
-            CorruptData: One of them names a missing manifest.
+            CorruptData: A retained snapshot names a missing manifest.
         """
         keys: set[DataFileKey] = set()
         for one in retained if buckets else ():
@@ -107,7 +108,7 @@ class RetainedSnapshots:
         return keys
 
     def _refuse_damaged(self, one: RetainedSnapshot, error: ManifestGone) -> None:
-        # If its own file is gone too, it was deleted or has expired while its manifests were read.
+        # If the snapshot's own file is gone too, the snapshot was deleted or expired during the read.
         if self.store.file_io.exists(one.path):
             message = f"{one.path} names a missing manifest, so the files that it keeps are unknown: {error}"
             raise CorruptData(message) from error
@@ -123,7 +124,8 @@ class RetainedSnapshots:
                 yield from self._parsed(status)
 
     def _parsed(self, status: FileStatus) -> Iterator[RetainedSnapshot]:
-        # A path alone is not enough: a tag may be deleted and made again, a rollback reuses ids.
+        # A path alone is not enough: a tag may be deleted and created again, and ids are reused after a
+        # rollback.
         version = status.path, status.modified_ms, status.size
         if version not in self._read:
             try:
@@ -131,6 +133,6 @@ class RetainedSnapshots:
             except FileNotFoundError:
                 return
             with corrupt_at(status.path):
-                # The file of a tag is that of a snapshot, with at most some keys more.
+                # The file of a tag has the content of a snapshot's file, and perhaps some further keys.
                 self._read[version] = parse_snapshot(data)
         yield RetainedSnapshot(path=status.path, snapshot=self._read[version])

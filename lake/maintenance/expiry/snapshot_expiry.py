@@ -6,17 +6,17 @@ For snapshot i:
 2. stop if a consumer or a lease needs it;
 3. where changelogs are kept longer, keep its file as `changelog/changelog-i`;
 4. delete `snapshot-i`;
-5. read the tags again: one that was made meanwhile keeps its files;
+5. read the tags again: a tag that was created meanwhile keeps its files;
 6. delete the data files that the delta of i + 1 removes, the changelog files of i, and the metadata that i
    names and i + 1 does not, except for files that tags and other branches need.
 
 At the end `EARLIEST` names the first snapshot that stays. Before the start `LATEST` is corrected if it names
-a snapshot that expires, because readers of other engines trust a hint that has no successor.
+a snapshot that expires, because readers of other engines trust a hint whose snapshot has no successor.
 
-So an existing snapshot is complete at every moment. A process that dies leaves the table as before or as
+So at every moment all files of an existing snapshot exist. A process that dies leaves the table as before or as
 after the step, and at most the unreferenced files of one step. The reference deletes the files first and
-the snapshots last, so a reader of a half-expired table fails there. Two expiries at the same time, of this
-engine or another, do not harm each other: each deletes only files that the other does not need either.
+the snapshots last, so its readers fail on a half-expired table. Two expiries at the same time, of this
+engine or another, do not harm each other: each deletes only files that no remaining snapshot needs.
 
 Source: table-format 4.1, 19.
 """
@@ -49,7 +49,7 @@ from braid.lake.snapshots.table_store import TableStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Unreferenced:
-    """Files that nothing in the chain references once a snapshot is gone.
+    """Files that the chain no longer references once a snapshot is gone.
 
     Attributes:
         data: Data files.
@@ -67,10 +67,10 @@ class SnapshotExpiry:
     """Removes snapshots of one branch of a table.
 
     Attributes:
-        store: Of the branch.
+        store: Store of the branch.
         removal: Deletes files and counts them.
         keeps_changelogs: The file of an expired snapshot is kept as a changelog.
-        name: Of this run, unique.
+        name: Name of this run, unique.
     """
 
     store: TableStore
@@ -87,15 +87,15 @@ class SnapshotExpiry:
     def run(self, begin: int, end: int) -> tuple[int, ...]:
         """Remove the snapshots from `begin` up to `end`, which stays.
 
-        Stops at a snapshot that a consumer or lease needs by now, and at one without a successor.
+        Stops at a snapshot that a consumer or lease needs by now, and at a snapshot without a successor.
 
         Returns:
-            The ids of those that this call removed.
+            The ids of the snapshots that this call removed.
 
         Raises:
             CorruptData: A remaining snapshot or a tag cannot be read, so that it is unknown which files
                 may be deleted; this step has deleted nothing.
-            StorageUnavailable: Storage failed; the steps before are done, this one may have left
+            StorageUnavailable: Storage failed; earlier steps are done, and this step may have left
                 unreferenced files.
         """
         newest = newest_state(self.store)
@@ -129,7 +129,7 @@ class SnapshotExpiry:
         """Remove one snapshot and the files that only it needs.
 
         Returns:
-            Whether this call removed it, and not another expiry; None when it has to stay.
+            True if this call removed the snapshot, False if another expiry did; None if it has to stay.
         """
         path = self.store.paths.snapshot(snapshot_id)
         try:
@@ -162,7 +162,8 @@ class SnapshotExpiry:
             self._changelogs.keep(snapshot_id, data)
             self._changelogs.write_latest_hint(snapshot_id)
         is_removed = self.store.file_io.delete(path)
-        # Durable before any file goes: a power failure must not bring the snapshot back without them.
+        # Durable before any file is deleted: a power failure must not bring the snapshot back without
+        # its files.
         self.store.file_io.sync_directory(self.store.paths.snapshot_dir)
         retained = self._retained.needing_files_of(snapshot_id)
         removable = self._without_retained(unreferenced, retained)
@@ -173,10 +174,10 @@ class SnapshotExpiry:
         return is_removed
 
     def _successor(self, snapshot_id: int) -> Snapshot | None:
-        """Return the next existing snapshot; None when this is the newest.
+        """Return the next existing snapshot above an id; None if there is none.
 
-        An interrupted rollback leaves a gap; files that its snapshots deleted are left to orphan
-        cleaning.
+        The next id may be missing, because an interrupted rollback leaves a gap. Files that the missing
+        snapshots deleted are left to orphan cleaning.
         """
         successor = self._snapshots.find(snapshot_id + 1)
         if successor is not None:
@@ -188,12 +189,12 @@ class SnapshotExpiry:
     def _unreferenced_without(
         self, snapshot: Snapshot, successor: Snapshot, newest: NewestState
     ) -> _Unreferenced:
-        """Return the files that the chain references no more without a snapshot.
+        """Return the files that the chain no longer references once a snapshot is gone.
 
         Raises:
             ManifestGone: The successor has expired meanwhile.
         """
-        # Without a changelog producer the appended files are the changelog, and live as long as it.
+        # Without a changelog producer the appended files are the changelog, and are kept as long as it.
         is_appended = self.store.schema.table_options.changelog_producer is ChangelogProducer.NONE
         keeps_appended = self.keeps_changelogs and is_appended
         delta = entries_of(successor.delta_manifest_list, self.store.manifests)
@@ -206,7 +207,7 @@ class SnapshotExpiry:
         names = metadata_names(snapshot, self.store.manifests, parts=parts, is_partial=True)
         removed = removed_files(delta, keeps_appended=keeps_appended)
         return _Unreferenced(
-            # Files that the newest snapshot has stay in any case, see `NewestState`.
+            # Files of the newest snapshot stay in any case (see the module `newest_state`).
             data=without(removed, newest.files),
             changelog=changelog,
             metadata=names - kept - newest.metadata,

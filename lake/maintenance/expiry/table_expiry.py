@@ -1,4 +1,4 @@
-"""One run of expiry on a table: stale consumers, then snapshots, then changelogs that outlived them."""
+"""One run of expiry on a table: of stale consumers, then snapshots, then changelogs that outlived them."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,7 +31,7 @@ from braid.lake.snapshots.removed_history import RemovedHistory
 from braid.lake.snapshots.rollback_marker import RollbackMarker
 from braid.lake.snapshots.table_store import TableStore
 
-# A run of expiry whose mark is older has died.
+# A run of expiry whose mark is older than this has died.
 _LONGEST_RUN_MS = 86_400_000
 
 
@@ -47,12 +47,14 @@ def snapshot_retention(
     """Return the retention of a table's snapshots, from the arguments or else the table's options.
 
     Args:
-        schema: Of the table, with its options.
+        schema: Schema of the table, with its options.
         now_ms: Milliseconds since 1970 UTC.
-        retain_min: In place of `snapshot.num-retained.min`; a smaller `retain_max` lowers it, too.
-        retain_max: In place of `snapshot.num-retained.max`.
-        older_than_ms: Milliseconds since 1970 UTC, in place of now less `snapshot.time-retained`.
-        max_deletes: In place of `snapshot.expire.limit`.
+        retain_min: Replaces `snapshot.num-retained.min`; None: the option counts, lowered to `retain_max`
+            if that is smaller.
+        retain_max: Replaces `snapshot.num-retained.max`; None: the option counts.
+        older_than_ms: Replaces now less `snapshot.time-retained`, milliseconds since 1970 UTC; None: the
+            option counts.
+        max_deletes: Replaces `snapshot.expire.limit`; None: the option counts.
 
     Raises:
         InvalidRequest: The bounds contradict each other.
@@ -97,7 +99,7 @@ class TableExpiry:
     """Expires snapshots, changelogs and consumers of one branch of a table.
 
     Attributes:
-        store: Of the branch.
+        store: Store of the branch.
     """
 
     store: TableStore
@@ -111,7 +113,8 @@ class TableExpiry:
     def plan(self, retention: Retention) -> ExpiryPlan | None:
         """Return which snapshots would expire now.
 
-        None in a table without any, and while the newest is of a history that a rollback removes.
+        The result is None in a table without snapshots, and while the newest snapshot belongs to a history
+        that a rollback removes.
 
         Raises:
             CorruptData: A snapshot cannot be read.
@@ -121,7 +124,7 @@ class TableExpiry:
         if latest is None or earliest_id is None:
             return None
         if RemovedHistory(self.store.file_io, self.store.paths).holds(latest):
-            # A rollback removes the newest snapshot, and counted from it the target could expire.
+            # A rollback removes the newest snapshot. Counted from that one, the target could expire.
             return None
         holds = consumer_holds(self._consumers, self._options, now_ms=self.store.clock.now_ms())
         return plan_expiry(
@@ -150,8 +153,8 @@ class TableExpiry:
             return ExpiryResult(consumers=forgotten)
         snapshots: tuple[int, ...] = ()
         if plan.end > plan.begin:
-            # Changelogs that are kept already may need files of these snapshots, so the files go
-            # through the expiry of changelogs, whatever the options are by now.
+            # Changelogs that are kept already may need files of these snapshots, so the files expire
+            # later, with the changelogs, whatever the options are by now.
             keeps_changelogs = bool(kept) or changelogs_outlive_snapshots(self._options)
             snapshots = SnapshotExpiry(
                 store=self.store,
@@ -177,7 +180,7 @@ class TableExpiry:
         )
 
     def _write_missing_hint(self, earliest: int | None) -> None:
-        """Write `EARLIEST` where there is none, which saves readers the listing."""
+        """Write `EARLIEST` if it does not exist, which saves readers a listing."""
         with suppress(OSError, StorageUnavailable):
             if earliest is not None and not self.store.file_io.exists(
                 self.store.paths.earliest_hint
@@ -240,7 +243,7 @@ class TableExpiry:
         snapshot = self._snapshots.find(snapshot_id)
         if snapshot is None or snapshot.time_millis < older_than_ms:
             return None if snapshot is None else snapshot.time_millis
-        # It seems young, but the clock of its writer may have been ahead: this reads storage's time.
+        # The snapshot seems young, but its writer's clock may have been ahead: this reads the file's time.
         return self._snapshots.commit_time_ms(snapshot)
 
     def _changelog_time_ms(self, snapshot_id: int) -> int | None:

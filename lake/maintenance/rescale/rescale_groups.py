@@ -1,6 +1,6 @@
 """Groups of new buckets that are written in one pass over the old files. Pure.
 
-The sizes come from the rows: buckets without any do not count, however many there are.
+The sizes of groups are computed from rows, so buckets without rows do not count, however many there are.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ class BucketGroup:
 
     Attributes:
         first: The lowest bucket.
-        last: The highest.
+        last: The highest bucket.
         count: The number of buckets from `first` to `last` that have rows.
     """
 
@@ -37,7 +37,7 @@ class BucketSizes:
     """Bytes of rows by new bucket, summed up batch by batch; memory depends on the buckets with rows."""
 
     def __init__(self) -> None:
-        """Begin without rows."""
+        """Create sizes without any rows."""
         self._buckets: Int32Array = np.zeros(0, dtype=np.int32)
         self._sizes: FloatArray = np.zeros(0)
         self._parts: list[tuple[Int32Array, FloatArray]] = []
@@ -47,8 +47,8 @@ class BucketSizes:
         """Add rows.
 
         Args:
-            buckets: Of each row.
-            size: Bytes of all rows; each row counts the same.
+            buckets: New bucket of each row.
+            size: Bytes of all rows together; each row counts the same.
         """
         if not len(buckets):
             return
@@ -59,9 +59,9 @@ class BucketSizes:
             self._join()
 
     def groups(self, *, count_max: int, bytes_max: int) -> Iterator[BucketGroup]:
-        """Yield groups, ascending, that end at `count_max` buckets or `bytes_max` bytes, whichever is later.
+        """Yield groups, ascending; each ends at `count_max` buckets or `bytes_max` bytes, whichever is later.
 
-        So any two neighbours together have more than `bytes_max`, and the number of passes over the old
+        So two neighbouring groups together have more than `bytes_max`, and the number of passes over the old
         files is bounded by the bytes of rows and not by the number of new buckets.
         """
         assert count_max >= 1, "a group has a bucket"

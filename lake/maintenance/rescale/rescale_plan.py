@@ -3,11 +3,11 @@
 A record keeps its level, sequence number and kind; only its bucket changes. So every key has the same
 records as before, and reads, changelogs and the visibility of level 0 give the same results.
 
-With `g` the greatest common divisor of both counts, rows of an old bucket can only be in new buckets of
-the same remainder modulo `g`. A *unit* is rewritten at once:
+Let `g` be the greatest common divisor of both counts. Rows of an old bucket can only be in new buckets of the
+same remainder modulo `g`. The files of a *unit* are rewritten together. A unit is either of these:
 
-- a file of level 0 alone, because it is a run of its own, and so are its parts;
-- the files of one other level in all old buckets of one remainder: they become one run of that level in
+- one file of level 0, because it is a run of its own, and so are its parts;
+- the files of one higher level in all old buckets of one remainder: they become one run of that level in
   each of the new buckets.
 """
 
@@ -32,9 +32,9 @@ class RescaleUnit:
 
     Attributes:
         partition: Serialised partition row.
-        level: Of all files.
+        level: Level of all files.
         total_buckets: Bucket count that the files were routed with.
-        entries: Of the files, in no particular order.
+        entries: Entries of the files, in no particular order.
         buckets: The new buckets that their rows may be in, ascending.
         marks: Deletion vectors of the files that have any, by file name.
     """
@@ -74,7 +74,7 @@ def plan_rescale(
     """Return the units to rewrite, so that all files have one bucket count.
 
     Args:
-        entries: Live files of a snapshot; those that have the count already stay.
+        entries: Live files of a snapshot; files that have the new count already stay.
         vectors: The snapshot's deletion vectors, of the buckets that have any.
         buckets: The new count, at least 1.
 

@@ -9,12 +9,12 @@ class RescaleResult:
 
     Attributes:
         buckets: Bucket count of the table now.
-        snapshot_id: The newest snapshot that it made; 0 when there was nothing to rewrite.
-        schema_id: Of the schema with the count.
-        rounds: The number of times that it read the newest snapshot and rewrote its files.
-        files_in: The number of replaced files.
-        files_out: The number of files that replaced them.
-        rows: In the new files, retracts included.
+        snapshot_id: Id of the newest snapshot that the rescale made; 0 if it made none.
+        schema_id: Id of the schema with the new count.
+        rounds: Number of times that the rescale read the newest snapshot and rewrote its files.
+        files_in: Number of replaced files.
+        files_out: Number of files that replaced them.
+        rows: Number of rows in the new files, retracts included.
     """
 
     buckets: int

@@ -1,11 +1,11 @@
 """Writer of a rescale: rewrites files of old buckets as files of new ones; commits nothing.
 
-Rows are read in key order over all old buckets of a unit and distributed to the new ones. Memory does not
-depend on the number of rows: it holds batches of the runs that are read, and the rows of the next row
-group of each new bucket, together `_HELD_BYTES`. Where rows may go to more new buckets than can be open at
-once, a first pass finds the buckets that get any. If the rows are few, they are written from memory, one
-bucket after the other; else the old files are read again for each group of buckets. So time and memory
-depend on files and rows, and not on the number of new buckets.
+Rows are read in key order over all old buckets of a unit and distributed to the new buckets. Memory does not
+depend on the number of rows: it holds batches of the runs that are read, and for each new bucket the rows of its
+next row group, which together have `_HELD_BYTES`. If rows may go to more new buckets than can be open at once, a
+first pass finds the buckets that get rows. If the rows are few, they are written from memory, one bucket after the
+other; else the old files are read again for each group of buckets. So time and memory depend on files and rows, and
+not on the number of new buckets.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -39,15 +39,15 @@ from braid.lake.write.files.level_file import DataFileSink
 from braid.lake.write.files.rolling_files import RollingFiles
 
 _SINKS_MAX: Final = 16
-"""New buckets open at once. Each gets `_HELD_BYTES` divided by their number for its row groups, which
-would be very small with more."""
+"""Number of new buckets that are open at once, at most. Each gets an equal share of `_HELD_BYTES` for its row
+groups, which would be very small with more buckets."""
 
 _HELD_BYTES: Final = 2 * ROW_GROUP_BYTES
 """Bytes of rows that are held until their row groups are full."""
 
 _Files = dict[int, tuple[DataFileMeta, ...]]
 _NewFiles = Callable[[int, int], RollingFiles]
-"""From a new bucket and the bytes of a row group in memory to its writer."""
+"""From a new bucket and the bytes of its row groups in memory to the bucket's writer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +55,9 @@ class RescaledUnit:
     """A rewritten unit.
 
     Attributes:
-        unit: With the old files.
+        unit: The unit, with the old files.
         files: The new files by new bucket; buckets that get no rows are absent.
-        paths: Of the new files.
+        paths: Paths of the new files.
     """
 
     unit: RescaleUnit
@@ -79,19 +79,19 @@ class RescaleWriter:
         clock: Clock,
         uuid: UUID,
     ) -> None:
-        """Take what all units share.
+        """Make a writer.
 
         Args:
             file_io: Storage.
-            paths: Of the table.
-            schema: Under which files are read and written.
-            older_schemas: Returns, by id, the schemas of files that were written under other columns.
+            paths: Paths of the table.
+            schema: The schema under which files are read and written.
+            older_schemas: Returns, by id, the schemas of those files that were written with other columns.
             routing: The same schema with the new bucket count.
             clock: Gives the creation time of files.
             uuid: Part of the names of new files; fresh.
 
         Raises:
-            UnsupportedFeature: The table merges in a way that this version does not have.
+            UnsupportedFeature: The table merges in a way that this version does not support.
         """
         self._file_io = file_io
         self._paths = paths
@@ -113,8 +113,7 @@ class RescaleWriter:
         """Write the new files of a unit.
 
         Raises:
-            CorruptData: A file is absent or not what its metadata says, or has rows of another
-                bucket.
+            CorruptData: A file is absent, does not match its metadata, or has rows of another bucket.
             StorageUnavailable: Storage refused.
         """
         begun = len(self._written)
@@ -143,7 +142,7 @@ class RescaleWriter:
         for rows in self._rows(unit):
             sizes.add(assign_buckets(rows, self._routing), rows.nbytes)
             held_bytes += rows.nbytes
-            # Once there are too many rows to hold, only their sizes are collected.
+            # Once there are too many rows to keep in memory, only their sizes are collected.
             if held_bytes <= _HELD_BYTES:
                 held.append(rows)
             else:
@@ -207,7 +206,7 @@ class RescaleWriter:
 
     def _rows(self, unit: RescaleUnit) -> Iterator[pa.Table]:
         """Yield the records of a unit in key order, without those that deletion vectors mark."""
-        # One run per old bucket: their keys are disjoint, so merging them only orders the rows.
+        # One run per old bucket: the runs have no key in common, so merging them only orders the rows.
         runs = unit.runs(self._schema.key_fields)
         older_schemas = self._older_schemas(unit.entries)
         rows, size = rows_per_run(len(runs)), bytes_per_run(len(runs))
@@ -236,7 +235,7 @@ class RescaleWriter:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the batches of an old bucket, after a check that their rows belong there.
 
-        If they did not, a key could be in two buckets, whose records would have to be merged. This
+        If some rows did not, a key could be in two buckets, and its records would have to be merged. This
         happens with NaN keys that other engines have written with different bits.
 
         Raises:
@@ -284,7 +283,7 @@ class _OrderByKey:
 
     Attributes:
         spec: Names the key columns.
-        passes_singletons: Always.
+        passes_singletons: Always True.
     """
 
     spec: MergeSpec
@@ -330,7 +329,7 @@ def _misplaced(unit: RescaleUnit, bucket: int, count: int) -> str:
 
 
 def _stretches(ascending: Int32Array) -> Iterator[tuple[int, int, int]]:
-    """Yield each number with the start and end of its stretch."""
+    """Yield each number with the start and the end (exclusive) of its stretch."""
     if not len(ascending):
         return
     starts = np.flatnonzero(np.diff(ascending, prepend=ascending[0] - 1))

@@ -1,20 +1,20 @@
 """Rescale of a table to another number of buckets, while it is read and written.
 
-1. All files are rewritten for the new count, beside any writers. Files that these commit meanwhile are
+1. All files are rewritten for the new count, while writers may commit. Files that are committed meanwhile are
    rewritten in further rounds, until a round has little to do.
 2. The schema with the new count is created. From here on commits of rows that were routed with the
-   old count are refused, so little is left to rewrite. (Other engines of the format refuse it when they
-   open a bucket for writing; one that has it open already may not check again.)
+   old count are refused, so little is left to rewrite. (Other engines of the format refuse such rows when they
+   open a bucket for writing; an engine that has the bucket open already may not check again.)
 3. The rest is rewritten, and one OVERWRITE replaces exactly the files that were read. If another process
-   has changed some of them meanwhile, the new ones are rewritten and the commit is tried again.
-4. A commit that was planned before step 2 may add files of the old count, to a partition that had none,
-   between the last reading and the commit of step 3. None can do so afterwards: a writer that loses the
-   race to that commit reads the schema again. So one more reading shows whether any file is left.
+   has changed some of them meanwhile, its new files are rewritten and the commit is tried again.
+4. A commit that was planned before step 2 may add files of the old count, to a partition that had no files,
+   between the last reading and the commit of step 3. After that commit this is impossible: a writer that loses
+   the race to it reads the schema again. So one more reading shows whether any file of the old count is left.
 
-Readers see the same rows at every moment, in old buckets or in new ones. An interruption before 2
-changes nothing. After 2 writers of partitions with old files are refused until the rescale is run again,
-which takes little, or is undone: a rescale that fails gives the table its old count back where it can.
-Orphan cleaning finds the files of interrupted work.
+Readers see the same rows at every moment, in old buckets or in new ones. An interruption before step 2
+changes nothing. After step 2 writers of partitions with old files are refused until the rescale is run again,
+which is a short run, or is undone: a rescale that fails restores the old count if it can. Orphan cleaning finds
+the files of interrupted work.
 
 Source: table-format 18.3; decision 0013.
 """
@@ -46,13 +46,14 @@ from braid.lake.snapshots.schema_store import SchemaStore
 logger = logging.getLogger(__name__)
 
 _ROUNDS_MAX: Final = 8
-"""Rounds beside writers; after the last they are refused, however much is left to rewrite."""
+"""Number of rounds while writers may commit; after the last one they are refused, however much is left to
+rewrite."""
 
 _LITTLE_BYTES: Final = 16 * 1024 * 1024
-"""Rewritten in about a second, so writers are refused only briefly."""
+"""Bytes that are rewritten in about a second, so that writers are refused only briefly."""
 
 _COMMITS_MAX: Final = 20
-"""Attempts at the final commit; each but the first follows a conflict with a compaction, because writers
+"""Number of attempts at the final commit. Each but the first follows a conflict with a compaction, because writers
 are refused by then."""
 
 
@@ -62,14 +63,14 @@ class TableRescale:
 
     Attributes:
         file_io: Storage.
-        schema: The newest, under which all files were written.
-        routing: The same with the new bucket count and the id that it will have.
-        schemas: Of the table.
-        writer: Of the table.
+        schema: The newest schema, under which files are read and rewritten.
+        routing: The same schema with the new bucket count and the id that it will have.
+        schemas: Reads and creates schemas of the table.
+        writer: Rewrites units of the table.
         vectors: Reads deletion vectors.
-        committer: Of the table.
+        committer: Committer of the table.
         newest: Reads the newest snapshot and its live files.
-        commit_user: Of the snapshots.
+        commit_user: Commit user of the snapshots.
         clock: Gives the creation time of the schema.
     """
 
@@ -145,7 +146,7 @@ class TableRescale:
                 return
 
     def _replace_all(self) -> None:
-        """Replace all files of other counts, until none can be added any more (steps 3 and 4)."""
+        """Replace all files of other counts until no such file is left (steps 3 and 4)."""
         for _ in range(_COMMITS_MAX):
             self._catch_up()
             try:
@@ -169,7 +170,8 @@ class TableRescale:
         _, self._seen, planned = self._plan()
         units = {unit.inputs: unit for unit in planned}
         for inputs, done in list(self._done.items()):
-            # Replaced by a compaction meanwhile, or with other rows marked as deleted: done in vain.
+            # A compaction has replaced the old files meanwhile, or other rows of them are marked as deleted
+            # now. So the new files are useless.
             if inputs not in units or units[inputs].marks != done.unit.marks:
                 delete_best_effort(self.file_io, done.paths)
                 del self._done[inputs]
@@ -213,7 +215,7 @@ class TableRescale:
                 before, (snapshot, live) = live, self.newest()
                 if live.vectors == before.vectors:
                     raise
-                # Some have been replaced, and expiry has removed the old ones: read the new ones.
+                # Some vectors have been replaced, and expiry has removed the old ones: read the new ones.
                 continue
             return snapshot, live, plan_rescale(live.entries, vectors, buckets=self.buckets)
 
@@ -249,8 +251,8 @@ class TableRescale:
     def _commit(self) -> None:
         """Replace the files of all rewritten units in one commit.
 
-        The commit is made even if no unit was rewritten: a writer that planned its commit before the schema
-        was created loses the race to it, and reads the schema again.
+        The commit is made even if no unit was rewritten: a writer that planned its own commit before the
+        schema was created loses the race to this one, and reads the schema again.
         """
         done = list(self._done.values())
         paths = {path for unit in done for path in unit.paths}
@@ -286,7 +288,7 @@ class TableRescale:
                 members[entry.partition, entry.bucket].append(entry)
         has_vectors = self.schema.table_options.deletion_vectors_enabled
         for (partition, bucket), entries in members.items():
-            # The vectors that the plan has read: exactly the rows that they mark were left out.
+            # The vectors that the plan has read: exactly the rows marked by them were left out.
             index = self._seen.vectors.get((partition, bucket))
             yield CommitMessage(
                 partition=partition,
