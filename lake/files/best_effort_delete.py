@@ -1,7 +1,7 @@
 """Best-effort deletion of files that an operation has written and will not commit.
 
-An operation that gives up deletes what it wrote, mostly because of an earlier error. The caller needs that
-error and not the one of the deletion: a file that stays does no harm.
+An operation that gives up, mostly because of an error, deletes the files that it wrote. The caller needs that
+error, and not an error of the deletion: a file that stays does no harm.
 """
 
 import logging
@@ -14,13 +14,13 @@ _LOG = logging.getLogger(__name__)
 
 
 def delete_best_effort(file_io: FileIO, paths: Iterable[str]) -> None:
-    """Delete files that nothing references or ever will; those that cannot be deleted stay.
+    """Delete files that nothing references or will reference; files that cannot be deleted stay.
 
-    Orphan cleaning removes what stays. Absent files are skipped.
+    Orphan cleaning removes files that stay. Absent files are skipped.
 
     Args:
         file_io: Storage.
-        paths: Of the files, whose names no other writer uses.
+        paths: Paths of the files, whose names no other writer uses.
     """
     for path in paths:
         try:

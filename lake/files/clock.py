@@ -1,4 +1,4 @@
-"""Sources of time, injected so that tests and simulations control it."""
+"""Sources of time, passed to code that needs the time, so that tests and simulations control it."""
 
 import threading
 import time

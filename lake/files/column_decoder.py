@@ -43,14 +43,14 @@ class ColumnDecoder:
         written: TableSchema,
         counters: ReadCounters,
     ) -> None:
-        """Take what is known of the file before it is opened.
+        """Prepare to decode; the file is not opened yet.
 
         Args:
             path: Path of the file, for messages.
             file_meta: The file's entry in the manifest.
             schema: The schema whose columns are returned.
             written: The schema that the file was written under.
-            counters: The decoded columns are added to it.
+            counters: Receives the decoded columns.
         """
         self._path = path
         self._meta = file_meta
@@ -75,12 +75,12 @@ class ColumnDecoder:
             parts: Numbers of parts, ascending.
             names: Columns of the table and system columns, in the order of the result.
             batch_rows: Upper bound of the rows of a batch.
-            batch_bytes: Approximate upper bound of its bytes.
+            batch_bytes: Approximate upper bound of the bytes of a batch.
             marked: Positions of rows to leave out, 0-based in file order.
 
         Raises:
             CorruptData: The file lacks a column that is NOT NULL.
-            SchemaMismatch: A value cannot be cast to the type that its column has now.
+            SchemaMismatch: A value cannot be cast to the present type of its column.
         """
         target = pa.schema(
             [SYSTEM_FIELDS.get(name) or self._schema.arrow_schema.field(name) for name in names]
@@ -99,14 +99,14 @@ class ColumnDecoder:
             yield self._to_target(kept, target, sources)
 
     def bounds(self, file: FormatReader, columns: Sequence[str]) -> Mapping[str, ColumnBounds]:
-        """Return the bounds of those columns whose values are read as they are in the file."""
+        """Return the bounds of those columns whose values are read without a cast."""
         sources = self._sources(columns)
         written = self._written.arrow_schema
         bounds = file.bounds([written.field(source.name) for source in sources.values()])
         return renamed(bounds, sources)
 
     def _sources(self, names: Sequence[str]) -> Mapping[str, FileColumn]:
-        """Return the column of the file for each name; columns that the file lacks are absent."""
+        """Return the column of the file for each name; names of columns that the file lacks are absent."""
         if self._written is self._schema:
             return {name: FileColumn(name=name, convert=None) for name in names}
         of_system = {name: _SYSTEM_SOURCES[name] for name in names if name in _SYSTEM_SOURCES}

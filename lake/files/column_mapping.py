@@ -1,7 +1,7 @@
-"""Schema evolution on read: columns of a file written under an older schema, as those of a newer one.
+"""Schema evolution on read: columns of a file written under an older schema become those of a newer one.
 
 Columns, and fields of a ROW, are matched by id, whatever their names were. A column that the file lacks is
-null, one whose type has changed is cast, one that was dropped is not read.
+null, a column whose type has changed is cast, and a dropped column is not read.
 
 Source: table-format 2.3; merge-semantics 8.
 """
@@ -25,11 +25,11 @@ from braid.lake.format.schema import TableSchema
 T = TypeVar("T")
 Conversion: TypeAlias = Callable[[pa.Array], pa.Array]
 OlderSchemas: TypeAlias = Mapping[int, TableSchema]
-"""By id, the schemas of files whose columns differ from those of the schema of the read."""
+"""Schemas by id, of those files that were written with other columns than the read returns."""
 NO_OLDER_SCHEMAS: Final[OlderSchemas] = MappingProxyType({})
 
 _MAPPINGS_KEPT: Final = 256
-"""Pairs of schemas in the cache: a scan has many files, written under few schemas."""
+"""Number of pairs of schemas in the cache: a scan has many files, written under few schemas."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +38,8 @@ class FileColumn:
 
     Attributes:
         name: Name of the column in the file.
-        convert: From the Arrow form of the file's type to that of the wanted one; None when the
-            values are the same.
+        convert: Converts values from the Arrow form of the file's type to that of the wanted type; None
+            when the values are the same.
     """
 
     name: str
@@ -53,7 +53,7 @@ def map_columns(
 
     Args:
         written: Columns of the schema that the file was written under.
-        wanted: Columns of the schema that it is read under.
+        wanted: Columns of the schema that the file is read under.
     """
     return _mapping(tuple(written), tuple(wanted))
 
@@ -77,8 +77,8 @@ def renamed(by_name: Mapping[str, T], mapped: Mapping[str, FileColumn]) -> dict[
 
     Args:
         by_name: Facts (bounds, for example) by the names in the file; may lack some.
-        mapped: From `map_columns`. Columns that are cast are left out: facts about values do not hold
-            for their casts.
+        mapped: Result of `map_columns`. Columns that are cast are left out: facts about values do not
+            hold for their casts.
     """
     return {
         name: by_name[source.name]
@@ -94,7 +94,7 @@ def is_same_shape(one: TableSchema, other: TableSchema) -> bool:
 
 
 def shape_digest(schema: TableSchema) -> str:
-    """Return a short text that is equal for schemas under which a file has the same records."""
+    """Return a short text, equal for two schemas if every file has the same records under both."""
     fields = [(field.id, field.name, field.type) for field in schema.fields]
     shape = (fields, schema.table_options.sequence_snapshot_ordering)
     return blake2b(repr(shape).encode(), digest_size=8).hexdigest()
@@ -104,8 +104,8 @@ def conversion(source: DataType, target: DataType) -> Conversion | None:
     """Return the conversion from the type of a file's column to the wanted one; None for the identity.
 
     Args:
-        source: Its fields have ids.
-        target: The type that `source` has become by schema changes.
+        source: Type of the file's column, whose fields have ids.
+        target: The wanted type, which schema changes have made of `source`.
     """
     if source.root is not target.root or not source.is_nested:
         return column_cast(source, target)
@@ -149,7 +149,7 @@ def _row_conversion(source: DataType, target: DataType) -> Conversion | None:
             else:
                 part = column.field(index)
                 parts.append(part if change is None else change(part))
-        # Below a null row fields are null too, even NOT NULL ones; the mask hides them.
+        # Inside a null row all fields are null, even NOT NULL ones; the mask hides them.
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=column.is_null())
 
     return convert
@@ -174,9 +174,9 @@ def _map(
 
 
 def _offsets(column: pa.Array) -> pa.Array:
-    """Return the start of each value among the column's flattened elements; null where it is null.
+    """Return the start of each value among the column's flattened elements; null for a null value.
 
-    Computed anew, because the column's own offsets count elements under null and before a slice.
+    They are computed anew, because the column's own offsets count elements under null and before a slice.
     """
     lengths = pc.list_value_length(as_list(column)).fill_null(0).to_numpy(zero_copy_only=False)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)

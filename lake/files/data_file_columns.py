@@ -42,7 +42,7 @@ def data_file_columns(schema: TableSchema, *, without: Collection[str] = ()) -> 
 
     Args:
         schema: Schema of the table; `data-file.thin-mode` leaves the `_KEY_` columns out.
-        without: Table columns that the file does not carry.
+        without: Table columns that the file does not have.
     """
     keys = [] if schema.table_options.thin_mode else list(map(_key_column, schema.key_fields))
     values = [field for field in schema.fields if field.name not in without]

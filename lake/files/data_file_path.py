@@ -28,7 +28,7 @@ def data_file_path(
 
 
 def with_extra_files(path: str, file: DataFileMeta) -> list[str]:
-    """Return the path of a data file, and those of the files that are deleted together with it.
+    """Return the path of a data file, and the paths of the files that are deleted together with it.
 
     Args:
         path: Path of the data file.

@@ -1,7 +1,7 @@
 """Reads of one data file: key-value batches, plain rows, and rows at positions.
 
-Opening is in `open_data_file`, the columns of a batch in `column_decoder`; this module decides
-which parts and rows are read, and under which sequence numbers.
+This module chooses the parts and rows that are read, and their sequence numbers. `open_data_file` opens the
+file, and `column_decoder` decodes the columns of a batch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ from braid.lake.format.system_columns import (
 BATCH_BYTES: Final = 64 * 1024 * 1024
 """Approximate upper bound of the bytes of a batch."""
 
-# Reads at positions take whole row groups, and seldom more than a few in one call.
+# Rows of a batch in reads at positions, which decode whole row groups, and seldom more than a few in one call.
 _POSITIONAL_BATCH_ROWS: Final = 4 * ROW_GROUP_ROWS
 
 
@@ -48,7 +48,7 @@ class DataFileReader:
         written: TableSchema | None = None,
         counters: ReadCounters | None = None,
     ) -> None:
-        """Take what is known of the file; nothing is opened yet.
+        """Prepare to read; the file is not opened yet.
 
         Args:
             file_io: Storage.
@@ -56,7 +56,7 @@ class DataFileReader:
             file_meta: The file's entry in the manifest.
             schema: The schema whose columns are returned.
             written: The schema that the file was written under; None means `schema`.
-            counters: Added to when given.
+            counters: Receives the cost of reading; None counts nothing.
         """
         self._file_io = file_io
         self._path = path
@@ -84,14 +84,15 @@ class DataFileReader:
         """Yield key-value batches with the named columns, in file order.
 
         Columns that hold only nulls according to the file's statistics, and nullable columns that
-        the file lacks, are not decoded. In a table with `sequence.snapshot-ordering` the sequence
-        numbers of an appended file are its metadata's, the snapshot's id (merge-semantics 3.7).
+        the file lacks, are not decoded. In a table with `sequence.snapshot-ordering` every row of an
+        appended file has the sequence number of the file's metadata: the snapshot's id
+        (merge-semantics 3.7).
 
         Args:
             columns: Table columns wanted.
             batch_rows: Upper bound of the rows of a batch.
-            batch_bytes: Approximate upper bound of its bytes, as large as the values are in the file
-                before compression, where repeated ones may take next to nothing.
+            batch_bytes: Approximate upper bound of the bytes of a batch. Counts the size of the values in
+                the file before compression, where repeated values may take next to nothing.
             row_filter: Excludes row groups that cannot hold wanted rows.
             marked: Positions of rows to leave out, 0-based in file order: the file's deletion
                 vector.
@@ -100,10 +101,11 @@ class DataFileReader:
             Batches: `_SEQUENCE_NUMBER`, `_VALUE_KIND`, then `columns` in their order.
 
         Raises:
-            SchemaMismatch: A value cannot be cast to the type that its column has now.
-            CorruptData: The file is absent, of no format, or not what its manifest entry says; or
-                snapshots order the table's records and the entry does not say who wrote the file.
-            UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
+            SchemaMismatch: A value cannot be cast to the present type of its column.
+            CorruptData: The file is absent, cannot be decoded, or contradicts its manifest entry; or
+                snapshots order the table's records and the entry has no file source.
+            UnsupportedFeature: The file is of another format, or has a time that 64 bits of
+                nanoseconds cannot hold.
         """
         with self._open() as file:
             parts = self._parts(file, row_filter)
@@ -128,14 +130,14 @@ class DataFileReader:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows that the file adds, without their sequence numbers, in file order.
 
-        For files whose records are rows, because nothing newer has their keys. Only what affects the
-        result is decoded: no sequence numbers, no kinds where no record is a retract, and, where the
-        file's format allows, no further columns of parts without a wanted row.
+        For files whose records are rows as they are, because no newer record has their keys.
+        Only what affects the result is decoded: no sequence numbers, no kinds if no record is a retract,
+        and, if the file's format allows it, only the filter's columns of parts without a wanted row.
 
         Args:
             columns: Table columns wanted, at least one.
             batch_rows: Upper bound of the rows of a batch.
-            batch_bytes: Approximate upper bound of its bytes.
+            batch_bytes: Approximate upper bound of the bytes of a batch.
             row_group_filter: Excludes row groups that cannot hold wanted rows.
             row_filter: Excludes rows.
             marked: Positions of rows to leave out, 0-based in file order.
@@ -146,7 +148,7 @@ class DataFileReader:
         Raises:
             As `batches`.
         """
-        # None where the entry does not count them: then there may be some.
+        # The count is None where the entry has none: then there may be retracts.
         has_retracts = self._meta.delete_row_count != 0
         wanted = without_retracts(row_filter) if has_retracts else row_filter
         with self._open() as file:
@@ -210,11 +212,11 @@ class DataFileReader:
 
         Args:
             columns: Table columns or system columns wanted.
-            positions: Of the rows, 0-based in file order; at least one.
+            positions: Positions of the rows, 0-based in file order; at least one.
 
         Returns:
-            One row per position, in their order; how many rows were decoded for them; and how many
-            bytes those were.
+            One row per position, in the order of the positions; the number of rows that were decoded
+            for this; and the bytes of these rows.
 
         Raises:
             As `batches`.
@@ -255,7 +257,7 @@ class DataFileReader:
 
     @contextmanager
     def _open(self) -> Iterator[FormatReader]:
-        # Before the file is opened: one whose records cannot be ordered is not read at all.
+        # Checked before the file is opened: a file whose records cannot be ordered is not read at all.
         _ = self._sequence_number_of_all
         with open_data_file(self._file_io, self._path, self._meta, self._written) as file:
             yield file
@@ -264,9 +266,9 @@ class DataFileReader:
     def _sequence_number_of_all(self) -> int | None:
         """The sequence number that replaces those of all rows; None keeps the rows' own.
 
-        With `sequence.snapshot-ordering` the numbers in an appended file are the writer's, which say
-        nothing beside another writer's; the commit put the snapshot's id into the manifest entry. A
-        compacted file has the right numbers in its rows, because its rows come from several snapshots.
+        With `sequence.snapshot-ordering` the rows of an appended file have numbers of its writer, which do
+        not compare with those of another writer; the commit put the snapshot's id into the manifest
+        entry. The rows of a compacted file come from several snapshots, and have their ids as numbers.
         """
         if not self._schema.table_options.sequence_snapshot_ordering:
             return None
@@ -304,7 +306,7 @@ class DataFileReader:
 
 
 def _with_sequence_number(batch: pa.RecordBatch, number: int | None) -> pa.RecordBatch:
-    """Return the batch with one sequence number in all rows; None keeps those it has."""
+    """Return the batch with one sequence number in all rows; None keeps the numbers that it has."""
     index = batch.schema.get_field_index(SEQUENCE_NUMBER)
     if number is None or index < 0:
         return batch

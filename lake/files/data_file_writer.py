@@ -33,11 +33,11 @@ PARQUET: Final = FileEncoding(format=FileFormat.PARQUET)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFileWritten:
-    """Facts about a data file that are known only after it was written.
+    """Facts about a data file that are known only after the file has been written.
 
     Attributes:
         file_size: Exact bytes; readers open the file with it.
-        bounds: Statistics by column, of those columns whose statistics in the file are right.
+        bounds: Statistics by column; columns whose statistics in the file cannot be used are absent.
     """
 
     file_size: int
@@ -62,7 +62,7 @@ class DataFileWriter(StagedWrite):
             file_io: Storage.
             path: Path of a new file with a unique name.
             schema: Schema of the table: names, ids, nullability and options.
-            without: Nullable columns to leave out, which will hold only nulls. Readers of the
+            without: Nullable columns to leave out, because all their values are null. Readers of the
                 format return null for a column that a file lacks, from release 1.3 on.
             encoding: Encoding of the file.
         """
@@ -91,7 +91,7 @@ class DataFileWriter(StagedWrite):
                 keys above those of all earlier rows.
 
         Raises:
-            SchemaMismatch: Null in a NOT NULL column, or a value that the format cannot hold.
+            SchemaMismatch: A NOT NULL column has a null, or the format cannot hold a value.
             StorageUnavailable: Storage refused.
         """
         assert rows.num_rows, "a row group has rows"
@@ -148,7 +148,7 @@ class DataFileWriter(StagedWrite):
                 return AvroFormatWriter(self._sink, fields, self._encoding, name=self._path)
 
     def _columns_of(self, rows: pa.Table) -> pa.Table:
-        """Return the columns of the file in its order and types; copies only what has to be cast."""
+        """Return the columns of the file, in its order and types; copies only columns that need a cast."""
         present = set(rows.column_names)
         names = [
             name if name in present else name.removeprefix(KEY_PREFIX)
@@ -163,7 +163,7 @@ class DataFileWriter(StagedWrite):
 
 
 class _Discarded(Exception):
-    """A write is discarded without an error."""
+    """The error with which the sink's context ends when a write is discarded without an error."""
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Casts of decoded columns to the Arrow form of their declared type.
 
-Below a null value a decoder makes every nested value null; where a field of a ROW is NOT NULL, Arrow's cast
-mistakes that for an error. So nested columns are cast to a type in which everything may be null, and the
-result is relabelled with the declared nullability.
+Inside a null value, a decoder makes every nested value null. If such a value is a NOT NULL field of a ROW,
+Arrow's cast fails. So nested columns are cast to a type in which everything may be null, and the result gets
+the declared nullability without a further cast.
 """
 
 import pyarrow as pa
@@ -14,8 +14,8 @@ def to_declared_type(column: pa.Array, target: pa.DataType) -> pa.Array:
     """Return a column in the Arrow form of its declared type.
 
     Args:
-        column: In a type that can be cast to it.
-        target: The Arrow form.
+        column: Column of a type that can be cast to `target`.
+        target: The Arrow form of the declared type.
 
     Raises:
         pyarrow.ArrowInvalid: A value does not fit.

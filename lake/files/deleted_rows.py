@@ -1,8 +1,8 @@
 """Removal of the rows that a deletion vector marks from the batches of a file.
 
-Positions in the vector count rows of the whole file; batches hold rows of the decoded row groups only, and
-may span several. So positions are translated once to the numbering of the decoded rows, and each batch then
-finds its own by binary search.
+Positions in the vector count rows of the whole file. Batches hold only rows of the decoded row groups, and may
+span several groups. So positions are translated once to the numbering of the decoded rows, and the positions of
+each batch are found by binary search.
 """
 
 from collections.abc import Sequence

@@ -29,8 +29,8 @@ class FileEncoding:
 
     Attributes:
         format: Format of the file.
-        codec: One of the format's `CODECS`.
-        zstd_level: From 1 to 22; ignored by other codecs.
+        codec: Codec of the file, one of the `CODECS` of the format.
+        zstd_level: Level of zstd, from 1 to 22; ignored by other codecs.
     """
 
     format: FileFormat

@@ -1,12 +1,12 @@
 """Values that a data file cannot hold, found before a byte is written and reported by column.
 
-Rows are checked when they are written (`braid.lake.write`). What merging makes of them may still be
+Rows are checked when they are written (`braid.lake.write`). The result of merging may still have
 
-* null in a NOT NULL column: a retract has left nothing, or removed more than there was;
+* null in a NOT NULL column, after a retract that left no value or removed more than there was;
 * a DECIMAL beyond its storage. Parquet stores up to 9 digits in 32 bits and up to 18 in 64. More digits
   than declared are kept while they fit, as in the reference; beyond that the reference lets the number wrap
-  around, which is a wrong number in every later read. In ORC files the reference reads more digits than
-  declared as null, so there no excess is accepted;
+  around, which is a wrong number in every later read. From ORC files the reference reads a number with more
+  digits than declared as null, so it is refused for ORC;
 * in ORC, a timestamp outside of the years 1677 to 2262 (`braid.lake.files.orc.times`) or a CHAR that ends in
   blanks (`braid.lake.files.orc.chars`), which an older file of another format may hold.
 
@@ -36,7 +36,7 @@ def check_file_limits(
     """Raise if a column holds a value that the data file cannot hold.
 
     Args:
-        table: Columns in the order of `target`, in the Arrow form of their types.
+        table: The columns in the order of `target`, in the Arrow form of their types.
         target: Schema of the file, nullability as declared.
         file_format: Format of the file.
         chars: The columns of the file that hold CHAR, at any depth.
@@ -101,7 +101,7 @@ def _wider_type(precision: int, scale: int) -> str:
 
 
 def _unscaled_limit(precision: int) -> int:
-    """Return the least positive unscaled value that a Parquet file cannot hold."""
+    """Return the smallest positive unscaled value that a Parquet file cannot hold."""
     if precision <= 9:
         return 1 << 31
     return 1 << 63 if precision <= 18 else 10**precision

@@ -27,7 +27,7 @@ class FormatReader(Protocol):
         """Return the bounds by column, one entry per part; columns without known bounds are absent.
 
         Args:
-            columns: Columns of the file, in the Arrow types that the bounds shall have.
+            columns: Columns of the file, with the Arrow types for the bounds.
         """
 
     def batches(
@@ -42,15 +42,15 @@ class FormatReader(Protocol):
 
         Args:
             parts: Numbers of parts, ascending.
-            columns: Columns of the file, in the Arrow form of their types. A batch may have another
-                type that can be cast to it (`to_declared_type`).
+            columns: Columns of the file, in the Arrow form of their types. Batches may have them in another
+                type that can be cast to that form (`to_declared_type`).
             batch_rows: Upper bound of the rows of a batch.
-            batch_bytes: Approximate upper bound of its bytes.
+            batch_bytes: Approximate upper bound of the bytes of a batch.
         """
 
 
 class SinglePartReader:
-    """The common part of readers whose files are one part without bounds."""
+    """The common part of readers that read a file as one part, without bounds."""
 
     def bounds(self, columns: Sequence[pa.Field]) -> Mapping[str, ColumnBounds]:
         """Return no bounds: the format has no statistics, or its decoder does not expose them."""

@@ -23,7 +23,7 @@ class FormatWriter(Protocol):
         """
 
     def finish(self) -> Mapping[str, ColumnBounds]:
-        """Write buffered rows and the footer; return the bounds that the format knows, by column."""
+        """Write buffered rows and the footer; return the bounds that the format has, by column."""
 
     def abandon(self) -> None:
         """Write nothing more; the file will be discarded."""

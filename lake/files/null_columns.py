@@ -12,13 +12,13 @@ def null_columns(file_meta: DataFileMeta, schema: TableSchema) -> frozenset[str]
 
     Args:
         file_meta: Metadata of the file.
-        schema: Under which it was written.
+        schema: The schema that the file was written under.
     """
     counts = file_meta.value_stats.null_counts
     names = file_meta.value_stats_cols
     if names is None:
         names = schema.field_names
-    # Absent statistics are an empty row whatever the columns, hence not `strict`.
+    # Not `strict`, because absent statistics are an empty row, whatever the columns are.
     return frozenset(
         name for name, count in zip(names, counts, strict=False) if count == file_meta.row_count
     )
@@ -32,9 +32,9 @@ def columns_without_values(
     """Return the columns that hold only nulls in every file, according to statistics.
 
     Args:
-        files: At least one.
-        schema: The table's.
-        older_schemas: Schemas by id of files that were written with other columns.
+        files: Metadata of the files, at least one.
+        schema: Schema of the table.
+        older_schemas: Schemas by id, of those files that were written with other columns.
     """
     return frozenset.intersection(
         *(
@@ -50,7 +50,7 @@ def _null_columns_now(
     nulls = null_columns(file, written)
     if written is schema:
         return nulls
-    # Null now: columns that the file lacks, and those whose source is null; a cast of null is null.
+    # Columns without values now: those that the file lacks, and those whose source holds only nulls.
     sources = map_columns(written.fields, schema.fields)
     known = {name for name in sources if sources[name].name not in nulls}
     return frozenset(schema.field_names) - known

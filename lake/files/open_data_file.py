@@ -20,7 +20,7 @@ from braid.lake.format.schema import TableSchema
 def open_data_file(
     file_io: FileIO, path: str, file_meta: DataFileMeta, written: TableSchema
 ) -> Iterator[FormatReader]:
-    """Open a data file; errors of decoding it inside the context are translated too.
+    """Open a data file; errors of decoding inside the context are translated too.
 
     Args:
         file_io: Storage.
@@ -29,10 +29,9 @@ def open_data_file(
         written: The schema that the file was written under.
 
     Raises:
-        CorruptData: The file is absent, cannot be decoded, or has another number of rows than its
-            entry says.
+        CorruptData: The file is absent, cannot be decoded, or has another number of rows than its entry.
         StorageUnavailable: Storage failed.
-        UnsupportedFeature: The file is of another format than those that this version reads.
+        UnsupportedFeature: This version does not read the format of the file.
     """
     with _read_errors(path), file_io.open_input(path) as source:
         file = _format_reader(source, file_io, path, file_meta, written)
@@ -80,7 +79,7 @@ def _read_errors(path: str) -> Iterator[None]:
         message = f"data file {path} cannot be decoded: {error}"
         raise CorruptData(message) from error
     except OSError as error:
-        # Errors of the system have a number, those of Arrow's decoders do not.
+        # Errors of the system have an `errno`, errors of Arrow's decoders do not.
         if error.errno is None:
             message = f"data file {path} cannot be decoded: {error}"
             raise CorruptData(message) from error

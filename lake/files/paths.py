@@ -7,11 +7,10 @@
        tag/tag-<name>           branch/branch-<name>/{schema,snapshot,tag,changelog,consumer}
 ```
 
-A branch has schemas, snapshots and tags of its own; the manifests, index files and data files of all
-branches share the table's directories.
+A branch has schemas, snapshots and tags of its own. The manifests, index files and data files of all branches
+are in the same directories of the table.
 
-Source:
-    Table format, section 1.
+Source: table-format 1.
 """
 
 from dataclasses import dataclass
@@ -43,7 +42,7 @@ def numbered(name: str, prefix: str) -> int | None:
 
 
 def listed_ids(file_io: FileIO, directory: str, prefix: str) -> list[int]:
-    """Return the numbers of the files `<prefix><number>` of a directory, ascending. One listing."""
+    """Return the numbers of the files `<prefix><number>` of a directory, ascending. Costs one listing."""
     found = (numbered(status.name, prefix) for status in file_io.list(directory))
     return sorted(number for number in found if number is not None)
 
@@ -54,7 +53,7 @@ class TablePaths:
 
     Attributes:
         root: Absolute path of the table's directory, without a trailing slash.
-        data_directory: Between the root and the partitions (`data-file.path-directory`), or "".
+        data_directory: Directory between the root and the partitions (`data-file.path-directory`), or "".
         branch: Name of the branch that has the schemas, snapshots and tags; "" for the main one.
     """
 
@@ -152,7 +151,7 @@ class TablePaths:
 
     @property
     def changelog_dir(self) -> str:
-        """Return the directory of snapshots that are kept for their changelog alone."""
+        """Return the directory of expired snapshots that are kept only for their changelog."""
         return f"{self.branch_root}/changelog"
 
     def changelog(self, snapshot_id: int) -> str:
@@ -191,7 +190,7 @@ class TablePaths:
         """Return the directory of one bucket.
 
         Args:
-            partition_dir: From `braid.lake.format.partition_path`; "" when unpartitioned.
+            partition_dir: Directory of `braid.lake.format.partition_path`; "" without partitions.
             bucket: 0-based number of the bucket; -2 for rows not yet assigned to buckets.
         """
         name = f"bucket-{'postpone' if bucket == -2 else bucket}"

@@ -1,11 +1,11 @@
-"""Counters of what reading data files has cost."""
+"""Counters of the cost of reading data files."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(slots=True, kw_only=True)
 class ReadCounters:
-    """What reading has cost so far; owned by the caller.
+    """The cost of reading so far; the caller owns the counters.
 
     Attributes:
         files: Files opened.
@@ -13,7 +13,7 @@ class ReadCounters:
         row_groups: Row groups decoded, in part or whole.
         row_groups_skipped: Row groups that the row filter excluded.
         rows: Rows decoded.
-        columns: Columns decoded, by file and name, each once.
+        columns: Columns decoded: path of the file and name, each pair once.
     """
 
     files: int = 0

@@ -1,9 +1,9 @@
 """Filters of row groups and rows, and the rows of a file that pass one.
 
-Late materialisation: a part of the file (a row group) is read in two steps, first the columns of the
-filter, then the others if a row passes. Where few rows pass, the other columns are hardly ever decoded.
-Where many pass, two steps would decode the filter's columns twice; so the part that follows one with
-passing rows is read in one step, until a part has none.
+Late materialisation: a part of the file (a row group) is read in two steps, first the columns of the filter,
+then, if a row passes, the columns of the result. Where few rows pass, the second step is rare. Where many pass,
+two steps would decode the filter's columns twice; so a part is read in one step if a row of the part before it
+has passed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from braid.lake.files.parquet.bounds import ColumnBounds
 from braid.lake.format.system_columns import VALUE_KIND_FIELD, is_retract
 
 Decode: TypeAlias = Callable[[Sequence[int], Sequence[str]], Iterator[pa.RecordBatch]]
-"""From numbers of parts (ascending) and names of columns to their rows, in file order."""
+"""Returns the rows of some parts (numbers, ascending) with the named columns, in file order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +27,9 @@ class RowGroupFilter:
     """A predicate on the statistics of row groups.
 
     Attributes:
-        columns: Columns whose bounds it reads.
-        keep: From bounds by column (columns without any are absent) and the number of row groups to
-            one boolean per row group; False if no row of it can pass.
+        columns: Columns whose bounds the predicate reads.
+        keep: Returns one boolean per row group, False if no row of the group can pass. Its arguments
+            are the bounds by column (columns without bounds are absent) and the number of row groups.
     """
 
     columns: tuple[str, ...]
@@ -41,8 +41,8 @@ class RowFilter:
     """A predicate on rows.
 
     Attributes:
-        columns: Columns that it reads, at least one.
-        matches: From a batch with these columns to one boolean per row, without nulls.
+        columns: Columns that the predicate reads, at least one.
+        matches: Returns one boolean per row, without nulls, for a batch with these columns.
     """
 
     columns: tuple[str, ...]
@@ -50,7 +50,7 @@ class RowFilter:
 
 
 def without_retracts(wanted: RowFilter | None) -> RowFilter:
-    """Return the filter that rejects retracts and what `wanted` rejects; None rejects nothing."""
+    """Return the filter that rejects retracts and the rows that `wanted` rejects; None rejects no row."""
 
     def matches(batch: pa.RecordBatch) -> pa.Array:
         kinds = batch.column(VALUE_KIND_FIELD.name).to_numpy()
@@ -73,14 +73,13 @@ def filtered_rows(
     """Yield the rows that pass a filter, in file order; batches may be empty.
 
     Args:
-        decode: Returns rows of the file. Batches of the same parts may be cut differently when the
-            columns differ.
+        decode: Returns rows of the file. It may cut the same parts into other batches for other columns.
         parts: Numbers of parts, ascending.
-        columns: Of the result, in order.
+        columns: Columns of the result, in order.
         wanted: The filter.
-        in_steps: Columns of a part can be decoded independently of each other.
-        is_likely: The first part is expected to have passing rows, as where statistics have already
-            excluded other parts.
+        in_steps: Whether a part may be read in two steps.
+        is_likely: Whether the first part probably has passing rows, for example because statistics have
+            already excluded other parts.
     """
     every = tuple(dict.fromkeys([*columns, *wanted.columns]))
     if not in_steps:
@@ -96,7 +95,7 @@ def filtered_rows(
                 has_rows = has_rows or chosen.num_rows > 0
                 yield chosen
             continue
-        # First step. The second one may be cut into other batches, hence one mask for the whole part.
+        # First step. The second step may have other batches, hence one mask for the whole part.
         masks = [wanted.matches(batch) for batch in decode([part], wanted.columns)]
         has_rows = any(mask.true_count for mask in masks)
         if has_rows:

@@ -23,7 +23,7 @@ class StagedWrite(ABC):
 
     @abstractmethod
     def discard(self, error: BaseException | None = None) -> None:
-        """Remove what was written from storage; does nothing when finished or not begun.
+        """Remove the written bytes from storage; does nothing when the write is finished or not begun.
 
         Args:
             error: The cause, if it is known.

@@ -17,7 +17,7 @@ UNIT_OF: Final[Mapping[str, str]] = {
     "timestamp-nanos": "ns",
     "local-timestamp-nanos": "ns",
 }
-"""Arrow's unit of timestamps by Avro's logical type."""
+"""The unit of Arrow timestamps for each logical type of Avro."""
 
 PER_SECOND: Final = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -28,14 +28,14 @@ def column_array(
     """Return the values of a column as an array.
 
     Args:
-        values: Of the column.
-        column: Its encoding in the file.
-        declared: Its Avro type, logical type included.
+        values: Values of the column.
+        column: Encoding of the column in the file.
+        declared: Avro type of the column, logical type included.
         target: The Arrow form of the column's type.
 
     Raises:
         pyarrow.ArrowInvalid: A value does not fit.
-        ValueError: A decimal that no Arrow decimal holds.
+        ValueError: A decimal is too large for every Arrow decimal.
     """
     declared = not_null(declared)
     logical = declared.get("logicalType") if isinstance(declared, dict) else None
@@ -69,7 +69,7 @@ def _whole_numbers(values: ColumnValues, logical: str | None, target: pa.DataTyp
 
 
 def _decimals(values: ColumnValues, scale: int, target: pa.DataType) -> pa.Array:
-    # More digits than declared are kept, as by the readers of all formats.
+    # A decimal with more digits than declared is kept, as by the readers of all formats.
     kind = target if target.scale == scale else pa.decimal128(38, scale)
     buffers = [_validity(values), pa.py_buffer(np.ascontiguousarray(values.unscaled()))]
     array = pa.Array.from_buffers(kind, len(values.starts), buffers)

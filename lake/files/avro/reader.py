@@ -1,7 +1,7 @@
 """The reader of Avro data files, which are kept in memory compressed.
 
 Files with columns of plain types are decoded many blocks at a time (`braid.lake.format.avro.block_decoder`),
-others and small ones record by record. Dates and times are read as the numbers that are stored, and get the
+other files and small files record by record. Dates and times are read as the stored numbers, and get the
 column's type afterwards.
 
 Source: table-format 12.
@@ -23,18 +23,19 @@ from braid.lake.format.avro.container import AvroBlock, decode_block, parsed_sch
 from braid.lake.format.avro.resolution import not_null
 
 _ReadValue: TypeAlias = Callable[[Any], Any] | None
-"""From a value of fastavro to one that Arrow accepts; None for the identity."""
+"""Returns a value that Arrow accepts for a value of fastavro; None for the identity."""
 
 # Python's default context rounds to 28 digits.
 _EXACT: Final = Context(prec=76)
 
 _BLOCKS_MIN: Final = 32
-"""Fewer blocks are decoded record by record. A step of the block decoder handles one value of every block, so
-its cost is shared by as many values as there are blocks; from this number on it is about as fast."""
+"""Smallest number of blocks for the block decoder; fewer blocks are decoded record by record. A step of the block
+decoder handles one value of every block, so the more blocks there are, the less it costs per value. From this
+number of blocks on it is about as fast as decoding record by record."""
 
 _GROUP_ROWS: Final = 65_536
 _GROUP_BYTES: Final = 16 * 1024 * 1024
-"""Approximate bounds of the blocks that are decoded together; bytes are compressed."""
+"""Approximate bounds of a group of blocks that are decoded together: rows, and compressed bytes."""
 
 
 class AvroFormatReader(SinglePartReader):
@@ -48,7 +49,7 @@ class AvroFormatReader(SinglePartReader):
             path: Path of the file, for messages.
 
         Raises:
-            CorruptData: It is not a complete Avro file.
+            CorruptData: The file is not a complete Avro file.
         """
         self._what = f"data file {path}"
         written, self._blocks = read_blocks(source.read(), what=self._what)
@@ -85,7 +86,7 @@ class AvroFormatReader(SinglePartReader):
         del parts, batch_bytes
         for blocks in _groups(self._blocks):
             if self._plain_columns is not None and len(blocks) >= _BLOCKS_MIN:
-                # Decoded whole, whatever the batch size: slices share the arrays.
+                # Groups are decoded whole, whatever the batch size, because slices share the arrays.
                 whole = self._decoded_together(blocks, self._plain_columns, columns)
                 yield from (
                     whole.slice(start, batch_rows) for start in range(0, len(whole), batch_rows)
@@ -137,7 +138,7 @@ def _groups(blocks: Sequence[AvroBlock]) -> Iterator[list[AvroBlock]]:
             continue
         group.append(block)
         rows, size = rows + block.count, size + len(block.compressed)
-        # Closed after the block that exceeds a bound: a block is decoded whole.
+        # A group ends after the block that exceeds a bound, because a block is decoded whole.
         if rows >= _GROUP_ROWS or size >= _GROUP_BYTES:
             yield group
             group, rows, size = [], 0, 0
@@ -183,7 +184,7 @@ def _reader(schema: Any, target: pa.DataType) -> _ReadValue:
 
 
 def _decimal(value: bytes, *, scale: int) -> Decimal:
-    # By `scaleb`, which shifts the point without arithmetic on the digits.
+    # `scaleb` shifts the point without arithmetic on the digits.
     return _EXACT.scaleb(Decimal(int.from_bytes(value, "big", signed=True)), -scale)
 
 
@@ -202,7 +203,7 @@ def _map_reader(read: _ReadValue) -> _ReadValue:
 
 
 def _entries_reader(entry: Any, target: pa.MapType) -> _ReadValue:
-    """Return the conversion of a map whose keys are not texts: an array of records key, value."""
+    """Return the conversion of a map whose keys are not texts, which Avro stores as an array of records."""
     types = {field["name"]: field["type"] for field in not_null(entry)["fields"]}
     read_key = _reader(types["key"], target.key_type)
     read_value = _reader(types["value"], target.item_type)

@@ -40,9 +40,9 @@ class AvroFormatWriter:
 
         Args:
             sink: Receives the bytes; its owner closes it.
-            columns: Of the file, in order (see `data_file_columns`).
+            columns: Columns of the file, in order (see `data_file_columns`).
             encoding: Encoding of the file.
-            name: Of the file, unique; its sync marker is derived from it.
+            name: Unique name of the file, from which its sync marker is derived.
         """
         self._sink = sink
         self._columns = columns
@@ -75,7 +75,7 @@ class AvroFormatWriter:
         ends = np.cumsum(rows.lengths)
         first = start = 0
         while first < len(ends):
-            # A block has at least one row, however long.
+            # A block has at least one row, even if that row exceeds the size.
             last = max(first + 1, int(np.searchsorted(ends, start + _BLOCK_BYTES, side="right")))
             end = int(ends[last - 1])
             data = compress(rows.data[start:end].tobytes(), self._codec, level=self._level)

@@ -43,10 +43,10 @@ class ObjectAddress:
 
     Attributes:
         service: Protocol of the store.
-        root: Of the bucket, as the path writes it: `s3://bucket`.
+        root: Address of the bucket, as the path spells it: `s3://bucket`.
         bucket: Name of the bucket or container.
         account: Azure's account if the address names it; else None.
-        key: Inside the bucket, without a slash at either end; empty for the bucket itself.
+        key: Key inside the bucket, without a slash at either end; empty for the bucket itself.
     """
 
     service: Service
@@ -57,7 +57,7 @@ class ObjectAddress:
 
 
 def is_object_address(uri: str) -> bool:
-    """Return whether an address is one of an object store.
+    """Return whether the address is that of an object store.
 
     Example:
         >>> is_object_address("s3://bucket/warehouse"), is_object_address("/data/warehouse")
@@ -74,7 +74,7 @@ def parse_object_address(uri: str) -> ObjectAddress:
         `is_object_address(uri)`.
 
     Raises:
-        InvalidRequest: It names no bucket, or contains a login or a port.
+        InvalidRequest: The address names no bucket, or contains a login or a port.
 
     Example:
         >>> parse_object_address("s3://shop/wh/a%20b").key

@@ -34,7 +34,7 @@ _BROKEN_CONNECTION: Final = re.compile(
     r"connection closed|IncompleteMessage|BodyWrite|end of file|premature|reset",
     re.IGNORECASE,
 )
-# The library's own retries are used up: both numbers are the same.
+# Message after the library's last retry: both numbers are the same.
 _RETRIES_USED_UP: Final = re.compile(r"after (\d+) retries, max_retries: \1\b")
 _NO_CONNECTION: Final = re.compile(
     r"tcp connect error|dns error|\bConnect\b|invalid peer certificate"
@@ -42,25 +42,26 @@ _NO_CONNECTION: Final = re.compile(
 
 
 def is_bucket_absent(error: Exception) -> bool:
-    """Return whether the error is that the bucket does not exist."""
+    """Return whether the error means that the bucket does not exist."""
     return _NO_BUCKET.search(str(error)) is not None
 
 
 def is_conflict(error: Exception) -> bool:
-    """Return whether the error is that another request works on the same file."""
+    """Return whether the error means that another request is changing the same file."""
     return _status(error) == "409"
 
 
 def is_out_of_range(error: Exception) -> bool:
-    """Return whether the error is that the file ends before the requested range."""
+    """Return whether the error means that the file ends before the requested range."""
     return _status(error) == "416"
 
 
 def is_retryable(error: Exception) -> bool:
-    """Return whether the same request may succeed and has not been repeated enough.
+    """Return whether the same request may succeed if this engine repeats it.
 
-    The library itself repeats requests that the server refuses, and reads that fail in any way. It does
-    not repeat a listing that breaks off, nor a write whose connection breaks or that times out.
+    The library repeats requests that the server refuses and reads that fail in any way. False once its
+    retries are used up. The library does not repeat a listing that breaks off, nor a write whose connection
+    breaks or that times out.
     """
     if _is_denied(error):
         return False
@@ -78,10 +79,10 @@ def store_error(
     """Return the engine's error for an error of the library.
 
     Args:
-        error: From the library; not a `FileNotFoundError` of a file.
-        path: Of the file of the request.
-        address: The path's parts.
-        endpoint: The configured one; None means the provider's own.
+        error: Error of the library, except the `FileNotFoundError` of an absent file.
+        path: Path of the request.
+        address: The parts of the path.
+        endpoint: The configured endpoint; None means the provider's own.
     """
     where = endpoint or f"the provider's endpoint of {address.service.value}://"
     if is_bucket_absent(error):

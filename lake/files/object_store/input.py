@@ -2,12 +2,12 @@
 
 A request costs about as much as reading a mebibyte, so reads are gathered:
 
-1. the first request reads the end of the file: the answer has the length of the file, its footer, and the
-   whole of a small file, as files of level 0 are;
-2. what a read needs beyond that is fetched in whole blocks with one request, and some blocks are kept:
-   column chunks that are adjacent, and decoded alternately, share them;
-3. a sequential reader gets blocks ahead, twice as many each time;
-4. announced ranges are fetched exactly (see `prefetch`), without their surroundings.
+1. The first request reads the end of the file. The answer has the length of the file and its footer, and of a
+   small file, such as most files of level 0, all bytes.
+2. A read that needs other bytes fetches whole blocks with one request. A few blocks are kept, because adjacent
+   column chunks, which are decoded alternately, share blocks.
+3. For a sequential reader the blocks that follow are fetched too, twice as many each time.
+4. Announced ranges are fetched exactly (see `prefetch`), without the bytes around them.
 """
 
 from collections import OrderedDict
@@ -23,10 +23,10 @@ TAIL_BYTES: Final = 256 << 10
 BLOCK_BYTES: Final = 1 << 20
 
 BLOCKS_KEPT: Final = 4
-"""Blocks in memory per open file; few, because merging many runs reads many files at once."""
+"""Number of blocks in memory per open file; small, because merging many runs reads many files at once."""
 
 BLOCKS_AHEAD_MAX: Final = 3
-"""Blocks fetched beyond a request at most: with the requested one they are as many as are kept."""
+"""Largest number of blocks fetched ahead; with one requested block they are as many as are kept."""
 
 
 class RangedInput(PositionedInput):
@@ -37,8 +37,8 @@ class RangedInput(PositionedInput):
 
         Args:
             read_ranges: Returns exactly the given ranges of the file; fetches them concurrently.
-            size: Bytes of the file.
-            tail: Its last bytes.
+            size: Size of the file in bytes.
+            tail: The last bytes of the file.
         """
         assert len(tail) <= size, "the tail is a part of the file"
         super().__init__(size)
@@ -71,7 +71,7 @@ class RangedInput(PositionedInput):
             self._blocks.move_to_end(number)
         while len(self._blocks) > BLOCKS_KEPT:
             self._blocks.popitem(last=False)
-        # A read is mostly small beside its block: views, so that blocks are not copied for it.
+        # Views, because most reads are much smaller than a block, which would be copied for each.
         begins = ((number, number * BLOCK_BYTES) for number in range(first, last + 1))
         return b"".join(
             memoryview(found[number])[max(0, start - begin) : end - begin]
@@ -80,13 +80,13 @@ class RangedInput(PositionedInput):
 
     def _fetched(self, first: int, last: int) -> dict[int, bytes]:
         """Return some blocks, and the blocks after them if the file is read sequentially."""
-        # `_next_block` is 0 before the first fetch, which is no sign of a sequential read.
+        # `_next_block` is 0 before the first fetch: a read from block 0 does not show a sequential reader.
         is_next = first == self._next_block and first > 0
         self._ahead = min(BLOCKS_AHEAD_MAX, max(1, self._ahead * 2)) if is_next else 0
         start = first * BLOCK_BYTES
         end = min((last + 1 + self._ahead) * BLOCK_BYTES, self._size)
         self._next_block = -(-end // BLOCK_BYTES)
-        # What the tail already has is not fetched again.
+        # Bytes of the tail are not fetched again.
         tail_start = self._size - len(self._tail)
         stop = min(end, tail_start)
         data = self._read_ranges([(start, stop)])[0] if start < stop else b""

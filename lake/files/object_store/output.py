@@ -12,12 +12,13 @@ from typing_extensions import Buffer
 from braid.lake.errors import LakeError
 
 PART_BYTES: Final = 8 << 20
-"""Bytes of a part, and the bound of a file that is written with one request. With three concurrent parts
-this bounds the memory of an open file; stores accept at most 10 000 parts, so a file has at most some 80 GB."""
+"""Bytes of a part; also the largest file that is written with one request. At most three parts of a file are
+uploaded at once, which bounds the memory of an open file. Stores accept at most 10 000 parts, so a file has at
+most about 80 GB."""
 
 
 class Upload(Protocol):
-    """A multipart upload, which leaves nothing if its context is left by an error."""
+    """A multipart upload; an error in its context discards it whole."""
 
     def write(self, buffer: Buffer, /) -> int:
         """Append bytes."""
@@ -28,16 +29,17 @@ class Upload(Protocol):
         ...
 
     def __exit__(self, *error: Any) -> None:
-        """Abort the upload if there is an error."""
+        """Abort the upload if the context ends with an error."""
         ...
 
 
 class MultipartOutput(io.RawIOBase):
-    """A file being written; leaving its context makes it visible, or discards it after an error.
+    """A file being written. The end of its context makes it visible, or discards it after an error.
 
     Attributes:
         size: Bytes written so far.
-        error: Error of the request that completes a multipart upload; the file may exist nevertheless.
+        error: Error of the request that completes a multipart upload, after which the file may exist or
+            not; None without an error.
     """
 
     def __init__(
@@ -97,7 +99,7 @@ class MultipartOutput(io.RawIOBase):
         upload = self._upload
         if error is not None:
             if upload is not None:
-                # The first error is the one to report.
+                # Errors of aborting are dropped: the first error is the one to report.
                 with suppress(BaseError, OSError):
                     upload.__exit__(kind, error, trace)
             return
@@ -108,14 +110,14 @@ class MultipartOutput(io.RawIOBase):
         try:
             self._guard(upload.close)
         except (LakeError, FileNotFoundError) as failed:
-            # Not raised yet: the request may have had its effect, which the caller can find out.
+            # Not raised here: the request may have succeeded, which the caller checks.
             self.error = failed
 
     def _send(self, data: memoryview) -> None:
         if self._upload is None:
             self._upload = self._open_upload(PART_BYTES)
         upload = self._upload
-        # The bytes gathered while the file was small come first.
+        # First the bytes that were gathered while the file fitted into one request.
         if self._gathered:
             gathered = bytes(self._gathered)
             self._gathered.clear()

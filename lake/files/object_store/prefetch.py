@@ -1,7 +1,7 @@
-"""Prefetching: byte ranges of a file that will be read once each, fetched several at a time.
+"""Prefetching: byte ranges of a file that will be read once each are fetched several at a time.
 
-A reader of some columns knows their byte ranges from the footer. Fetching exactly these, many at once,
-transfers fewer bytes than fetching blocks around them, and waits less often than one after the other.
+A reader of some columns knows their byte ranges from the footer. Fetching exactly these ranges transfers fewer
+bytes than fetching blocks around them; fetching many at once waits less often than fetching one by one.
 """
 
 from bisect import bisect_right
@@ -18,14 +18,15 @@ GAP_BYTES: Final = 128 << 10
 """Largest gap between two ranges that one request fetches; the bytes of the gap are discarded."""
 
 REQUEST_BYTES: Final = 1 << 20
-"""Largest request for several ranges. A larger range has a request of its own."""
+"""Largest size of a request for several ranges, in bytes. A larger range has a request of its own."""
 
 AHEAD_BYTES: Final = 4 << 20
-"""Bytes per file that are fetched at once, in several requests; merging runs reads many files at once."""
+"""Bytes per file that are fetched at once, in several requests; bounded, because merging many runs reads many
+files at once."""
 
 
 class PrefetchedRanges:
-    """Announced ranges of one file that are not read yet; not safe between threads."""
+    """Announced ranges of one file that have not been read yet; not safe between threads."""
 
     def __init__(self, read_ranges: ReadRanges) -> None:
         """Begin without announced ranges."""
@@ -51,19 +52,19 @@ class PrefetchedRanges:
             self._fetch(number)
         assert request.data is not None, "`_fetch` fills at least this request"
         found = request.data[begin - request.begin : end - request.begin]
-        # Each range is read once: when all are read, the bytes are dropped.
+        # Each range is read once, so the bytes are dropped when all ranges of the request were read.
         request.unread -= end - begin
         if request.unread <= 0:
             del self._requests[number], self._begins[number]
         return found
 
     def _fetch(self, number: int) -> None:
-        """Fetch a request, and those after it up to `AHEAD_BYTES`."""
+        """Make a request and the requests after it, together up to `AHEAD_BYTES`."""
         chosen: list[_Request] = []
         size = 0
         for request in self._requests[number:]:
             size += request.end - request.begin
-            # The first is fetched however large it is.
+            # The first request is made however large it is.
             if request.data is not None or (chosen and size > AHEAD_BYTES):
                 break
             chosen.append(request)
@@ -74,13 +75,13 @@ class PrefetchedRanges:
 
 @dataclass(slots=True)
 class _Request:
-    """One request for one or more ranges, and its bytes once it was made.
+    """One request for one or more ranges; after it was made, with its bytes.
 
     Attributes:
         begin: First byte.
         end: One past the last byte.
-        unread: Bytes of announced ranges in it that were not read yet.
-        data: None before the request is made.
+        unread: Number of bytes of its announced ranges that have not been read yet.
+        data: Bytes of the answer; None before the request is made.
     """
 
     begin: int

@@ -27,7 +27,7 @@ ALLOW_HTTP: Final = "BRAID_STORE_ALLOW_HTTP"
 PATH_STYLE: Final = "BRAID_STORE_PATH_STYLE"
 CREDENTIALS: Final = "BRAID_STORE_CREDENTIALS"
 
-# Names of the same settings for S3 tools; those of Braid take precedence.
+# Names of these settings in other S3 tools; the names of Braid take precedence.
 _S3_ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 _S3_REGIONS: Final = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _S3_ALLOW_HTTP: Final = ("AWS_ALLOW_HTTP",)
@@ -36,8 +36,8 @@ _BOOLEANS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": F
 # The library's message about a setting that it does not know.
 _KEY_IN_TEXT: Final = re.compile(r"key: '([^']*)' is not valid")
 
-# A request has a timeout and is repeated with growing, random pauses; the time of an operation as a whole is
-# bounded too, so that a caller gets an error within minutes.
+# A request has a timeout and is repeated with growing, random pauses. The total time of an operation is bounded
+# too, so that a caller gets an error within minutes.
 _CLIENT: Final[Mapping[str, Any]] = {
     "connect_timeout": timedelta(seconds=5),
     "read_timeout": timedelta(seconds=20),
@@ -59,9 +59,9 @@ class StoreSettings:
     """Settings of the connection to a store; contains no secret.
 
     Attributes:
-        endpoint: URL of the service; None means the provider's own.
-        region: Of the bucket; None means the provider's default.
-        allow_http: Whether the endpoint may be without TLS.
+        endpoint: URL of the service; None means the provider's own service.
+        region: Region of the bucket; None means the provider's default.
+        allow_http: Whether the endpoint is allowed without TLS.
         path_style: Whether the bucket is part of the path and not of the host name.
         credentials_file: Absolute path of a file of `NAME=value` lines with the names of environment
             variables; None means the environment itself, or the machine's role.
@@ -80,7 +80,7 @@ class StoreSettings:
         """Return the settings of an environment.
 
         Raises:
-            InvalidRequest: As `check`, or a truth value cannot be read.
+            InvalidRequest: As for `check`, or a truth value cannot be read.
         """
         is_s3 = service is Service.S3
         settings = cls(
@@ -97,8 +97,8 @@ class StoreSettings:
         """Check that the settings can work.
 
         Raises:
-            InvalidRequest: The endpoint is not a URL, contains a login, or is without TLS and not
-                allowed to be; or the path of the credentials file is relative.
+            InvalidRequest: The endpoint is not a URL, contains a login, or is without TLS although
+                `allow_http` is False; or the path of the credentials file is relative.
         """
         endpoint = self.endpoint
         if endpoint is not None and not endpoint.startswith(("http://", "https://")):
@@ -117,7 +117,7 @@ class StoreSettings:
         """Return the store of a bucket, with the credentials of this process.
 
         Raises:
-            InvalidRequest: The credentials file cannot be read or has a line of another form, or the
+            InvalidRequest: The credentials file cannot be read, a line of it is not `NAME=value`, or the
                 settings do not fit the service.
         """
         config: Any = self._credentials()
@@ -156,7 +156,7 @@ class StoreSettings:
             raise InvalidRequest(message) from None
 
     def _unknown_name(self, address: ObjectAddress, error: Exception) -> InvalidRequest:
-        """Return the error of an unknown name, by its line: the name may be a part of a secret."""
+        """Return the error of an unknown name; shows the line, not the name, which may be part of a secret."""
         found = _KEY_IN_TEXT.search(str(error))
         name = found.group(1) if found else ""
         lines = [number for number, key, _ in self._entries() if key == name]
@@ -169,7 +169,7 @@ class StoreSettings:
         )
 
     def _credentials(self) -> dict[str, str]:
-        """Return the values in the credentials file by name in lower case."""
+        """Return the values in the credentials file, by the names in lower case."""
         return {name: value for _, name, value in self._entries()}
 
     def _entries(self) -> list[tuple[int, str, str]]:

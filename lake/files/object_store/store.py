@@ -7,7 +7,7 @@ Differences from a disk, and their consequences:
 - There is no rename, and none is needed: a file appears whole when its last request succeeds.
 - Exclusive creation is a put with the condition that the key is absent (`If-None-Match: *`). The
   library repeats requests whose response was lost, and the repetition may be refused because the
-  first request had its effect. So "it existed" may be the effect of this very call, and callers compare
+  first request had its effect. So "it existed" may be the effect of the same call, and callers compare
   the content (see `FileIO`).
 - Writes of files with unique names (`write_new`, `open_output`) can be repeated freely.
 - A request takes milliseconds rather than microseconds, so reads are gathered
@@ -49,7 +49,7 @@ from braid.lake.files.storage.positioned_input import ByteRange, PositionedInput
 T = TypeVar("T")
 
 _PARALLEL_READS: Final = 16
-# The library repeats requests itself; those that it does not consider repeatable are tried this often.
+# Tries of a request that the library does not repeat itself.
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.2
 _KEYS_PER_PAGE: Final = 1_000
@@ -73,8 +73,8 @@ class ObjectStoreFileIO:
         """Create the storage; no request is made yet.
 
         Args:
-            settings: Of the connection.
-            random: Source of waiting times; the system's when None.
+            settings: Settings of the connection.
+            random: Source of random waiting times; None means the system's.
             sleep: Waits for a number of seconds.
         """
         self._settings = settings
@@ -91,7 +91,7 @@ class ObjectStoreFileIO:
 
     @property
     def identity(self) -> StoreSettings:
-        """Equal for objects with the same files at the same addresses."""
+        """A value that is equal for objects with the same files at the same addresses."""
         return self._settings
 
     def read_bytes(self, path: str) -> bytes:
@@ -101,7 +101,7 @@ class ObjectStoreFileIO:
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Return a part of a file (see `FileIO`)."""
         if length <= 0:
-            # Stores refuse an empty range; FileNotFoundError is raised all the same.
+            # Stores refuse an empty range, so only the existence of the file is checked.
             self.size(path)
             return b""
 
@@ -138,7 +138,7 @@ class ObjectStoreFileIO:
         begins, ends = zip(*ranges, strict=True)
         found = self._retried(
             path,
-            # Not coalesced by the library: ranges worth one request were joined before.
+            # The library must not join ranges: those that should share a request are joined already.
             lambda store, key: obstore.get_ranges(store, key, starts=begins, ends=ends, coalesce=0),
         )
         assert len(found) == len(ranges), "one answer per range"
@@ -146,7 +146,7 @@ class ObjectStoreFileIO:
 
     @contextmanager
     def open_output(self, path: str) -> Iterator[pa.NativeFile]:
-        """Open a new file, which appears whole at the end of the context, and not after an error."""
+        """Open a new file, which appears whole at the end of the context; after an error it does not appear."""
         output = MultipartOutput(
             open_upload=lambda part_bytes: self._once(
                 path,
@@ -159,8 +159,8 @@ class ObjectStoreFileIO:
         )
         with output:
             yield pa.PythonFile(output, mode="w")
-        # The request that completes an upload cannot be repeated, but may have had its effect although
-        # its response was lost. No other writer uses the name, so a file of this size is ours.
+        # The request that completes an upload cannot be repeated. It may have succeeded although its response
+        # was lost. No other writer uses the name, so a file of this size is the one written here.
         if output.error is not None and self._size_or_none(path) != output.size:
             message = f"storage failed at the end of {path}: {output.error}"
             raise StorageUnavailable(message) from output.error
@@ -171,8 +171,8 @@ class ObjectStoreFileIO:
         def write(store: ObjectStore, key: str) -> bool:
             return _put_if_absent(store, key, data)
 
-        # Conditional, although no other writer should use the name: so a name that is taken after all is
-        # detected. An existing file with the same content is the effect of an earlier try.
+        # No other writer should use the name; the condition detects one that does. An existing file with the
+        # same content is the effect of an earlier try.
         if not self._put(path, write) and self.read_bytes(path) != data:
             raise FileExistsError(path)
 
@@ -213,7 +213,7 @@ class ObjectStoreFileIO:
         return self._size_or_none(path) is not None
 
     def has_directory(self, path: str) -> bool:
-        """Return True if the bucket can be listed: nothing has to be created to write there."""
+        """Return True if the bucket can be listed: writing needs no directory there."""
         self._retried(
             path,
             lambda store, key: next(
@@ -223,11 +223,11 @@ class ObjectStoreFileIO:
         return True
 
     def size(self, path: str) -> int:
-        """Return the bytes of a file (see `FileIO`)."""
+        """Return the size of a file in bytes (see `FileIO`)."""
         return self._retried(path, lambda store, key: obstore.head(store, key)["size"])
 
     def modified_ms(self, path: str) -> int | None:
-        """Return when a file was last written (see `FileIO`)."""
+        """Return the time of the last write of a file (see `FileIO`)."""
         found = self._retried(path, lambda store, key: obstore.head(store, key)["last_modified"])
         return int(found.timestamp() * 1000)
 
@@ -266,14 +266,14 @@ class ObjectStoreFileIO:
             return None
 
     def _retried(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
-        """Call something repeatable with the store and the key of a path; repeat it on failure."""
+        """Call `call`, which must be repeatable, with the store and the key of a path; repeat it on failure."""
         for tried in range(1, _TRIES):
             try:
                 return self._called(path, call)
             except BaseError as error:
                 if not is_retryable(error):
                     raise self._translated(error, path) from None
-            # Random, so that clients that failed together do not return together.
+            # A random pause, so that clients that failed together do not try again together.
             self._sleep(self._random.uniform(0, _PAUSE_S * 2**tried))
         return self._once(path, call)
 
@@ -286,7 +286,7 @@ class ObjectStoreFileIO:
             raise StorageUnavailable(message) from None
 
     def _once(self, path: str, call: Callable[[ObjectStore, str], T]) -> T:
-        """Call something once; the library may still repeat its requests."""
+        """Call `call` once; the library may still repeat its requests."""
         try:
             return self._called(path, call)
         except (BaseError, ValueError) as error:
@@ -297,7 +297,7 @@ class ObjectStoreFileIO:
         try:
             return call(self._store(address), address.key)
         except FileNotFoundError as error:
-            # Status 404 stands for a missing file and for a missing bucket.
+            # Status 404 means a missing file or a missing bucket.
             if is_bucket_absent(error):
                 raise self._translated(error, path) from None
             raise FileNotFoundError(path) from None
@@ -314,8 +314,8 @@ class ObjectStoreFileIO:
         return store
 
 
-# Process ids, at most one. The library's threads belong to the process and not to an object, hence this
-# module state.
+# Id of the process that has used an object store; at most one entry. State of the module, because the library's
+# threads belong to the process and not to an object.
 _STARTED_IN: Final[set[int]] = set()
 
 
@@ -343,9 +343,9 @@ def _put_if_absent(store: ObjectStore, key: str, data: bytes) -> bool:
     try:
         obstore.put(store, key, data, mode="create", use_multipart=False)
     except AlreadyExistsError as error:
-        # S3 responds with 409 while another request creates the file, which may still fail; other
-        # stores respond with it when the file exists. Without a file the put has to be repeated:
-        # status 409 is retryable.
+        # S3 responds with 409 while another request, which may still fail, creates the file; other stores do
+        # so when the file exists. If the file does not exist, the put has to be repeated: status 409 is
+        # retryable.
         if is_conflict(error) and not _exists(store, key):
             raise
         return False
@@ -361,7 +361,7 @@ def _exists(store: ObjectStore, key: str) -> bool:
 
 
 def _delete(store: ObjectStore, key: str) -> None:
-    # Another process may have deleted it meanwhile, which some services report.
+    # Another process may have deleted the file meanwhile, which some services report as an error.
     try:
         obstore.delete(store, key)
     except FileNotFoundError as error:

@@ -3,10 +3,10 @@
 ORC pads a CHAR with blanks to its length. Java's reader strips trailing blanks in every column that is
 declared CHAR, whether they are padding or data; Arrow's reader does not.
 
-So an ORC file cannot hold a CHAR that ends in blanks, and rows with one are refused. When a file is rewritten
-as ORC, such values may come from another format, or from a cast, which pads too: they are stripped before
-the file's bounds and indexes are made. In a key they are refused even then: the row would be read with
-another key, in a bucket that is not that key's.
+So an ORC file cannot hold a CHAR that ends in blanks, and rows with such a value are refused. When a file is
+rewritten as ORC, such values may come from a file of another format, or from a cast, which pads too. Then their
+blanks are stripped before the file's bounds and indexes are made. In a key they are refused even then: the row
+would be read with the stripped key, which may belong to another bucket.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def without_padding(array: pa.Array, data_type: DataType) -> pa.Array:
     """Return the array with trailing blanks stripped from CHAR values at any depth.
 
     Args:
-        array: Not a slice.
+        array: An array that is not a slice.
         data_type: Declared type of the values.
     """
     if not holds_chars(data_type):
@@ -61,7 +61,7 @@ def without_padding(array: pa.Array, data_type: DataType) -> pa.Array:
 
 
 def cut_padding(column: pa.ChunkedArray, data_type: DataType) -> pa.ChunkedArray:
-    """Return a column as it will be read from an ORC file; the same one if no CHAR ends in blanks."""
+    """Return a column as it will be read from an ORC file; the same column if no CHAR ends in blanks."""
     if not holds_chars(data_type) or not any(orc_char_problems("", column, data_type)):
         return column
     # `take` copies, so that no chunk is a slice.
@@ -77,7 +77,7 @@ def orc_char_problems(name: str, column: pa.ChunkedArray, data_type: DataType) -
 
     Args:
         name: Name of the column.
-        column: In the Arrow form of its type.
+        column: The column in the Arrow form of its type.
         data_type: Declared type of the column.
     """
     for chars in (found for chunk in column.chunks for found in _chars(chunk, data_type)):
@@ -94,7 +94,7 @@ def orc_char_problems(name: str, column: pa.ChunkedArray, data_type: DataType) -
 
 
 def _chars(array: pa.Array, data_type: DataType) -> Iterator[pa.Array]:
-    """Yield the CHAR values of an array, leaf by leaf, without those under null."""
+    """Yield the CHAR values of an array, one array per leaf, without values inside of null."""
     if not holds_chars(data_type):
         return
     if data_type.root is TypeRoot.CHAR:

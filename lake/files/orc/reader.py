@@ -1,7 +1,7 @@
 """The reader of ORC data files.
 
-Arrow decodes them, and does not expose the number of rows of a stripe before it is read; so a file is one
-part.
+Files are decoded by Arrow, which does not expose the number of rows of a stripe before it is read. So a file is
+one part.
 
 Source: table-format 12.
 """
@@ -18,7 +18,7 @@ from braid.lake.files.storage.positioned_input import InputFile
 from braid.lake.format.data_types import DataType
 from braid.lake.format.schema import TableSchema
 
-# Part of Arrow's message, which is the only sign of this cause.
+# Part of a message of Arrow, by which alone this cause is recognised.
 _BEYOND_NANOSECONDS = "out of range for nanosecond"
 
 
@@ -65,7 +65,7 @@ class OrcFormatReader(SinglePartReader):
         """Yield the rows; memory holds one stripe at a time.
 
         Raises:
-            UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
+            UnsupportedFeature: 64 bits of nanoseconds cannot hold a time.
         """
         del parts
         names = [column.name for column in columns]

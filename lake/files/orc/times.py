@@ -1,9 +1,8 @@
 """Timestamps that cannot be kept in an ORC file.
 
-ORC itself holds any year, but Arrow reads all timestamps of ORC as 64 bits of nanoseconds, which range from
-1677 to 2262, and fails on others; a file that this engine could neither read nor compact is not written.
-And Arrow writes a fraction of a second before 1970 as a negative number of nanoseconds, which Arrow reads
-back and Java refuses.
+ORC itself holds any year. But Arrow reads all timestamps of ORC as 64 bits of nanoseconds, which range from
+1677 to 2262, and fails on other years; this engine could neither read nor compact such a file. And Arrow
+writes a fraction of a second before 1970 as a negative number of nanoseconds, which Java refuses.
 """
 
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ def orc_time_problems(name: str, column: pa.ChunkedArray) -> Iterator[Problem]:
 
     Args:
         name: Name of the column.
-        column: In the Arrow form of its type.
+        column: The column in the Arrow form of its type.
     """
     if not _holds_times(column.type):
         return
@@ -61,7 +60,7 @@ def _holds_times(data_type: pa.DataType) -> bool:
 
 
 def _times(array: pa.Array) -> Iterator[pa.Array]:
-    """Yield the timestamps of an array, leaf by leaf, without those under null."""
+    """Yield the timestamps of an array, one array per leaf, without values inside of null."""
     if not _holds_times(array.type):
         return
     if pa.types.is_timestamp(array.type):

@@ -7,8 +7,8 @@ ORC has no type for a time of day: the format stores its milliseconds as an int.
 attributes of the columns' types, as the reference writes them. Arrow's writer has no level for zstd,
 only "speed" (levels up to 3) and "compression".
 
-Arrow's writer ends the process if its sink fails while the file is closed. So it writes into memory,
-and what it has written is copied to the sink after each call.
+Arrow's writer ends the process if its sink fails while the file is closed. So it writes into memory, and the
+written bytes are copied to the sink after each call.
 
 Source: table-format 12; `org.apache.paimon.format.orc.OrcTypeUtil`.
 """
@@ -35,7 +35,7 @@ _COMPRESSED_TO: Final = 0.4
 """Assumed ratio of encoded bytes to bytes in memory, until the first stripe gives the real one."""
 
 _DICTIONARY_KEYS_MAX: Final = 0.8
-"""Greatest share of distinct values in a column with a dictionary; the reference's own."""
+"""Greatest share of distinct values in a column with a dictionary, as in the reference."""
 
 _BLOCK_BYTES: Final = 64 * 1024
 _FAST_LEVEL_MAX: Final = 3
@@ -60,7 +60,7 @@ class OrcFormatWriter:
             sink: Receives the bytes; its owner closes it.
             columns: Result of `data_file_schema`.
             encoding: Encoding of the file.
-            target_bytes: Target size of the file, which has several stripes then.
+            target_bytes: Target size of the file; a file of this size has several stripes.
         """
         self._sink = sink
         self._schema = orc_schema(columns)
@@ -93,8 +93,7 @@ class OrcFormatWriter:
         self._written.copy_to(self._sink)
         self._held_in_memory += columns.nbytes
         flushed = int(self._sink.tell())
-        # More than the magic at the beginning of the file: a stripe was written, and nearly all buffered
-        # rows with it.
+        # More than the magic of the file means that a stripe was written, with nearly all buffered rows.
         if flushed > self._flushed + len(b"ORC"):
             self._flushed_in_memory += self._held_in_memory
             self._flushed, self._held_in_memory = flushed, 0
@@ -107,7 +106,7 @@ class OrcFormatWriter:
 
     def abandon(self) -> None:
         """Write no footer: the file will be removed."""
-        # Its destructor closes an open writer, which would write the footer.
+        # The destructor of an open writer closes it, which would write the footer.
         self._orc.is_open = False
 
 
@@ -141,12 +140,12 @@ class _WrittenBytes:
 
 
 def _normalised(columns: pa.Table) -> pa.Table:
-    """Return the same rows, with nested columns in the form that Arrow's ORC writer writes rightly.
+    """Return the same rows, with nested columns in a form that Arrow's ORC writer writes correctly.
 
-    Seen with Arrow 26: it takes the values of a ROW from the wrong positions where its array, or the
-    array of one of its fields, is a slice, and any part of a table is one. And where a ROW is null inside
-    a ROW that is not, it writes a value for each field that is not null itself, which readers then take
-    for the value of a later row.
+    The writer of Arrow 26 has two defects. It reads the values of a ROW at wrong positions if its array, or
+    the array of a field, is a slice, as in every part of a table. And for a null ROW inside a ROW that is not
+    null, it writes the values of those fields that are not null themselves, which readers then assign to a
+    later row.
     """
     for index, field in enumerate(columns.schema):
         if pa.types.is_nested(field.type):
@@ -164,8 +163,8 @@ def _normalised_array(array: pa.Array, present: pa.BooleanArray | None = None) -
     Requires: each level of the array begins at position 0, as it does after `take`.
 
     Args:
-        array: Of any type.
-        present: False where the value shall be null, as long as the array; None: nowhere.
+        array: An array of any type.
+        present: One boolean per value, False for values to make null; None makes none null.
     """
     if present is not None:
         array = array.take(pc.if_else(present, pa.array(np.arange(len(array))), None))

@@ -15,9 +15,9 @@ class ColumnBounds:
 
     Attributes:
         minima: Lower bounds in the column's Arrow type; null where unknown or without values.
-        maxima: Upper bounds likewise.
-        null_counts: int64; -1 where unknown.
-        row_counts: int64.
+        maxima: Upper bounds, likewise.
+        null_counts: Numbers of nulls; -1 where unknown.
+        row_counts: Numbers of rows.
     """
 
     minima: pa.Array
@@ -41,13 +41,13 @@ class ColumnBounds:
 def column_bounds(
     metadata: pq.FileMetaData, columns: Sequence[pa.Field]
 ) -> dict[str, ColumnBounds]:
-    """Return the bounds of those columns for which Parquet's order is the table format's.
+    """Return the bounds of those columns for which Parquet's order is that of the table format.
 
-    Not of floats (Parquet's statistics ignore NaN), INT96 timestamps and nested columns.
+    Floats (Parquet's statistics ignore NaN), INT96 timestamps and nested columns are left out.
 
     Args:
         metadata: A file's footer.
-        columns: Top-level columns with the Arrow types that the bounds shall have.
+        columns: Top-level columns, with the Arrow types for the bounds.
     """
     if not metadata.num_row_groups:
         return {}
@@ -94,7 +94,7 @@ def _from_raw(values: list[object], data_type: pa.DataType) -> pa.Array:
     if pa.types.is_decimal(data_type):
         return _decimals(values, data_type)
     if pa.types.is_string(data_type):
-        # Not decoded: a bound that another writer has truncated inside a character is still a bound.
+        # UTF-8 is not checked: a bound that another writer has truncated inside a character is still a bound.
         return pa.array(values, pa.binary()).view(pa.string())
     if pa.types.is_temporal(data_type):
         width = pa.int64() if pa.types.is_timestamp(data_type) else pa.int32()

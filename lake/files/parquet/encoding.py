@@ -10,8 +10,8 @@ Chosen by measurement: 250 000 rows, zstd 1 (milliseconds to write, milliseconds
 | integers, all different | 28, 5, 1 754 | 8, 4, 1 496 | 9, 2, 1 295 |
 | sequence numbers | 29, 7, 514 | 12, 6, 256 | 3, 1, 2 |
 
-A dictionary with nearly as many entries as rows costs and saves nothing, so only columns whose values
-repeat get one; other integers are packed as differences.
+A dictionary with nearly as many entries as rows costs time and saves no space. So only columns whose values
+repeat get a dictionary; other integers are packed as differences.
 """
 
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ _ROWS_PER_VALUE_MIN = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnEncodings:
-    """The encodings of a file's columns; columns in neither attribute are plain.
+    """The encodings of a file's columns; a column that neither attribute has is plain.
 
     Attributes:
         dictionary: Paths of leaves with a dictionary.
-        explicit: Parquet encoding by path of the leaf.
+        explicit: Parquet encodings of other leaves, by path.
     """
 
     dictionary: list[str]

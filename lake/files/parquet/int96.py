@@ -3,7 +3,7 @@
 The format requires INT96 for TIMESTAMP(7..9) and INT64 for the rest. Arrow's Parquet writer writes either
 all timestamps of a file as INT96 or none. So:
 
-1. Such timestamps, in a column or anywhere inside one, are passed to the writer as 12-byte
+1. Timestamps of more than six digits, in a column or anywhere inside one, are passed to the writer as 12-byte
    fixed-length binary, little endian: nanoseconds of the day (8 bytes), Julian day (4 bytes). Plain
    and dictionary pages of that type are byte for byte those of INT96.
 2. The footer is changed before it is written (`declare_int96`): physical type INT96, no length, no
@@ -11,11 +11,11 @@ all timestamps of a file as INT96 or none. So:
 
 Leaves of a file are identified by their path, whose first name is the column's.
 
-Arrow also reads INT96, but cannot report whether a value exceeds the 64 bits of nanoseconds that it returns.
+Arrow also reads INT96, but does not report a value that exceeds the 64 bits of nanoseconds which it returns.
 Java writes times before 1970 with the Julian day rounded towards the epoch and *negative* nanoseconds of the
-day, which Arrow reads as unsigned: right modulo 2**64, but then 1715 and 2300 are the same, whatever unit is
-requested. `reveal_int96` is the inverse of `declare_int96`: under its footer the 12 bytes themselves can be
-read and checked (`fits_nanoseconds`).
+day, which Arrow reads as unsigned. The result is right modulo 2**64, but a time in 1715 equals one in 2300,
+whatever unit is requested. `reveal_int96` is the inverse of `declare_int96`: under its footer the 12 bytes
+themselves can be read and checked (`fits_nanoseconds`).
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -34,7 +34,7 @@ from braid.lake.format.arrow_types import elements
 INT96_STORAGE = pa.binary(12)
 """The Arrow type of an INT96 column for Arrow's writer."""
 
-# Of 1970-01-01, counted as Parquet counts: days that begin at midnight.
+# Julian day of 1970-01-01, as Parquet counts: days begin at midnight.
 _JULIAN_DAY_OF_EPOCH = 2_440_588
 _NANOS_PER_DAY = 86_400_000_000_000
 _PACKED = np.dtype([("nanos_of_day", "<i8"), ("julian_day", "<i4")])
@@ -75,7 +75,7 @@ def declare_int96(footer: bytes, columns: Collection[str]) -> bytes:
 
     Args:
         footer: The serialised FileMetaData, without its length and the magic.
-        columns: Top-level columns that were written in this form, or hold such leaves.
+        columns: Top-level columns that were written in this form, or have leaves that were.
     """
     changed = parse_struct(footer)
     leaves = _leaves(changed, columns, _is_storage)
@@ -135,7 +135,7 @@ def _pack(chunk: pa.Array) -> pa.Array:
     nanos = np.asarray(chunk.view(pa.int64()).fill_null(0))
     packed = np.empty(len(nanos), dtype=_PACKED)
     assert _PACKED.itemsize == INT96_STORAGE.byte_width, "the two fields lie side by side"
-    # Rounded down, so the nanoseconds are not negative, before 1970 either: every reader agrees then.
+    # Rounded down, so that the nanoseconds are not negative before 1970: every reader reads such times alike.
     days, packed["nanos_of_day"] = divmod(nanos, _NANOS_PER_DAY)
     assert not len(nanos) or packed["nanos_of_day"].min() >= 0, "rounded down"
     packed["julian_day"] = days + _JULIAN_DAY_OF_EPOCH
@@ -169,8 +169,8 @@ def _to_storage(array: pa.Array) -> pa.Array:
         parts = [_to_storage(array.field(index)) for index in range(target.num_fields)]
         return pa.StructArray.from_arrays(parts, fields=list(target), mask=array.is_null())
     if pa.types.is_nested(target):
-        # Validity and offsets are kept, and with them the array's offset if it is a slice: the children
-        # are whole, so the child values are converted from the beginning.
+        # Validity and offsets are kept, and the array's offset too if it is a slice. The offsets then refer to
+        # all child values, so these are converted from the beginning.
         return pa.Array.from_buffers(
             target,
             len(array),
@@ -231,6 +231,6 @@ def _set_chunk_type(footer: ThriftStruct, leaves: Leaves, physical_type: int) ->
         for chunk in row_group.structs(1):
             meta = chunk.struct(3)
             if tuple(meta.texts(3)) in leaves:
-                # The type is repeated in every chunk; readers refuse a file where the two differ.
+                # Every chunk repeats the type of its column; readers refuse a file where the two differ.
                 meta.fields[1] = (WireType.I32, physical_type)
                 meta.fields.pop(12, None)

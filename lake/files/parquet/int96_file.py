@@ -1,7 +1,7 @@
 """Parquet files whose footer is replaced while they are written or read, for INT96 columns.
 
-`Int96Output` takes the bytes of a file whose columns are 12-byte binary, and writes a file in which they are
-INT96; `with_revealed_int96` is the inverse for reading.
+`Int96Output` receives the bytes of a file with columns of 12-byte binary, and writes a file in which these
+columns are INT96. `with_revealed_int96` is the inverse for reading.
 """
 
 from collections.abc import Collection
@@ -52,10 +52,10 @@ class Int96Output:
         return len(data)
 
     def close(self) -> None:
-        """Do nothing: `write_footer` is still to come."""
+        """Do nothing: `write_footer` is called later."""
 
     def expect_footer(self) -> None:
-        """Keep the bytes written from now on: the end of the file with the whole footer."""
+        """Keep the bytes that are written from now on: the end of the file, with the whole footer."""
         self._tail = b""
 
     def write_footer(self, columns: Collection[str]) -> None:
@@ -70,7 +70,7 @@ class Int96Output:
         assert start >= 0, "the tail has the whole footer"
         footer = declare_int96(self._tail[start:end], columns)
         magic = self._tail[-4:]
-        # What precedes the footer in the tail is unchanged, so all offsets in the footer stay right.
+        # The bytes before the footer are unchanged, so all offsets in the footer stay right.
         self._sink.write(self._tail[:start])
         self._sink.write(footer + len(footer).to_bytes(4, "little") + magic)
 

@@ -66,13 +66,13 @@ class ParquetFormatReader:
         """Yield the rows of some row groups.
 
         Raises:
-            UnsupportedFeature: A time that nanoseconds in 64 bits cannot hold.
+            UnsupportedFeature: 64 bits of nanoseconds cannot hold a time.
         """
         names = [column.name for column in columns]
         uncompressed, ranges = self._chunks(parts, names)
         _prefetch(self._source, ranges)
         rows = sum(self._file.metadata.row_group(number).num_rows for number in parts)
-        # As many rows as take `batch_bytes` at their average size.
+        # The number of rows that have `batch_bytes` at their average size.
         batch_rows = min(batch_rows, max(1, batch_bytes * rows // max(1, uncompressed)))
         decoded = self._file.iter_batches(batch_rows, row_groups=parts, columns=names)
         int96 = _int96_columns(self._file, names)
@@ -102,9 +102,9 @@ class ParquetFormatReader:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the batches, but refuse times that 64 bits of nanoseconds cannot hold.
 
-        INT96 has a wider range than Arrow's nanoseconds (years 1677 to 2262), and Arrow lets them
-        wrap around, so the bytes themselves are checked. Both decoders cut the same batches: they have
-        the same row groups and batch size.
+        INT96 has a wider range than Arrow's nanoseconds (years 1677 to 2262), and Arrow lets other times
+        wrap around, so the stored bytes are decoded a second time and checked. Both decoders cut the same
+        batches, because they have the same row groups and batch size.
         """
         with self._reopen() as source:
             _prefetch(source, self._chunks(groups, int96)[1])
@@ -141,7 +141,7 @@ def _range(chunk: pq.ColumnChunkMetaData) -> ByteRange:
     """Return the byte range of a chunk; a dictionary, if it has one, precedes its data pages."""
     begin = chunk.data_page_offset
     dictionary = chunk.dictionary_page_offset
-    # Some writers set the offset to 0, or behind the data, when there is no dictionary.
+    # Without a dictionary some writers set its offset to 0, or to a position behind the data.
     if dictionary is not None and 0 < dictionary < begin:
         begin = dictionary
     return begin, begin + chunk.total_compressed_size
@@ -153,8 +153,8 @@ def _int96_columns(file: pq.ParquetFile, stored: Sequence[str]) -> list[str]:
     candidates = [name for name in stored if holds_int96(types[name])]
     if not candidates:
         return []
-    # A column with a dot in its name looks like a nested one; mistaken for INT96 it only costs a check
-    # of its bytes.
+    # A column with a dot in its name looks like a nested column. If it is mistaken for INT96, that only costs
+    # a check of its bytes.
     paths = {column.path for column in file.schema if column.physical_type == "INT96"}
     holding = {path[:end] for path in paths for end in _ends_of_names(path)}
     return [name for name in candidates if name in holding]

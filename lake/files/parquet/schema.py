@@ -26,7 +26,7 @@ def data_file_schema(schema: TableSchema, *, without: Collection[str] = ()) -> p
 
     Args:
         schema: Schema of the table; `data-file.thin-mode` leaves the `_KEY_` columns out.
-        without: Table columns that the file does not carry.
+        without: Table columns that the file does not have.
     """
     return pa.schema(
         [
@@ -37,7 +37,7 @@ def data_file_schema(schema: TableSchema, *, without: Collection[str] = ()) -> p
 
 
 def _own_id(column: DataField) -> int:
-    """Return the id from which the ids of nested parts are derived; for a key, its column's."""
+    """Return the id from which the ids of nested parts are derived; for a key column, that of the table's."""
     is_key = column.name.startswith(KEY_PREFIX) and column.id >= KEY_FIELD_ID_START
     return column.id - KEY_FIELD_ID_START if is_key else column.id
 

@@ -8,8 +8,8 @@ i16/32/64 = zigzag varint      binary = varint length, bytes      double = 8 byt
 bool    = in a field: the type itself (1 true, 2 false); in a list: 1 byte
 ```
 
-Needed because footers have to declare what Arrow's Parquet writer cannot (`braid.lake.files.parquet.int96`). Values
-keep their wire types, so what is not changed is serialised as it was.
+Footers have to declare types that Arrow's Parquet writer cannot declare (`braid.lake.files.parquet.int96`).
+Values keep their wire types, so unchanged values are serialised as they were.
 """
 
 from dataclasses import dataclass, field
@@ -105,7 +105,7 @@ class _Parser:
         # A zero byte ends the struct: type code 0 is none of the types.
         while header := self._byte():
             delta, code = header >> 4, header & 0x0F
-            # Ids are deltas to the previous field; a delta above 15, or below 1, is written in full.
+            # Ids are deltas to the previous field; where a delta is not from 1 to 15, the id itself follows.
             field_id = field_id + delta if delta else self._zigzag()
             wire_type = WireType(code)
             result.fields[field_id] = (wire_type, self._field_value(wire_type))
@@ -120,7 +120,7 @@ class _Parser:
     def _value(self, wire_type: WireType) -> Value:
         match wire_type:
             case WireType.TRUE | WireType.FALSE:
-                # An element of a list: one byte each.
+                # A boolean in a list takes one byte.
                 return self._byte() == WireType.TRUE
             case WireType.BYTE:
                 return self._byte()
@@ -175,7 +175,7 @@ class _Parser:
 
 def _write_struct(out: bytearray, struct: ThriftStruct) -> None:
     previous = 0
-    # Ascending, as writers of Parquet order them: then nearly every delta fits into its four bits.
+    # Ids ascend, as writers of Parquet order them: then nearly every delta fits into its four bits.
     for field_id in sorted(struct.fields):
         wire_type, value = struct.fields[field_id]
         if isinstance(value, bool):

@@ -51,7 +51,7 @@ class ParquetFormatWriter:
         self._parquet.write_table(physical, row_group_size=physical.num_rows)
 
     def finish(self) -> Mapping[str, ColumnBounds]:
-        """Write the footer; return the bounds of columns whose Parquet order is the format's."""
+        """Write the footer; return the bounds of columns that Parquet orders as the table format does."""
         assert self._parquet is not None, "a data file has rows"
         if self._int96_output is not None:
             self._int96_output.expect_footer()
@@ -64,7 +64,7 @@ class ParquetFormatWriter:
     def abandon(self) -> None:
         """Write no footer: the file will be removed."""
         if self._parquet is not None:
-            # Its destructor closes an open writer, which would write the footer.
+            # The destructor of an open writer closes it, which would write the footer.
             self._parquet.is_open = False
 
     def _open(self, first: pa.Table) -> pq.ParquetWriter:
@@ -82,8 +82,8 @@ class ParquetFormatWriter:
             use_dictionary=encodings.dictionary,
             column_encoding=encodings.explicit,
             write_statistics=True,
-            # A flipped bit that still decompresses would be a wrong value. Measured: 2 % of the time of
-            # writing, and of reading, 20 columns of text.
+            # Without a checksum, a flipped bit that still decompresses would be a wrong value. Measured: 2 % of
+            # the time of writing, and of reading, 20 columns of text.
             write_page_checksum=True,
             store_schema=False,
             store_decimal_as_integer=True,

@@ -3,7 +3,7 @@
 | modules | what |
 |---|---|
 | `file_io` | the protocol |
-| `open` | the implementation for an address |
+| `open` | the choice of the implementation for an address |
 | `local`, `disk` | storage on a POSIX file system, and its system calls |
 | `memory` | storage in memory, for tests |
 | `positioned_input` | Python files over byte ranges |

@@ -1,10 +1,10 @@
 """The system calls of storage on a POSIX file system.
 
-A seam below `LocalFileIO`: what survives a power failure depends on which calls are made, and in which
-order, so tests replace the system's disk by a model of one.
+The state after a power failure depends on the system calls of `LocalFileIO` and on their order. So they are a
+protocol of their own, and tests replace the system's disk by a model of a disk.
 
-The content of a file is durable after `sync`; names that were created, replaced and removed in a directory
-are durable after `sync_directory`. Nothing is durable before: after a power failure a file may be absent,
+The content of a file is durable after `sync`; the creation, replacement and removal of names in a directory is
+durable after `sync_directory`. Before that nothing is durable: after a power failure a file may be absent,
 empty or torn, and each change of a name may or may not have happened, in any combination.
 """
 
@@ -23,7 +23,7 @@ class DiskEntry:
     """The system's information about one name.
 
     Attributes:
-        name: Within its directory.
+        name: Name within the directory.
         size: Bytes of a file.
         modified_ms: Milliseconds since the epoch.
         is_directory: True for a directory, and for a link to one.
@@ -39,7 +39,7 @@ class Disk(Protocol):
     """System calls by path and descriptor; every method raises `OSError` as the system does."""
 
     def read(self, path: str, offset: int = 0, length: int = -1) -> bytes:
-        """Return a part of a file; everything from the offset if the length is negative."""
+        """Return `length` bytes of a file from the offset, or all from there if the length is negative."""
         ...
 
     def open_input(self, path: str) -> pa.NativeFile:
@@ -151,7 +151,7 @@ class SystemDisk:
 
     def sync_directory(self, path: str) -> None:
         """Make the names in a directory durable (see `Disk`)."""
-        # fsync of a directory makes its entries durable; fsync of a file does not make its name so.
+        # fsync of a directory makes the names in it durable, which fsync of a file does not.
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(descriptor)

@@ -30,8 +30,8 @@ class ExclusiveCreator(Protocol):
 def probe_exclusive_create(storage: ExclusiveCreator, directory: str) -> None:
     """Create a file twice: the first must succeed, the second be refused and change nothing.
 
-    A probe rather than a list of known stores, because mounts, gateways and versions differ in what
-    they honour. The probe's file is hidden (`.`) and removed.
+    A list of known stores would not do, because mounts, gateways and versions differ in what they honour. The
+    file of the probe is hidden (`.`) and is removed.
 
     Raises:
         UnsupportedFeature: The store does not honour exclusive creation.
@@ -52,11 +52,12 @@ def probe_exclusive_create(storage: ExclusiveCreator, directory: str) -> None:
 def probe_exclusive_race(storage: ExclusiveCreator, directory: str) -> None:
     """Create a file from many threads at once: at most one call may return True.
 
-    A gateway that checks for existence and then writes passes the other probe, but loses commits when
-    two writers race. This probe detects such a gateway nearly always, not always.
+    A gateway that checks for existence and then writes passes the other probe, but loses commits when two
+    writers race. This probe finds such a gateway in nearly every case, but not in all.
 
     Raises:
-        UnsupportedFeature: Two calls returned True, or the content is not that of the call that did.
+        UnsupportedFeature: Two calls returned True, or the file has not the content of the call that
+            returned True.
     """
     with ThreadPoolExecutor(_RACERS) as racers:
         for _ in range(_RACES):
@@ -67,7 +68,7 @@ def probe_exclusive_race(storage: ExclusiveCreator, directory: str) -> None:
                     for number in range(_RACERS)
                 ]
                 winners = [str(number).encode() for number, one in enumerate(tries) if one.result()]
-                # Without a winner the file is of some call whose answer was lost.
+                # If no call returned True, the file is that of a call whose answer was lost.
                 is_exclusive = len(winners) < 2 and storage.read_bytes(path) in (winners or _ALL)
             finally:
                 storage.delete(path)

@@ -4,11 +4,11 @@ Paths are absolute strings with `/` between their parts: `/data/warehouse/…` o
 `s3://bucket/warehouse/…` on an object store. Directories are created when a file is written into them.
 Two kinds of file exist. *Immutable* files are written once, either under a name that no other writer uses
 (`write_new`, `open_output`) or under a name for which writers compete and one wins (`create_exclusive`).
-*Replaceable* files (`overwrite`) are hints, leases and progress documents: their readers tolerate an old one,
-and one that another engine left empty or torn.
+*Replaceable* files (`overwrite`) are hints, leases and progress documents: their readers tolerate an old file,
+and a file that another engine left empty or torn.
 
-Writes are durable on return. Deletions may be undone by a power failure, of some files and not of others,
-unless `sync_directory` was called.
+Writes are durable on return. Deletions are durable after `sync_directory`; before that, a power failure may
+undo some of them.
 
 Errors of every method: `FileNotFoundError` where documented, `StorageUnavailable` for every other failure of
 storage; after the latter a write may or may not have happened.
@@ -67,7 +67,7 @@ class FileIO(Protocol):
         ...
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
-        """Return `length` bytes from `offset`; fewer when the file ends before.
+        """Return `length` bytes from `offset`; fewer if the file ends before that.
 
         Raises:
             FileNotFoundError: No such file.
@@ -107,9 +107,9 @@ class FileIO(Protocol):
         Readers see the whole file or none. Never replaces anything.
 
         Returns:
-            True if this call created the file, which is durable then. False if it existed; on a store
-            that repeats requests by itself this very call may have created it, so the caller compares
-            the content.
+            True if this call created the file, which is durable then. False if the file existed. On a
+            store that repeats requests by itself, this same call may have created the existing file, so
+            the caller compares the content.
         """
         ...
 
@@ -133,7 +133,7 @@ class FileIO(Protocol):
         ...
 
     def size(self, path: str) -> int:
-        """Return the bytes of a file.
+        """Return the size of a file in bytes.
 
         Raises:
             FileNotFoundError: No such file.
@@ -141,10 +141,10 @@ class FileIO(Protocol):
         ...
 
     def modified_ms(self, path: str) -> int | None:
-        """Return when a file was last written, milliseconds since the epoch, by storage's clock.
+        """Return the time of the last write of a file.
 
         Returns:
-            None from a store without a clock of its own.
+            Milliseconds since the epoch, by storage's clock; None from a store without a clock.
 
         Raises:
             FileNotFoundError: No such file.
@@ -162,8 +162,8 @@ class FileIO(Protocol):
     def sync_directory(self, path: str) -> None:
         """Make deletions from a directory durable; does nothing when it is absent.
 
-        Called where something depends on a deletion: before the files that a deleted file referenced
-        are deleted, and before the deletion is reported.
+        Called before the files that a deleted file referenced are deleted, and before the deletion is
+        reported.
         """
         ...
 
@@ -171,6 +171,6 @@ class FileIO(Protocol):
         """Test in a directory that `create_exclusive` refuses a second creation.
 
         Raises:
-            UnsupportedFeature: It does not; commits could overwrite each other here.
+            UnsupportedFeature: A second creation is not refused, so commits could overwrite each other here.
         """
         ...

@@ -1,13 +1,13 @@
 """Storage on a POSIX file system.
 
 Exclusive creation is `link(2)`: a temporary file is written and synced, then linked to its name,
-which fails if the name exists, between processes and over NFSv3 and later. Renaming cannot be used
-for it, because rename replaces.
+which fails if the name exists, even if another process created it, and on NFSv3 and later too. A rename would
+replace the existing file.
 
 A power failure loses everything that was not synced. Hence the order of every write:
 
 1. a new directory is synced in its parent before anything is created in it;
-2. the content is synced before the file gets its final name, so the name never stands for a torn file;
+2. the content is synced before the file gets its final name, so a file with that name is never torn;
 3. the directory is synced before the call returns, so a reported file does not vanish.
 """
 
@@ -38,13 +38,13 @@ class LocalFileIO:
         """Create the storage.
 
         Args:
-            disk: Makes the system calls; None means this machine's.
+            disk: Executor of the system calls; None means those of this machine.
         """
         self._disk = disk or SystemDisk()
 
     @property
     def identity(self) -> str | None:
-        """Equal for objects with the same files; None if no other object sees these files."""
+        """A value that is equal for objects with the same files; None if no other object has these files."""
         return "local" if type(self._disk) is SystemDisk else None
 
     def read_bytes(self, path: str) -> bytes:
@@ -71,8 +71,8 @@ class LocalFileIO:
                 descriptor = whole.enter_context(self._created(path))
             with contextlib.closing(self._disk.open_output(path)) as sink:
                 yield sink
-            # The sink is closed, so all bytes are with the system; a sync through any descriptor of
-            # the file covers them. An error from here on still removes the file (`_created`).
+            # The sink is closed, so the system has all bytes; a sync through any descriptor of the file
+            # covers them. An error from here on still removes the file (`_created`).
             with _write_errors(path):
                 self._disk.sync(descriptor)
                 self._disk.sync_directory(_parent(path))
@@ -95,12 +95,12 @@ class LocalFileIO:
                 try:
                     self._disk.link(temporary, path)
                 except FileExistsError:
-                    # The caller continues from the existing file, so it must not vanish any more, even
-                    # if its creator died before syncing the directory.
+                    # The caller continues from the existing file. Synced, so that the file cannot vanish
+                    # even if its creator died before it synced the directory.
                     self._disk.sync_directory(_parent(path))
                     return False
             finally:
-                # Before the last sync, which makes both the new name and this removal durable.
+                # Removed before the last sync, which makes both the new name and the removal durable.
                 self._unlink_if_exists(temporary)
             self._disk.sync_directory(_parent(path))
             return True
@@ -147,12 +147,12 @@ class LocalFileIO:
             return self._is_directory(path)
 
     def size(self, path: str) -> int:
-        """Return the bytes of a file (see `FileIO`)."""
+        """Return the size of a file in bytes (see `FileIO`)."""
         with _storage_errors(path):
             return self._disk.entry(path).size
 
     def modified_ms(self, path: str) -> int | None:
-        """Return when a file was last written (see `FileIO`)."""
+        """Return the time of the last write of a file (see `FileIO`)."""
         with _storage_errors(path):
             return self._disk.entry(path).modified_ms
 
@@ -190,7 +190,7 @@ class LocalFileIO:
         try:
             yield descriptor
         except BaseException:
-            # Whatever the cause, half a file must not stay; the first error is the one to report.
+            # A partial file must not stay, whatever the cause. Only the first error is reported.
             with contextlib.suppress(OSError):
                 self._disk.unlink(path)
             raise
@@ -204,8 +204,8 @@ class LocalFileIO:
         parent = _parent(path)
         if parent != path:
             self._ensure_directory(parent)
-        # Another process may create it at the same time; its name is synced here all the same, since
-        # that process may die before it does.
+        # Another process may create the directory at the same time. The name is synced here nevertheless,
+        # because that process may die before it does so.
         with contextlib.suppress(FileExistsError):
             self._disk.make_directory(path)
         self._disk.sync_directory(parent)
@@ -251,8 +251,8 @@ def _storage_errors(path: str) -> Iterator[None]:
 def _write_errors(path: str) -> Iterator[None]:
     """Translate every error of the system except FileExistsError, FileNotFoundError included.
 
-    Directories are created as needed: if one is absent nevertheless, it cannot be created or was just
-    removed by another process.
+    Directories are created as needed. So a missing directory is one that cannot be created, or that another
+    process has just removed.
     """
     with _storage_errors(path):
         try:

@@ -23,8 +23,8 @@ class MemoryFileIO:
         """Create an empty storage.
 
         Args:
-            clock: Storage's own. None means that it has none: files have the machine's time, and no
-                writer's clock is compared with it.
+            clock: Clock of the storage. None means that it has no clock: files have the machine's time, and
+                no writer's clock is compared with it.
         """
         self._clock = clock
         self._files: dict[str, tuple[bytes, int]] = {}
@@ -90,11 +90,11 @@ class MemoryFileIO:
             return path.rstrip("/") in self._children
 
     def size(self, path: str) -> int:
-        """Return the bytes of a file (see `FileIO`)."""
+        """Return the size of a file in bytes (see `FileIO`)."""
         return len(self.read_bytes(path))
 
     def modified_ms(self, path: str) -> int | None:
-        """Return when a file was last written; None without a clock (see `FileIO`)."""
+        """Return the time of the last write of a file; None without a clock (see `FileIO`)."""
         with self._lock:
             found = self._files.get(path)
         if found is None:

@@ -1,4 +1,4 @@
-"""The storage of a warehouse, by its address."""
+"""Choice of the storage for the address of a warehouse."""
 
 import os
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ def file_io_for(uri: str, *, environment: Mapping[str, str] = os.environ) -> Fil
         uri: An absolute path, a `file:` URI, or the address of an object store: `s3://`, `gs://`,
             `az://`, `abfs(s)://`. The environment determines how an object store is reached (see
             `braid.lake.files.object_store.settings`).
-        environment: Settings by name; the process's own by default.
+        environment: Environment variables by name; those of the process by default.
 
     Raises:
-        UnsupportedFeature: Another scheme.
-        InvalidRequest: A relative path, a file or a path below one, an address without a bucket, or
-            a setting of the environment that cannot work.
+        UnsupportedFeature: The scheme is none of these.
+        InvalidRequest: The path is relative, or it or an ancestor is a file; the address has no bucket;
+            or a setting of the environment cannot work.
     """
     path = path_for(uri)
     if is_object_address(path):
@@ -40,8 +40,8 @@ def path_for(uri: str) -> str:
     """Return the absolute path inside the storage of an address, without a trailing slash.
 
     Raises:
-        UnsupportedFeature: A scheme that this version does not support.
-        InvalidRequest: A relative path, or an address without a bucket.
+        UnsupportedFeature: This version does not support the scheme.
+        InvalidRequest: The path is relative, or the address has no bucket.
 
     Example:
         >>> path_for("file:///data/warehouse/"), path_for("s3://shop/warehouse/")

@@ -1,4 +1,4 @@
-"""Python file objects for reading, over storage that returns byte ranges."""
+"""Python file objects for reading from storage that returns byte ranges."""
 
 import io
 from abc import abstractmethod
@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 ByteRange: TypeAlias = tuple[int, int]
-"""First byte and the one after the last."""
+"""Positions of the first byte and of the byte after the last one."""
 
 
 class PositionedInput(io.RawIOBase):
@@ -43,8 +43,8 @@ class PositionedInput(io.RawIOBase):
         return self._position
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return up to `size` bytes from the position; all that are left if None or negative."""
-        # The position may be behind the end, as for any file.
+        """Return up to `size` bytes from the position on; all bytes from there if None or negative."""
+        # The position may be behind the end of the file, as for any file object.
         left = max(0, self._size - self._position)
         wanted = left if size is None or size < 0 else min(size, left)
         data = self._at(self._position, self._position + wanted) if wanted else b""
@@ -54,13 +54,13 @@ class PositionedInput(io.RawIOBase):
     def prefetch(self, ranges: Iterable[ByteRange]) -> None:
         """Announce the ranges that will be read next, once each and about in this order.
 
-        A hint: reads of other ranges stay possible. This implementation ignores it.
+        This is only a hint: reads of other ranges stay possible. This class ignores the hint.
         """
         del ranges
 
     @abstractmethod
     def _at(self, start: int, end: int) -> bytes:
-        """Return the bytes from `start` to before `end`, at least one, all of them in the file."""
+        """Return the bytes in [start, end): at least one byte, and all of them in the file."""
 
 
 InputFile: TypeAlias = pa.NativeFile | PositionedInput

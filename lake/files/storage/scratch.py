@@ -1,12 +1,12 @@
-"""Scratch directories: local files that live as long as a process, and can be made again.
+"""Scratch directories: local files that exist as long as their process, and can be created again.
 
 ```
-<base>/<name>.lock    held locked by the process that owns the directory
+<base>/<name>.lock    locked by the process that owns the directory
        <name>/        its files
 ```
 
-The system releases a lock when its process ends, however it ends. So every process that creates a directory
-first removes those directories whose lock is free.
+The system releases the lock of a process that ends, however it ends. So every process that creates a directory
+first removes the directories whose lock is free.
 """
 
 import contextlib
@@ -40,8 +40,8 @@ class ScratchDirectory:
         """Create the directory, and remove those of processes that have ended.
 
         Args:
-            base: An existing local directory; the system's for temporary files when None.
-            name: Of the directory in it that all processes of the user share.
+            base: An existing local directory; None means the system's directory for temporary files.
+            name: Name of the directory in `base` that all processes of the user share.
 
         Raises:
             StorageUnavailable: The file system refuses.
@@ -60,7 +60,7 @@ class ScratchDirectory:
 
     @property
     def path(self) -> str:
-        """The directory."""
+        """Path of the directory."""
         return str(self._path)
 
     def new_path(self, suffix: str) -> str:
@@ -79,10 +79,10 @@ class ScratchDirectory:
             yield sink
 
     def mapped(self, path: str) -> pa.Buffer:
-        """Return the content of a file, mapped.
+        """Return the content of a file, mapped into memory.
 
-        All its pages are touched once, in order. That takes a hundredth of the time of faulting them in
-        one by one while scattered rows are read, and other threads run meanwhile.
+        All pages are touched once, in order. That takes a hundredth of the time of loading them one by one
+        while scattered rows are read, and other threads run meanwhile.
 
         Raises:
             StorageUnavailable: The disk refuses.
@@ -100,13 +100,13 @@ class ScratchDirectory:
     def close(self) -> None:
         """Remove the directory; may be called twice.
 
-        Also happens when this object is garbage collected, and when the process ends.
+        The directory is also removed when this object is garbage collected, and when the process ends.
         """
         self._release()
 
 
 def free_bytes(base: str | None = None) -> int:
-    """Return the free bytes of the file system of temporary files.
+    """Return the number of free bytes of the file system of temporary files.
 
     Raises:
         StorageUnavailable: The file system refuses.
@@ -154,7 +154,7 @@ def _claim(shared: Path) -> tuple[int, Path]:
         lock_path = path.with_suffix(_LOCK_SUFFIX)
         descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        # Between the two calls another process may have found the lock free, and removed the file.
+        # Between creating and locking the file, another process may have found it unlocked and removed it.
         if lock_path.exists():
             path.mkdir()
             return descriptor, path
