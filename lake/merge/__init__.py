@@ -7,15 +7,16 @@
 | `row_machine`, `records`, `plain_values` | the definition, one record at a time, on plain Python values |
 | `order/`, `segments` | the order of rows, and the rows of each key in it |
 | `column_machine` | the same result for whole batches |
-| `steps`, `key_histories`, `retracts` | the effect of records on a column, on a key, and where retracts are among them |
+| `steps`, `key_histories`, `retracts` | the effect of records on a column, on a key, and on a key with retracts |
 | `reductions`, `group_reduction` | the row that gives a value: of a key, of a sequence group |
-| `selection`, `column_parts` | merged rows by the records that hold their values, and a column put together |
+| `selection`, `column_parts` | merged rows as references to the records that hold their values, and a column assembled from parts |
 | `engines/` | the merge engines, for both executions |
 | `column_function`, `aggregate_function`, `functions/` | aggregate functions: as a column declares them, their protocol, and all of them |
 | `function_definition`, `computed_column` | a column's function called value by value, and for many keys at once |
 | `value_checks` | values that a function cannot read |
 | `compatibility` | differences from the reference, for the docs |
 
-Flat: both executions share `spec`, `segments` and `steps`; engines, functions and orders have folders. What a
-table may declare is checked in `braid.lake.declaration`.
+The folder is flat because both executions share `spec`, `segments` and `steps`; engines, functions
+and orders have folders of their own. What a table may declare is checked in
+`braid.lake.declaration`.
 """

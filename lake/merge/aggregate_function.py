@@ -26,10 +26,10 @@ from braid.lake.merge.steps import Step, Steps
 class AggregateFunction(Protocol):
     """The definition: folds the values of one column, key by key.
 
-    Called as `reset`, then once per record of the key in merge order, with the value that the call
-    before returned. Every method may raise SchemaMismatch: an overflow, a null key, a retract that
-    the function does not support.
-    Arguments are never changed in place, and a result may be one of them.
+    For each key `reset` is called first, then one of the other methods for each record, in merge
+    order, with the value that the previous call returned. Every method may raise SchemaMismatch: an
+    overflow, a null key, a retract that the function does not support. Arguments are never changed
+    in place, and a result may be one of them.
     """
 
     def reset(self) -> None:
@@ -54,7 +54,8 @@ class Reduced:
     """The result of a reduction.
 
     Attributes:
-        values: One per segment of the steps: the rows that hold them, or the values.
+        values: One value per segment of the steps: a pick of the rows that hold the values, or an
+            array.
         undecided: Segments, ascending, that the definition has to compute one record at a time,
             for example because they might overflow; None when there are none. Their `values` are
             ignored.
@@ -69,13 +70,15 @@ class Reduction:
     """The vectorised execution of a function.
 
     Attributes:
-        reduce: From the steps of one column and all its rows in one array to the values. Called only
-            with steps of `handles`; at least one segment, each with at least one step.
-        handles: The steps that it supports; segments with others go through the definition.
-        keeps_single: A segment of one ADD gives that value unchanged. Where false, segments of one
-            record are not passed in: their value is kept as it is (merge-semantics 1.6).
-        late_as_add: A late value has the effect of any other, so late values are passed as ADD and
-            the machine does not determine which values are late.
+        reduce: Returns the values, given the steps of one column and an array of all its rows.
+            Called only with steps in `handles`, and with at least one segment; each segment has at
+            least one step.
+        handles: The supported steps; segments with other steps go through the definition.
+        keeps_single: The reduction returns the value of a segment of one ADD unchanged. If false,
+            single records that the merge keeps as they are (merge-semantics 1.6) are not passed to
+            it.
+        late_as_add: A late value has the same effect as any other, so late values are passed as ADD
+            and the machine does not determine which values are late.
     """
 
     reduce: Callable[[Steps, pa.Array], Reduced]
@@ -89,7 +92,7 @@ class UnfitValue:
     """A value that every merge of its column would fail on.
 
     Attributes:
-        row: Its row in the column.
+        row: The row of the column that holds the value.
         value: The value as text for messages, cut if it is long.
         message: The reason, in a few words.
         hint: What is expected.
@@ -123,26 +126,26 @@ class FunctionDeclaration:
     """The declaration of an aggregate function, for validation, both machines and the documentation.
 
     Attributes:
-        name: As options spell it.
+        name: The name, as options spell it.
         aliases: Older names.
         summary: One sentence: what the value becomes.
         accepts: Returns whether a column of the type can have the function.
         accepted: The accepted types as text.
-        options: That the function reads.
+        options: The options that the function reads.
         null_rule: The effect of null; one sentence.
         late_rule: The effect of an older value; one sentence.
-        retract_rule: The effect of a retract; None when it is refused.
+        retract_rule: The effect of a retract; None if retracts are refused.
         order_free: Any order of arrival gives the same value, so several streams may feed the column.
-        anomalies: Results of the reference that surprise, and how to avoid them; one or two sentences
+        anomalies: Surprising results of the reference, and how to avoid them; one or two sentences
             each.
-        differences: From the reference, and between its releases.
-        problems: From the field and the column's function to what is wrong with its options.
-        unfit: From the column's function and values to those that it cannot read. They are refused
-            when they are written, because every later merge of their key would fail. None: it reads
-            every value.
+        differences: Differences from the reference, and between its releases.
+        problems: Returns the problems of the options, given the field and the column's function.
+        unfit: Returns the values that the function cannot read, given the column's function and
+            values. Such values are refused when they are written, because every later merge of
+            their key would fail. None: the function reads every value.
         stores_unfit: The format stores such values, and so does the writer; only streams refuse them.
-        make: From the column's function and its Arrow type to the definition.
-        reduction: From the same to the vectorised execution, or None.
+        make: Returns the definition, given the column's function and Arrow type.
+        reduction: Returns the vectorised execution or None, given the same.
     """
 
     name: str

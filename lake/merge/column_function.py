@@ -13,12 +13,12 @@ class ColumnFunction:
     """The aggregate function of one column.
 
     Attributes:
-        column: Its name.
+        column: Name of the column.
         name: The function, spelt as in the option.
         ignore_retract: Retracts have no effect on the column.
         options: The other options `fields.<column>.<key>` as (key, value), sorted by key; read through
             `option`.
-        type: Of the column, as declared; None where values are not checked against it.
+        type: The declared type of the column; None where values are not checked against it.
     """
 
     column: str

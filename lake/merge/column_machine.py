@@ -51,10 +51,10 @@ class ColumnMerge:
 
     Attributes:
         selection: The merged rows in key order.
-        row_machine_segments: Keys that the row machine merged.
-        row_machine_rows: Records of those keys.
-        looped_segments: Values that a function computed one record at a time: keys, summed over
-            columns.
+        row_machine_segments: Number of keys that the row machine merged.
+        row_machine_rows: Number of records of those keys.
+        looped_segments: Number of values that a function computed one record at a time; a key
+            counts once for each such column.
     """
 
     selection: Selection
@@ -71,7 +71,7 @@ def select_by_columns(
     Args:
         table: At least one row.
         spec: How its records merge.
-        segments: Its rows in merge order, cut by key.
+        segments: The table's rows in merge order, one segment per key.
         single_untouched: The single record of a key stays as it is, without the engine.
 
     Raises:
@@ -146,8 +146,8 @@ class _FoldedColumns:
     def merge(self) -> ColumnMerge:
         """Return the merged rows."""
         retracting = self._retracting_keys()
-        # Right for keys of adds alone: sequence number of the last record, kind +I. Keys with retracts
-        # are overwritten below, in place.
+        # Correct for keys that have adds only: the sequence number of the last record, and kind +I.
+        # The entries of keys with retracts are overwritten below, in place.
         last_rows = self._segments.last_rows
         numbers = self._numbers[last_rows]
         kinds = np.where(self._untouched, self._kinds[last_rows], np.int8(RowKind.INSERT))
@@ -191,7 +191,7 @@ class _FoldedColumns:
         )
 
     def _merge_adds(self, retracting: Ints) -> None:
-        """Merge the keys of which the engine sees no retract; single untouched ones are among them."""
+        """Merge the keys of which the engine sees no retract; untouched single records included."""
         if not len(retracting):
             self._check_not_null(self._segments, self._untouched)
             untouched = self._untouched if self._untouched.any() else None
@@ -246,8 +246,8 @@ class _FoldedColumns:
 
     def _check_not_null(self, segments: Segments, untouched: Bools) -> None:
         """Raise for a null in a NOT NULL column, which partial-update without groups refuses."""
-        # Under aggregation a function decides what null means, and with groups null is a value: there
-        # a NOT NULL column is checked when the merged row is written.
+        # Under aggregation a function decides what null means, and with groups null is a value: in
+        # both cases a NOT NULL column is checked when the merged row is written.
         if self._spec.engine is MergeEngine.AGGREGATION or self._spec.groups:
             return
         for name in self._values.column_names:
@@ -273,7 +273,8 @@ def _of_source(column: Merged, rows: Ints) -> Merged:
 def _group_orders(table: pa.Table, spec: MergeSpec) -> Orders:
     """Return the order of each group whose ordering columns the table has.
 
-    A projection may lack those of other groups, which then concern none of its columns.
+    A projection may lack the ordering columns of a group; such a group concerns none of its
+    columns.
     """
     names = set(table.column_names)
     return {

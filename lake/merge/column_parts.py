@@ -11,7 +11,7 @@ from braid.lake.merge.selection import NO_ROW, Merged, Pick, values_of
 
 @dataclass(slots=True, kw_only=True)
 class ColumnParts:
-    """The parts of one column; a key in no part is null, of several parts the last one counts.
+    """The parts of one column; a key in no part is null, one in several has the value of the last.
 
     Attributes:
         count: Number of keys.

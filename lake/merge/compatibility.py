@@ -13,8 +13,8 @@ class Compatibility:
 
     Attributes:
         subject: What is compared.
-        verdict: `same`; `stricter`: what is accepted behaves the same, and less is accepted; or
-            `other`: a result where the reference fails, or leaves the result open.
+        verdict: `same`; `stricter`: less is accepted, and whatever is accepted behaves the same; or
+            `other`: a result where the reference fails or leaves the result open.
         why: One sentence.
     """
 

@@ -32,7 +32,7 @@ class ComputedColumn:
     """The values that a function computes.
 
     Attributes:
-        merged: One per key.
+        merged: One value per key.
         looped: Number of keys whose value was computed one record at a time.
     """
 
@@ -46,9 +46,9 @@ def computed_column(
     """Return the value that a function computes for each key; null for a key without steps.
 
     Args:
-        function: Of the column.
+        function: The column's function.
         column: The records' values.
-        found: The steps of the keys that have some; None when no key has.
+        found: The steps of the keys that have steps; None when no key has any.
         count: Number of keys.
 
     Raises:
@@ -60,7 +60,8 @@ def computed_column(
     reduction = _reduction(function, column.type)
     steps, keys = found.steps, found.keys
     if found.untouched is not None and (reduction is None or not reduction.keeps_single):
-        # Without such a reduction the function would see single records, and might change them.
+        # Only a reduction that keeps single records may see them: other code might change their
+        # values.
         single = np.flatnonzero(found.untouched)
         rows = steps.segments.order[steps.segments.starts[single]]
         parts.add(Pick(rows=rows), _some(keys, single))

@@ -5,7 +5,7 @@
 | `fields.<o1>[,<o2>...].sequence-group = <p1>[,<p2>...]` | ordering columns protect columns |
 | `fields.<column>.aggregate-function` | how values of the column combine |
 | `fields.<column>.ignore-retract` | retracts have no effect on the column |
-| `fields.default-aggregate-function` | for columns that name none |
+| `fields.default-aggregate-function` | the function of columns that name none |
 
 Names in these options are not trimmed: a blank is part of a name. Source: merge-semantics 3.2, 5, 9.
 """
@@ -30,8 +30,10 @@ class SequenceGroup:
     """Columns that change together, and the columns that order their changes.
 
     Attributes:
-        ordering: Compared in this order, ascending, null smallest. At least one.
-        protected: Taken from the newest record of the group. In declared order.
+        ordering: The ordering columns, at least one; compared in this order, ascending, null
+            smallest.
+        protected: The protected columns, in declared order; their values come from the newest
+            record of the group.
     """
 
     ordering: tuple[str, ...]
@@ -73,7 +75,7 @@ def declared_groups(options: Mapping[str, str]) -> dict[str, SequenceGroup]:
 
 
 def function_key(options: Mapping[str, str], column: str) -> str | None:
-    """Return the key of the option that names the column's function, its own or the default, or None."""
+    """Return the option key of the column's function: its own, else the default's, else None."""
     keys = (f"fields.{column}.aggregate-function", DEFAULT_FUNCTION)
     return next((key for key in keys if key in options), None)
 
@@ -112,6 +114,6 @@ def options_by_column(options: Mapping[str, str]) -> dict[str, tuple[tuple[str, 
 
 
 def removing_columns(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the ordering columns whose group's -D removes the row, as declared."""
+    """Return the ordering columns of groups whose -D removes the row, as the option lists them."""
     text = options.get(REMOVE_ON_GROUP)
     return () if text is None else split_names(text)

@@ -1,8 +1,8 @@
 """The key whose records cannot be merged, found by bisection after a merge has failed.
 
-Merging works by columns, so its errors name a column and no row. To find the key, the lower half of the
-keys is merged: if that fails the key is among them, else among the upper ones. That costs about as much
-as two merges, and only after a failure.
+Merging works by columns, so its errors name a column and no row. To find the key, the lower half of
+the keys is merged: if that fails, the key is in that half, else in the upper one, and the search
+continues there. It costs about as much as two merges, and runs only after a failure.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ def records_of_failing_key(
 
     Args:
         table: Key-value table whose merge fails.
-        codes: One per row; order rows by key.
+        codes: One code per row; codes order rows by key.
         merge: Merges records; raises SchemaMismatch where it fails.
     """
     while True:

@@ -38,7 +38,7 @@ class FoldCounters:
         row_machine_segments: Keys whose records went through the row machine.
         row_machine_rows: Records of those keys.
         looped_segments: Values that an aggregate function computed one record at a time, because it
-            has no vectorised form for them: keys, summed over columns.
+            has no vectorised form for them; a key counts once for each such column.
     """
 
     rows_in: int = 0
@@ -60,8 +60,8 @@ def fold(
     """Return one row per key, sorted by key.
 
     Args:
-        table: Key-value table: `_SEQUENCE_NUMBER` int64, `_VALUE_KIND` int8, and table columns,
-            those of `columns_needed` at least. Rows in any order; sorted runs one after another,
+        table: Key-value table: `_SEQUENCE_NUMBER` int64, `_VALUE_KIND` int8, and table columns, at
+            least those of `columns_needed`. Rows in any order; sorted runs one after another,
             oldest first, are the cheapest. Of records with equal key, sequence fields and sequence
             number an add is newer than a retract; else the later row is newer.
         spec: How the table's records merge.
@@ -143,7 +143,7 @@ def _fold_rows(
     if single_untouched and bool((codes[1:] > codes[:-1]).all()):
         # Every key has a single record, and the rows are in key order.
         return table
-    # Once here; otherwise each step would combine the chunks of its columns again.
+    # Combined once here; otherwise each step would combine the chunks of its columns again.
     table = table.combine_chunks()
     segments = find_segments(table, spec, codes)
     merged = select_by_columns(table, spec, segments, single_untouched=single_untouched)

@@ -23,11 +23,11 @@ def definition_of(function: ColumnFunction, data_type: pa.DataType) -> Aggregate
     """Return the definition of a column's function.
 
     Args:
-        function: Its name is known: `merge_spec` refuses all others.
-        data_type: Of the column.
+        function: The column's function, of a known name: `merge_spec` refuses all others.
+        data_type: The column's type.
 
     Raises:
-        SchemaMismatch: It is a user's function, and its `make` fails.
+        SchemaMismatch: The function is a user's, and its `make` fails.
     """
     declaration = function_named(function.name)
     assert declaration is not None, function.name
@@ -44,10 +44,10 @@ def fold_steps(
     """Return the value of each segment, computed one step at a time.
 
     Args:
-        function: Of the column.
-        definition: From `definition_of`.
-        steps: Of the column.
-        column: All its values.
+        function: The column's function.
+        definition: The function's definition, from `definition_of`.
+        steps: The column's steps.
+        column: All values of the column.
 
     Raises:
         SchemaMismatch: The function cannot combine a value, or cannot retract it.
@@ -97,8 +97,8 @@ def _seed(accumulated: object, value: object) -> object:  # called like the func
 class _IgnoringRetracts:
     """A function whose column declares `ignore-retract`.
 
-    Its late form is `aggregate` with the arguments swapped, not the function's `aggregate_late`, as in
-    the reference.
+    As in the reference, a late value is combined by the function's `aggregate` with the arguments
+    swapped, not by its `aggregate_late`.
 
     Source: merge-semantics 4.
     """

@@ -1,9 +1,9 @@
 """Winning and late records of a sequence group, key by key.
 
-A record takes part in a group when its ordering columns are not all null. Among those of one key,
-in merge order, a record is *accepted* when no earlier one is greater, and *late* otherwise. The
-last accepted record is the last of the greatest: it gives the ordering columns, and the protected
-columns that have no aggregate function.
+A record takes part in a group when its ordering columns are not all null. Among the records of one
+key that take part, in merge order, a record is *accepted* when no earlier record is greater, and
+*late* otherwise. The last accepted record is the last of the greatest records: it gives the
+ordering columns, and the protected columns that have no aggregate function.
 
 Source: merge-semantics 3.4.
 """
@@ -27,8 +27,9 @@ class OrderingCodes:
     """The order that the ordering columns of one group give to the rows of a table.
 
     Attributes:
-        codes: One per row; they compare as the ordering columns do.
-        takes_part: One per row, true where an ordering column has a value; None when all have one.
+        codes: One code per row; codes compare as the ordering columns do.
+        takes_part: One boolean per row, true where an ordering column has a value; None when all
+            are true.
     """
 
     codes: Uints
@@ -50,9 +51,10 @@ def winning_rows(segments: Segments, order: OrderingCodes, untouched: Bools | No
     """Return the last accepted row of each segment, `NO_ROW` where no row takes part.
 
     Args:
-        segments: Without retracts.
-        order: Of the group.
-        untouched: Segments of one row that win even if they take no part; None when there are none.
+        segments: Segments without retracts.
+        order: The order of the group's ordering columns.
+        untouched: One boolean per segment: whether it has a single row, which wins even if it takes
+            no part; None when no segment has.
     """
     # Rows that take no part have null in all ordering columns, the smallest code: one of them attains
     # the maximum only where no row takes part.
@@ -78,8 +80,8 @@ def late_positions(segments: Segments, order: OrderingCodes, chosen: Bools) -> B
 
     Args:
         segments: The segments.
-        order: Of the group.
-        chosen: One boolean per position; the others are not compared.
+        order: The order of the group's ordering columns.
+        chosen: One boolean per position; positions that are not chosen are not compared.
     """
     positions = np.flatnonzero(chosen)
     if not len(positions):
@@ -96,7 +98,7 @@ def _find_late(codes: Uints, segment_of: Ints) -> Bools:
     """Return which records are smaller than an earlier one of their segment.
 
     Args:
-        codes: One per record.
+        codes: One code per record.
         segment_of: The segment of each record, ascending.
     """
     assert len(codes) == len(segment_of), "one code per record"

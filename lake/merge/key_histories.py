@@ -18,16 +18,18 @@ Codes = npt.NDArray[np.int8]
 class History:
     """The records with an effect on each of some keys, in merge order.
 
-    A record *acts* when the engine merges it. A key is *seeded* when all columns of its first record
-    are copied before anything else: a retract that comes first under partial-update, or one that
-    removed the row, in which case the records before it are left out. A seeding record may also act.
+    A record *acts* when the engine merges it. A key is *seeded* when all columns of its first
+    record are copied before anything else. That record is a retract that comes first under
+    partial-update, or a record that removed the row; in the second case the records before it are
+    left out. A seeding record may also act.
 
     Attributes:
-        segments: One per key.
+        segments: One segment per key.
         acts: One boolean per position; None when all act.
         is_retract: One boolean per position; None when none is.
         seeded: One boolean per segment; None when none is.
-        untouched: One boolean per segment: a single record, kept as it is. None when none is.
+        untouched: One boolean per segment: whether it is a single record that is kept as it is.
+            None when none is.
     """
 
     segments: Segments
@@ -53,12 +55,13 @@ class History:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySteps:
-    """The steps of a column for those keys that have some.
+    """The steps of a column for those keys that have steps.
 
     Attributes:
         steps: One segment per such key.
-        keys: Their numbers, ascending; None means all.
-        untouched: One boolean per such key: a single record, kept as it is. None when none is.
+        keys: Numbers of these keys, ascending; None means all.
+        untouched: One boolean per such key: whether it has a single record that is kept as it is.
+            None when none has.
     """
 
     steps: Steps
@@ -76,7 +79,7 @@ def steps_of(
     """Return the steps of a column in a history; None when no key has a step.
 
     Args:
-        history: Of some keys.
+        history: The history of some keys.
         chosen: One boolean per position: whether the record takes part in the column's group; None
             means all. Untouched and seeding records always make a step.
         is_late: One boolean per position: adds that are older than an accumulated one; None when

@@ -90,7 +90,7 @@ def _plain_field(field: pa.Field) -> pa.Field:
 
 
 def _with_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return the array, of `_plain_type(kind)`, as one of the type, with the same buffers."""
+    """Return an array of type `_plain_type(kind)` as one of type `kind`, with the same buffers."""
     if array.type == kind:
         return array
     if pa.types.is_temporal(kind) or pa.types.is_decimal128(kind):

@@ -75,8 +75,8 @@ def last_rows_of_greatest(segments: Segments, words: Sequence[Uints]) -> Ints:
 
     Args:
         segments: The segments.
-        words: One number per row each, compared in turn, the most significant first; none when all
-            rows are equal.
+        words: Words with one number per row each, compared in turn, the most significant first;
+            empty when all rows are equal.
     """
     if not words:
         return segments.last_rows
@@ -113,8 +113,8 @@ def _find_in_long(segments: Segments, qualifies: Bools, undecided: Ints, rows: I
     """Set `rows` of long segments that no layer decided to their last qualifying row."""
     chosen = segments.by_length[undecided]
     qualifying = np.flatnonzero(qualifies[segments.order])
-    # One more position, -1, stands before all others: where nothing qualifies up to the segment's end
-    # it is found, and it lies before the segment's start.
+    # One more position, -1, is put before all others: it is found where nothing qualifies up to the
+    # segment's end, and it lies before the segment's start.
     index = np.searchsorted(qualifying, segments.lasts[chosen], side="right")
     positions = np.concatenate(([-1], qualifying))[index]
     found = positions >= segments.starts[chosen]
@@ -124,8 +124,8 @@ def _find_in_long(segments: Segments, qualifies: Bools, undecided: Ints, rows: I
 def _is_greater(words: Sequence[Uints], others: Sequence[Uints]) -> Bools:
     """Return where rows of words are greater than others, most significant word first.
 
-    From the least significant word on: a more significant one overrules what the others gave, unless
-    it is equal.
+    Words are compared from the least significant one on: a more significant word overrules the
+    result of the words before, unless it is equal.
     """
     assert words, "without words all rows are equal"
     greater: Bools = words[-1] > others[-1]
@@ -138,7 +138,7 @@ def _is_greater(words: Sequence[Uints], others: Sequence[Uints]) -> Bools:
 def _find_long_greatest(segments: Segments, words: Sequence[Uints], rows: Ints) -> None:
     """Set `rows` of segments longer than all layers to the last row with their greatest words."""
     chosen = segments.by_length[: segments.long_count]
-    # Codes are made of the rows of these segments alone: ranking all rows would cost a sort of them.
+    # Codes are made of the rows of these segments alone: ranking all rows would cost a sort of all.
     long_rows = segments.order[segments.positions_of(chosen)]
     codes = np.empty(len(words[0]), dtype=np.uint64)
     codes[long_rows] = number_codes([word[long_rows] for word in words])
@@ -148,8 +148,8 @@ def _find_long_greatest(segments: Segments, words: Sequence[Uints], rows: Ints) 
 def _find_long_maximum(segments: Segments, codes: Numbers, rows: Ints) -> None:
     """Set `rows` of segments longer than all layers to the last row with their greatest code.
 
-    One pass over their rows, laid one segment after another in `values`; the positions of a segment are
-    those from `begins` to before `ends` there.
+    One pass over their rows: `values` has the rows of one segment after another, and a segment has
+    the positions from its entry in `begins` to before its entry in `ends`.
     """
     chosen = segments.by_length[: segments.long_count]
     lengths = segments.lasts[chosen] - segments.starts[chosen] + 1

@@ -8,8 +8,9 @@ can begin at a removal, with the copy as its seed, and is vectorised like any ot
    (`_needs_row_machine`).
 2. For the other keys the last removal is found (`_last_removals`), and every record that is copied is
    checked for null in NOT NULL columns (`_check_copied_records`).
-3. Under partial-update a key has one history, from its last removal on. Under aggregation it has one
-   from each removal to the next, because functions may fail in any of them; the last one is the result.
+3. Under partial-update a key has one history, from its last removal on. Under aggregation it has a
+   history from each removal to the next, because functions may fail in any of them; the last
+   history gives the result.
 
 Source: merge-semantics 2.3, 2.4, 3.5.
 """
@@ -37,9 +38,10 @@ from braid.lake.options.table_options import MergeEngine
 Kinds = npt.NDArray[np.int8]
 Orders = Mapping[SequenceGroup, OrderingCodes]
 
-# They keep state of a key beside the accumulated value, and a removal does not reset it.
+# These functions keep state of a key beside the accumulated value, and a removal does not reset it.
 _STATEFUL = frozenset({"first_value", "first_non_null_value", "first_not_null_value"})
-# They accept every value and every retract, so records before a removal need not be merged.
+# These functions accept every value and every retract, so records before a removal need not be
+# merged.
 _NEVER_FAILING = frozenset({LAST_VALUE, LAST_NON_NULL_VALUE})
 
 
@@ -48,12 +50,12 @@ class RetractedKeys:
     """Keys with retracts.
 
     Attributes:
-        history: Of the keys that are vectorised. A key with several removals has several histories,
-            one after another; the last one gives its row.
-        keys: Their segments, ascending.
+        history: The histories of the vectorised keys. A key with several removals has several
+            histories, one after another; the last one gives its row.
+        keys: The segments of the vectorised keys, ascending.
         last_history: For each key, the number of its last history; None when each key has one.
-        sequence_numbers: One per vectorised key.
-        kinds: One per vectorised key.
+        sequence_numbers: One sequence number per vectorised key.
+        kinds: One row kind per vectorised key.
         row_machine: The segments of the other keys, ascending.
     """
 
@@ -70,9 +72,9 @@ class _Records:
     """The records of some keys that each have a retract.
 
     Attributes:
-        spec: How they merge.
-        orders: For each group whose ordering columns the table has.
-        segments: One per key.
+        spec: How the records merge.
+        orders: The order of each group whose ordering columns the table has.
+        segments: One segment per key.
         kinds: The row kind at each position.
     """
 
@@ -129,11 +131,11 @@ def retracted_keys(
     Args:
         table: Key-value table.
         spec: How its records merge.
-        segments: All its rows.
+        segments: All rows of the table, by key.
         keys: The segments that hold a retract, ascending; at least one.
-        kinds: Of each row.
-        sequence_numbers: Of each row.
-        orders: Of each group whose ordering columns the table has.
+        kinds: The row kind of each row.
+        sequence_numbers: The sequence number of each row.
+        orders: The order of each group whose ordering columns the table has.
 
     Raises:
         SchemaMismatch: Null for a NOT NULL column where a record is copied, or a retract that the
@@ -289,14 +291,14 @@ def _merged_kinds(records: _Records, removals: Ints) -> Kinds:
 
 
 def _merged_sequence_numbers(records: _Records, sequence_numbers: Ints) -> Ints:
-    """Return the sequence number of each key's row: its last record's, ignored ones left out."""
+    """Return the sequence number of each key's row: that of its last record that is not ignored."""
     segments = records.segments
     if not records.spec.ignore_delete:
         numbers: Ints = sequence_numbers[segments.last_rows]
         return numbers
     none = np.full(segments.count, NO_ROW, dtype=np.int64)
     positions = last_positions(segments, np.flatnonzero(~records.retracts), default=none)
-    # A key with nothing but ignored records keeps the 0 that the engine begins with.
+    # A key whose records are all ignored keeps the 0 that the engine begins with.
     return np.where(positions == NO_ROW, 0, sequence_numbers[segments.order[positions]])
 
 

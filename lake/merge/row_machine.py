@@ -33,7 +33,7 @@ def select_by_rows(table: pa.Table, spec: MergeSpec, *, single_untouched: bool =
 
     Args:
         table: Key-value rows in any order.
-        spec: How they merge.
+        spec: How the rows merge.
         single_untouched: The single record of a key stays as it is, without the engine.
 
     Raises:
@@ -58,11 +58,11 @@ def merge_segments(
     Args:
         records: All records.
         spec: How the table's records merge.
-        segments: Records of one key each, in merge order; at least one.
+        segments: For each key, its records in merge order, at least one.
         single_untouched: The single record of a key stays as it is, without the engine.
 
     Yields:
-        The merged row of each segment, None where every record of it was ignored.
+        The merged row of each segment, None where every record of the segment was ignored.
     """
     # One object for all keys: `reset` is cheaper than creating the functions of every column again.
     function = merge_function(records, spec)
@@ -91,7 +91,7 @@ def merge_function(records: Records, spec: MergeSpec) -> MergeFunction:
 
 
 def selection_of(rows: Sequence[MergedRow], records: Records, spec: MergeSpec) -> Selection:
-    """Return merged rows as a selection: by record where no function computed the value."""
+    """Return merged rows as a selection: by record, except values that functions computed."""
     functions = {function.column: function for function in spec.functions}
     columns: dict[str, Merged] = {}
     for index, name in enumerate(records.cells):

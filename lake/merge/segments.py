@@ -27,8 +27,8 @@ class Segments:
     Attributes:
         order: Row numbers by key, then sequence fields, then sequence number, then retracts before
             adds, then row number.
-        starts: First position of each segment, ascending, the first is 0; none only without segments, and
-            then no property but `count` may be used.
+        starts: First position of each segment, ascending; the first is 0. Empty iff there are no
+            segments: then no property but `count` may be used.
     """
 
     order: Ints
@@ -65,7 +65,7 @@ class Segments:
 
     @cached_property
     def by_length(self) -> Ints:
-        """Return the segments by length, longest first; all that exceed the layers count as equal.
+        """Return the segments by length, longest first; all above `LAYERS_MAX` count as equal.
 
         A stable sort of one byte per segment is a radix sort in numpy, so it is linear.
         """
@@ -160,7 +160,8 @@ def concatenated_ranges(firsts: Ints, lengths: Ints) -> Ints:
         >>> concatenated_ranges(np.array([5, 0]), np.array([2, 3])).tolist()
         [5, 6, 0, 1, 2]
     """
-    # The n-th number of the result is n, shifted by how far its range begins from where it lies.
+    # The n-th number of the result is n, plus the first number of its range, minus the index in the
+    # result at which the range begins.
     begins = np.cumsum(lengths) - lengths
     positions: Ints = np.arange(int(lengths.sum())) + np.repeat(firsts - begins, lengths)
     return positions

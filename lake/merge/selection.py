@@ -23,7 +23,7 @@ NO_ROW = -1
 
 @dataclass(frozen=True, kw_only=True)
 class Pick:
-    """One source row per output row; columns that take the same rows share one.
+    """One source row per output row; columns that take the same rows share one pick.
 
     Attributes:
         rows: Row numbers of the source, `NO_ROW` for null; read only.
@@ -34,7 +34,7 @@ class Pick:
     def take(self, column: pa.Array | pa.ChunkedArray) -> pa.Array:
         """Return the picked values of a column."""
         if column.null_count == len(column):
-            # Nothing to copy. A column without rows is among these.
+            # All values are null, or there are no rows: nothing to copy.
             return pa.nulls(len(self.rows), column.type)
         array = combined_array(column)
         if _is_number(array.type):
@@ -93,7 +93,7 @@ class Selection:
     """The merged rows of one key-value table.
 
     Attributes:
-        columns: One per table column, system columns left out; equally long.
+        columns: One merged column per table column, system columns left out; equally long.
         sequence_numbers: int64, one per merged row.
         kinds: int8, one per merged row.
     """

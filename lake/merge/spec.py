@@ -39,8 +39,8 @@ class MergeSpec:
         ignore_delete: Records of kind -D and -U are skipped; aggregation never does.
         remove_record_on_delete: A -D removes the row (aggregation, partial-update without groups).
         removing_columns: Ordering columns of the groups whose -D removes the row.
-        functions: One per column with a function: under aggregation every column outside the key,
-            under partial-update those that declare one. Other engines have none.
+        functions: One function per column that has one: under aggregation every column outside the
+            key, under partial-update those that declare one. Other engines have none.
     """
 
     engine: MergeEngine
@@ -59,11 +59,11 @@ def merge_spec(schema: TableSchema) -> MergeSpec:
     """Return how the table's records merge.
 
     Args:
-        schema: One that `validate_schema` accepts, or was written by another engine of the format;
-            its rules are not checked again.
+        schema: A schema that `validate_schema` accepts, or that another engine of the format wrote;
+            the rules are not checked again.
 
     Raises:
-        UnsupportedFeature: It has an aggregate function that is unknown here.
+        UnsupportedFeature: The schema has an aggregate function that is unknown here.
     """
     problems = unsupported_merging(schema)
     if problems:
@@ -160,7 +160,8 @@ def columns_needed(spec: MergeSpec, projection: Sequence[str]) -> tuple[str, ...
     Returns:
         The projection in its order, then the other columns that merging needs: key columns, sequence
         fields, ordering columns of the groups that any of these belong to and of groups that can
-        remove a row. For these columns it returns the same set again.
+        remove a row. Called with this result as the projection, the function returns the same
+        columns.
 
     Source:
         merge-semantics 1.7, widened: the reference leaves out the ordering columns of groups that
@@ -168,8 +169,8 @@ def columns_needed(spec: MergeSpec, projection: Sequence[str]) -> tuple[str, ...
     """
     needed = dict.fromkeys([*projection, *spec.key_columns, *spec.sequence_fields])
     count = 0
-    # Until nothing is added: a sequence field may belong to a group itself, and one group may protect
-    # the ordering columns of another.
+    # Repeated until nothing is added: a sequence field may belong to a group itself, and one group
+    # may protect the ordering columns of another.
     while count < len(needed):
         count = len(needed)
         for group in spec.groups:

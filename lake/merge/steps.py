@@ -31,7 +31,7 @@ class Steps:
 
     Attributes:
         segments: One segment per key that has a step; `order` holds the row of each step, in the
-            order in which they happen. A row may occur twice.
+            order in which the steps happen. A row may occur twice.
         steps: int8, the `Step` of each position of `segments.order`; None when all are ADD.
     """
 

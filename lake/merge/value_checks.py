@@ -27,7 +27,7 @@ class ValueChecks:
     """The columns of a table whose functions do not read every value.
 
     Attributes:
-        functions: By column.
+        functions: The function of each such column.
     """
 
     functions: dict[str, ColumnFunction]

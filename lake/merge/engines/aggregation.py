@@ -1,8 +1,8 @@
 """The aggregation engine of the row machine, one record at a time.
 
-Every column outside the key has a function. A +I or +U aggregates into each, a -U or -D retracts
-from each. With `aggregation.remove-record-on-delete` a -D removes the row instead: the row then holds
-the -D's values, onto which later records aggregate.
+Every column outside the key has a function. A +I or +U is aggregated into each of these columns, a
+-U or -D is retracted from each. With `aggregation.remove-record-on-delete` a -D removes the row
+instead: the row then holds the -D's values, onto which later records are aggregated.
 
 The result is -D when the last record removed the row, else +I: retracts alone make a visible row of
 negated sums. Sequence number and key are those of the last record in merge order.
@@ -50,7 +50,8 @@ class Aggregation:
         self._sequence_number = self._records.sequence_numbers[record]
         self._removed = self._spec.remove_record_on_delete and kind is RowKind.DELETE
         if self._removed:
-            # The copy does not reset the functions: one with state of its own keeps it.
+            # The copy does not reset the functions: a function with state of its own keeps that
+            # state.
             self._row.update(copied_cells(self._records, record, self._spec))
             return
         for column, cells in self._records.cells.items():

@@ -22,7 +22,7 @@ def aggregation_columns(
     Args:
         table: Key-value table.
         spec: How its records merge.
-        history: Of the keys.
+        history: The history of the keys.
 
     Raises:
         SchemaMismatch: A function cannot combine a value, or cannot retract it.

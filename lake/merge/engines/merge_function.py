@@ -12,8 +12,8 @@ class MergedRow:
     """The merged row of one key.
 
     Attributes:
-        cells: One per column, in the order of the records' columns; see `records`.
-        sequence_number: Of the merged row.
+        cells: One cell per column, in the order of the records' columns; see `records`.
+        sequence_number: Sequence number of the merged row.
         kind: Row kind of the merged row.
     """
 

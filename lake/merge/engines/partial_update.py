@@ -106,8 +106,9 @@ class PartialUpdate:
                 if function := self._functions.get(column):
                     self._row[column] = function.aggregate_late(self._row[column], cell)
             elif column in group.ordering:
-                # All ordering columns at once, at the first of them. For the columns that follow the
-                # record is then as new as the row, so it is not older, and the group stays whole.
+                # All ordering columns are set at once, at the first of them. From then on the row
+                # has the record's order, so the record is not older for any column that follows,
+                # and the group stays whole.
                 self._take_order(group, record)
             elif function := self._functions.get(column):
                 self._row[column] = function.aggregate(self._row[column], cell)
@@ -143,8 +144,8 @@ class PartialUpdate:
             elif column not in group.ordering:
                 self._row[column] = None
             elif self._removes(group, record):
-                # Copies every column: what this record did to the columns before is overwritten, and
-                # those after are not merged.
+                # The removal copies every column: it overwrites what this record did to earlier
+                # columns, and later columns are not merged.
                 self._remove(record)
                 return
             else:

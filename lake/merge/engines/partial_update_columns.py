@@ -34,8 +34,8 @@ def partial_update_columns(
     Args:
         table: Key-value table.
         spec: How its records merge.
-        history: Of the keys.
-        orders: Of each group whose ordering columns the table has.
+        history: The history of the keys.
+        orders: The order of each group whose ordering columns the table has.
 
     Raises:
         SchemaMismatch: A function cannot combine a value, or cannot retract it.
@@ -66,7 +66,8 @@ class _PlainColumns:
 
     def pick(self, column: pa.ChunkedArray) -> Pick:
         """Return the rows that hold the column's values."""
-        # Every value is null, or every last row has a value: the last row is right without a search.
+        # If all values are null, or all are present and every record gives its value, the last row
+        # has the result: no search is needed.
         if column.null_count == len(column) or (column.null_count == 0 and self._all_give):
             return self.last
         has_value = validity(combined_array(column))
@@ -153,8 +154,8 @@ def _winners(history: History, in_group: Bools, is_late: Bools | None) -> tuple[
     if is_late is not None:
         accepted = accepted & ~is_late
     positions = _last(history, accepted)
-    # A position is NO_ROW (-1) where no record is accepted; the array index -1 is then some other
-    # key's, so results are masked by it.
+    # A position is NO_ROW (-1) where no record is accepted. As an array index, -1 addresses a
+    # position of some other key, so results are masked there.
     nulls = np.zeros(history.segments.count, dtype=np.bool_)
     if history.is_retract is not None:
         nulls = (positions != NO_ROW) & history.is_retract[positions]

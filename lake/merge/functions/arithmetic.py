@@ -44,10 +44,12 @@ class Combination:
     """`sum` or `product`: null counts as nothing.
 
     Attributes:
-        function: What the column declares.
-        combine: From the accumulated value and a new one to the next accumulated value.
-        take_back: From the accumulated value and a retracted one to the next accumulated value.
-        from_nothing: The same for a retracted value where nothing is accumulated.
+        function: The column's function.
+        combine: Returns the next accumulated value, given the accumulated value and a new one.
+        take_back: Returns the next accumulated value, given the accumulated value and a retracted
+            one.
+        from_nothing: Returns the next accumulated value, given a retracted one, where nothing is
+            accumulated.
     """
 
     function: ColumnFunction
@@ -77,11 +79,11 @@ class Combination:
         return self.aggregate(value, accumulated)
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Return the accumulated value after the other is retracted.
+        """Return the accumulated value after the value is retracted from it.
 
         Raises:
-            SchemaMismatch: An integer does not fit its type, a division by zero, or a quotient of
-                DECIMAL without a last digit.
+            SchemaMismatch: An integer does not fit its type, a divisor is zero, or a DECIMAL
+                quotient has infinitely many digits.
         """
         if value is None:
             return accumulated

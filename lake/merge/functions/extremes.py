@@ -27,9 +27,10 @@ class Extreme:
     """`max` or `min`: null counts as nothing, no retract.
 
     Attributes:
-        function: What the column declares.
-        comparable: From a value to one that compares in the order of the type.
-        stays: From the accumulated and the new comparable value to whether the accumulated one stays.
+        function: The column's function.
+        comparable: Returns for a value one that compares in the order of the type.
+        stays: Returns whether the accumulated value stays, given the comparable forms of the
+            accumulated and the new value.
     """
 
     function: ColumnFunction
@@ -51,7 +52,7 @@ class Extreme:
         return self.aggregate(value, accumulated)
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Raise: an extreme does not determine the next one."""
+        """Raise: without the retracted value, the next extreme is unknown."""
         raise refused_retract(self.function.column, self.function.name)
 
 

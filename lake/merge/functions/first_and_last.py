@@ -63,8 +63,8 @@ class LastNonNullValue:
 class FirstValue:
     """`first_value`: the value of the key's first record, null or not.
 
-    The function keeps whether it was called, not whether a value is accumulated: a value that was
-    accumulated without a call, a seed, does not count.
+    The function remembers whether it was called, not whether a value is accumulated: a seed, which
+    is accumulated without a call, does not count.
     """
 
     function: ColumnFunction
@@ -82,11 +82,11 @@ class FirstValue:
         return value
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the older value, which is the first by the order; in the first call the accumulated."""
+        """Return the older value; only the first call returns the accumulated value."""
         return self.aggregate(value, accumulated)
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Raise: what came second is not known."""
+        """Raise: the second value, which would be the first now, is not known."""
         raise refused_retract(self.function.column, self.function.name)
 
 
@@ -111,12 +111,13 @@ class FirstNonNullValue:
     def aggregate_late(self, accumulated: object, value: object) -> object:
         """Return the older value, even null.
 
-        If no first value was found before, an accumulated value that is not null stays once.
+        Until the function has found a first value, a call returns the accumulated value if that is
+        not null.
         """
         return self.aggregate(value, accumulated)
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Raise: what came second is not known."""
+        """Raise: the second value, which would be the first now, is not known."""
         raise refused_retract(self.function.column, self.function.name)
 
 

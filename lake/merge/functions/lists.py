@@ -35,7 +35,7 @@ class Collect:
 
     Args:
         function: The column's function, for its options.
-        data_type: Of the column: a list.
+        data_type: The column's type: a list.
     """
 
     def __init__(self, function: ColumnFunction, data_type: pa.DataType) -> None:

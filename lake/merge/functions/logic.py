@@ -23,8 +23,8 @@ class Junction:
     """`bool_and` or `bool_or`: null counts as nothing, no retract.
 
     Attributes:
-        function: What the column declares.
-        join: From two booleans to one.
+        function: The column's function.
+        join: Combines two booleans into one.
     """
 
     function: ColumnFunction

@@ -39,7 +39,7 @@ class MergeMap:
     """The union of maps; of equal keys the newer value stays.
 
     Args:
-        data_type: Of the column: a map.
+        data_type: The column's type: a map.
     """
 
     def __init__(self, data_type: pa.DataType) -> None:
@@ -77,7 +77,7 @@ class MergeMapWithKeyTime:
 
     Args:
         function: The column's function, for its name and options.
-        data_type: Of the column: a map to rows.
+        data_type: The column's type: a map to rows.
     """
 
     def __init__(self, function: ColumnFunction, data_type: pa.DataType) -> None:
@@ -93,8 +93,8 @@ class MergeMapWithKeyTime:
     def aggregate(self, accumulated: object, value: object) -> object:
         """Return the map after the entries of the value; null adds nothing.
 
-        A null row removes its key, a row without a time is left out, and any other replaces a row
-        without a time or with a smaller one, as text.
+        A null row removes its key, and a row without a time is left out. Any other row replaces an
+        existing row that has no time or a smaller one; times are compared as text.
 
         Raises:
             SchemaMismatch: A time is not text, in a table of another engine.

@@ -39,7 +39,7 @@ class NestedKey:
 
     Args:
         function: The column's function, for its name and options.
-        row_type: Of the array's elements.
+        row_type: Type of the array's elements.
     """
 
     def __init__(self, function: ColumnFunction, row_type: pa.DataType) -> None:
@@ -84,7 +84,7 @@ class NestedUpdate:
 
     Args:
         function: The column's function, for its options.
-        data_type: Of the column: a list of structs.
+        data_type: The column's type: a list of structs.
     """
 
     def __init__(self, function: ColumnFunction, data_type: pa.DataType) -> None:
@@ -124,8 +124,8 @@ class NestedUpdate:
     def retract(self, accumulated: object, value: object) -> object:
         """Return the accumulated rows without those of the value.
 
-        With a key every row of an equal key goes, whatever its sequence; without one every equal
-        row. A null on either side changes nothing.
+        With a nested key, every row with an equal key is removed, whatever its sequence; without
+        one, every equal row is removed. A null on either side changes nothing.
         """
         if accumulated is None or value is None:
             return accumulated
@@ -163,7 +163,7 @@ class NestedPartialUpdate:
 
     Args:
         function: The column's function, for its name and options.
-        data_type: Of the column: a list of structs.
+        data_type: The column's type: a list of structs.
     """
 
     def __init__(self, function: ColumnFunction, data_type: pa.DataType) -> None:
@@ -174,7 +174,7 @@ class NestedPartialUpdate:
         """Do nothing: there is no state."""
 
     def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the rows with the non-null fields of the value's put over them."""
+        """Return the rows, overwritten with the non-null fields of the value's rows."""
         if value is None:
             return accumulated
         kept: dict[Hashable, Row] = {}
@@ -183,7 +183,7 @@ class NestedPartialUpdate:
         return list(kept.values())
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the older rows with the accumulated ones' non-null fields put over them."""
+        """Return the older rows, overwritten with the non-null fields of the accumulated rows."""
         return self.aggregate(value, accumulated)
 
     def retract(self, _accumulated: object, _value: object) -> object:

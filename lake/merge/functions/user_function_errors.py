@@ -1,8 +1,8 @@
 """Errors of users' aggregate functions: whatever their code raises or returns becomes a SchemaMismatch.
 
 A function of the format raises the errors that it declares; any other error there is a defect of this
-engine and is not converted. A user's function may raise and return anything: it becomes an error that
-names function, column and the Python error, which is its cause.
+engine and is not converted. A user's function may raise or return anything. A failure becomes an
+error that names the function, the column and what went wrong; a Python error is its cause.
 
 Source: merge-semantics 4.
 """
@@ -33,8 +33,8 @@ def user_function_errors(function: ColumnFunction, part: str) -> Iterator[None]:
     """Convert errors that a user's function raises inside the block; those of other functions pass.
 
     Args:
-        function: Of the column.
-        part: The part of the function that runs, a few words.
+        function: The column's function.
+        part: The part of the function that runs inside the block, in a few words.
     """
     try:
         yield
@@ -102,12 +102,12 @@ def check_user_numbers(
     Arrow would cut the fraction off.
 
     Args:
-        function: Of the column; only a user's function is checked.
-        values: Plain values that it returned.
-        kind: Of the column.
+        function: The column's function; only a user's function is checked.
+        values: Plain values that the function returned.
+        kind: The column's type.
 
     Raises:
-        SchemaMismatch: Names the value.
+        SchemaMismatch: A number has a fraction; the message names it.
     """
     if not is_user_function_name(function.name):
         return
@@ -118,7 +118,7 @@ def check_user_numbers(
 
 
 def _not_whole(value: object, kind: pa.DataType) -> object | None:
-    """Return the first number in a plain value that has to be whole and is not; None for none."""
+    """Return the first number in a plain value that has to be whole but is not, else None."""
     if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
         return value if isinstance(value, float | Decimal) else None
     if pa.types.is_struct(kind) and isinstance(value, tuple):
@@ -138,7 +138,7 @@ def check_user_values(function: ColumnFunction, values: pa.Array) -> None:
     """Refuse values of a user's function that could not be written to the column.
 
     Args:
-        function: Of the column; only a user's function is checked.
+        function: The column's function; only a user's function is checked.
         values: In the Arrow form of the column's type.
 
     Raises:
@@ -156,7 +156,7 @@ def checked_reduction(function: ColumnFunction, reduction: Reduction | None) -> 
     """Return the reduction of a function; that of a user's function is checked.
 
     Raises:
-        SchemaMismatch: It is not a Reduction.
+        SchemaMismatch: A user's function returned something other than a Reduction or None.
     """
     if is_user_function_name(function.name) and not isinstance(reduction, Reduction | None):
         raise _failed(function, f"`reduction` returns {_kind(reduction)}, not a Reduction or None")
@@ -169,7 +169,8 @@ def checked_reduced(
     """Return the result of a function's reduction; that of a user's function is checked.
 
     Raises:
-        SchemaMismatch: It is not one value of the column's type per segment.
+        SchemaMismatch: The result of a user's function is not one value of the column's type per
+            segment.
     """
     if is_user_function_name(function.name):
         fault = _fault(reduced, steps.segments.count, column)

@@ -58,8 +58,8 @@ def concatenated(words: Sequence[Word]) -> list[Word]:
     packed: list[Word] = []
     for word in words:
         if packed and packed[-1].bits + word.bits <= 64:
-            # The more significant word takes the higher bits. Values are below 2**bits, so it keeps
-            # clear of the lower ones.
+            # The more significant word gets the higher bits. Values of the other word are below
+            # 2**bits, so the two do not overlap.
             left = packed[-1]
             values = (left.values << np.uint64(word.bits)) | word.values
             packed[-1] = Word(values=values, bits=left.bits + word.bits)

@@ -93,8 +93,8 @@ def _order_within(segment_of: Ints, ranks: Uints) -> Ints:
     """Return positions by segment, then rank, then position.
 
     Args:
-        segment_of: Of each position, ascending.
-        ranks: Of each position.
+        segment_of: The segment of each position, ascending.
+        ranks: The rank of each position.
     """
     bits = (len(ranks) - 1).bit_length()
     segment_bits = int(segment_of[-1]).bit_length()

@@ -6,8 +6,8 @@ order (-0.0 < 0.0, NaN largest, all NaNs equal), text and bytes by unsigned byte
 before everything. A ROW has the words of its fields. An ARRAY has one word for each position, 0 where it
 has ended; a MAP has its length, then its keys and its values as two ARRAYs.
 
-Narrow words are packed into one 64-bit code, and two steps make them narrow: each is relative to the
-column's minimum, and trailing zero bits that all values share are shifted out.
+Narrow words are packed into one 64-bit code, and two steps make words narrow: values are relative
+to the column's minimum, and trailing zero bits that all values share are shifted out.
 
 Source: merge-semantics 3.1; table-format 13.1.
 """
@@ -38,8 +38,8 @@ def normalized_keys(column: pa.Array | pa.ChunkedArray, *, descending: bool = Fa
     """Return the words of one column, most significant first; none when all rows are equal.
 
     Args:
-        column: Of any type; ARRAYs and MAPs of more than 16 elements are ranked in Python, value
-            by value.
+        column: A column of any type; ARRAYs and MAPs of more than 16 elements are ranked in Python,
+            value by value.
         descending: Larger values get smaller words; null stays before everything.
     """
     array = combined_array(column)
@@ -102,7 +102,8 @@ def _by_position(
 ) -> list[Numbers]:
     """Return for each position one number per row: the value's code there, 0 where there is none."""
     codes = word_codes(normalized_keys(values), rows=len(values))
-    # 1 is added below to keep 0 free; the largest code would wrap round, so codes are made dense.
+    # 1 is added below to keep 0 free. The largest possible code would then wrap around, so if it
+    # occurs, codes are made dense.
     if len(codes) and codes.max() == np.iinfo(np.uint64).max:
         codes = np.unique(codes, return_inverse=True)[1].astype(np.uint64)
     found: list[Numbers] = []

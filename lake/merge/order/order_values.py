@@ -23,7 +23,7 @@ def order_values(column: pa.Array | pa.ChunkedArray) -> list[OrderValue]:
     """Return one tuple per row that compares as the column's values do.
 
     Args:
-        column: Of any type.
+        column: A column of any type.
     """
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     return [value for chunk in chunks for value in _values(chunk)]
@@ -33,7 +33,7 @@ def order_value(value: object) -> OrderValue:
     """Return what `order_values` gives for one value that is not nested, without making an array.
 
     Args:
-        value: Of `plain_values`, or of `pa.Array.to_pylist()`.
+        value: A value as `plain_values` or `pa.Array.to_pylist()` returns it.
     """
     match value:
         case None:

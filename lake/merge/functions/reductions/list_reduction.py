@@ -24,8 +24,8 @@ def all_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Reduced:
 
     Args:
         steps: The steps of one column.
-        column: Its rows: lists.
-        in_order: In order of arrival; otherwise those of late arrays first.
+        column: The column's rows: lists.
+        in_order: Elements are in order of arrival; otherwise those of late arrays come first.
     """
     elements = gather_elements(steps, column, in_order=in_order)
     return Reduced(values=_lists(column, elements.indices, elements.offsets, elements))

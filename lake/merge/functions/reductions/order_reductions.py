@@ -62,7 +62,7 @@ def _codes(column: pa.Array, *, descending: bool) -> Numbers | None:
     codes = ~numbers if descending else numbers
     if not column.null_count:
         return codes
-    # Null needs a number below all others: of 64-bit codes one may be the smallest already.
+    # Null needs a number below all others, but a 64-bit code may be the smallest number already.
     smallest = np.int64(-(2**63))
     if codes.itemsize == smallest.itemsize and (codes == smallest).any():
         return None
@@ -87,5 +87,5 @@ def _in_total_order(values: npt.NDArray[np.floating[Any]]) -> Numbers:
         # One NaN stands for all.
         values = np.where(np.isnan(values), values.dtype.type(np.nan), values)
     bits: Numbers = values.view(f"i{values.itemsize}")
-    # Below zero the bits without the sign grow as the values fall.
+    # Of negative values, the bits without the sign grow as the values fall.
     return bits ^ ((bits >> (8 * values.itemsize - 1)) & np.iinfo(bits.dtype).max)

@@ -46,7 +46,7 @@ def _last_value(steps: Steps, _column: pa.Array) -> Reduced:
         positions = _last(segments, steps.where(Step.ADD, Step.SEED, Step.RETRACT))
     else:
         positions = segments.lasts
-    # Position -1 reads the last step of all: masked by the first condition.
+    # Position -1 reads the last step of all segments; the first condition masks it.
     emptied = (positions == _NO_POSITION) | (steps.steps[positions] == Step.RETRACT)
     return _picked(segments, np.where(emptied, _NO_POSITION, positions))
 
@@ -123,10 +123,11 @@ def _first_after(segments: Segments, positions: Ints, after: Ints) -> Ints:
     Args:
         segments: The segments.
         positions: Ascending.
-        after: One per segment: `_NO_POSITION` is before all, a number beyond its last after all.
+        after: One position per segment: `_NO_POSITION` is before all positions, a number beyond the
+            segment's last position is after all.
 
     Returns:
-        One per segment, `_NO_POSITION` where there is none.
+        One position per segment, `_NO_POSITION` where none follows.
     """
     start = np.maximum(after + 1, segments.starts)
     found = np.append(positions, len(segments.order))[np.searchsorted(positions, start)]

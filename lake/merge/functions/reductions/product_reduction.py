@@ -57,7 +57,8 @@ class _Factors:
     """The factors of a column, one per position.
 
     Attributes:
-        values: 1 where a step has no effect: null, or a retract before there is a product.
+        values: The factors; 1 where a step has no effect, because its value is null or because it
+            is a retract before the first factor.
         divides: True for divisors; None if there are none.
         found: True for segments with a product; None if all have one.
     """

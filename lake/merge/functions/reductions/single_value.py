@@ -21,8 +21,8 @@ def pick_single(steps: Steps, positions: Ints, counts: Ints) -> Reduced:
 
     Args:
         steps: The steps of one column.
-        positions: Those that have a value.
-        counts: Number of them per segment.
+        positions: The positions that have a value.
+        counts: Number of these positions per segment.
     """
     rows = np.full(steps.segments.count, NO_ROW, dtype=np.int64)
     rows[steps.segments.segment_of[positions]] = steps.segments.order[positions]
@@ -46,9 +46,9 @@ def _nulls_only(steps: Steps, column: pa.Array) -> Reduced:
 
 
 SINGLE_VALUES = Reduction(reduce=_single_values, handles=frozenset({Step.ADD, Step.LATE}))
-"""For a function that keeps the only value of a key as it is."""
+"""Reduction for a function that keeps the only value of a key as it is."""
 
 NULLS_ONLY = Reduction(
     reduce=_nulls_only, handles=frozenset({Step.ADD, Step.LATE}), keeps_single=False
 )
-"""For a function that may change even a single value, and gives null for nulls."""
+"""Reduction for a function that may change even a single value, and returns null for nulls."""

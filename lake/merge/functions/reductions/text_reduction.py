@@ -56,8 +56,8 @@ def single_texts(steps: Steps, column: pa.Array, *, white_space: str) -> Reduced
 def _texts(steps: Steps, column: pa.Array, white_space: str) -> tuple[Ints, Ints, Ints | None]:
     """Return the positions of texts, their number per segment, and the segments left undecided.
 
-    Undecided are segments with late texts and no text but blank ones: the last late text is then kept,
-    although it is blank.
+    A segment is undecided if it has late texts and all its texts are blank: the last late text is
+    then kept, although it is blank.
     """
     is_text = _is_text(column, white_space)[steps.segments.order]
     positions = np.flatnonzero(is_text)

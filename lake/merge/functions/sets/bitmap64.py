@@ -51,7 +51,7 @@ class Bitmap64:
         data: The bytes of a bitmap.
 
     Raises:
-        ValueError: They are malformed.
+        ValueError: The bytes are malformed.
     """
 
     def __init__(self, data: bytes) -> None:

@@ -46,8 +46,8 @@ class Container:
 
     Attributes:
         kind: The encoding of the numbers.
-        cardinality: Their number, 1 to 65 536.
-        payload: Their bytes.
+        cardinality: How many numbers the set has, 1 to 65 536.
+        payload: The encoded numbers.
     """
 
     kind: Kind
@@ -79,8 +79,9 @@ def united(one: Container, other: Container) -> Container:
 def _chosen(bitmap: BitMap, origin: Kind) -> Container:
     """Return the only container of a bitmap, in the smallest kind.
 
-    An array becomes runs if they are smaller by at least four bytes; runs stay if they are larger by at
-    most two: the reference includes an array's length field only when it starts from runs.
+    An array becomes runs if runs are smaller by at least four bytes; runs stay runs if they are
+    larger by at most two bytes: the reference includes an array's length field only when it starts
+    from runs.
     """
     bitmap.run_optimize()
     written = bitmap.serialize()
@@ -115,7 +116,7 @@ def read_bitmap(data: bytes) -> BitMap:
     """Return the bitmap of bytes in the 32-bit format.
 
     Raises:
-        ValueError: They are malformed.
+        ValueError: The bytes are malformed.
     """
     if not data:
         text = "no bytes"

@@ -21,10 +21,11 @@ from braid.lake.merge.functions.reductions.single_value import SINGLE_VALUES
 from braid.lake.merge.functions.support.function_errors import refused_retract, value_error
 
 Unite = Callable[[bytes, bytes], bytes]
-"""From the accumulated value and a new one to their union; ValueError if one is malformed."""
+"""Returns the union of the accumulated value and a new one; raises ValueError if one is
+malformed."""
 
 CheckSize = Callable[[ColumnFunction, bytes], str | None]
-"""From well-formed bytes to why they do not have the declared size; None if they have."""
+"""Returns why well-formed bytes do not have the declared size; None if they have it."""
 
 _SHOWN_BYTES = 16
 _MALFORMED = Compatibility(
@@ -52,16 +53,16 @@ def bytes_union(
     """Return the declaration of a function that unites serialised sets.
 
     Args:
-        name: Of the function.
+        name: Name of the function.
         unite: Computes the union of two values.
         expected: The expected content of the bytes, as text.
         summary: One sentence.
         late_rule: One sentence.
         unequal: Possible differences between bytes of equal sets; one or two sentences.
-        differences: From the reference, besides malformed bytes.
-        anomalies: Further ones.
-        check_size: Checks values where the column declares a size; None: sets have none.
-        options: That the function reads.
+        differences: Differences from the reference, besides that of malformed bytes.
+        anomalies: Anomalies besides `unequal`.
+        check_size: Checks values where the column declares a size; None: the sets have no size.
+        options: The options that the function reads.
         problems: Checks the options.
     """
 
@@ -121,7 +122,7 @@ def _shown(value: bytes) -> str:
 
 
 def _accepts(data_type: DataType) -> bool:
-    """Return whether it is VARBINARY, of any length; BINARY is not."""
+    """Return whether the type is VARBINARY, of any length; BINARY is not accepted."""
     return data_type.root is TypeRoot.VARBINARY
 
 
@@ -143,7 +144,7 @@ class BytesUnion:
         """Do nothing: there is no state."""
 
     def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the union; the other value if one is null.
+        """Return the union of both values; if one is null, the other.
 
         Raises:
             SchemaMismatch: The bytes of either are malformed.

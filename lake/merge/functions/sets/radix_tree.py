@@ -41,10 +41,10 @@ class Branch:
     """An inner node.
 
     Attributes:
-        type: Index of its capacity; it grows and never shrinks.
+        type: Type of the node, an index of capacities; it grows and never shrinks.
         prefix: Bytes of the key that all its children share at this depth.
         children: By the byte of the key that follows the prefix.
-        positions: Of the children in a node of 48, by the same byte.
+        positions: Positions of the children in a node of type 2, by the same byte.
     """
 
     type: int
@@ -85,7 +85,7 @@ class Reader:
         """Return the next bytes.
 
         Raises:
-            ValueError: There are fewer.
+            ValueError: Fewer bytes are left.
         """
         end = self._position + size
         if size < 0 or end > len(self._data):
@@ -96,10 +96,10 @@ class Reader:
         return taken
 
     def integer(self, size: int) -> int:
-        """Return the next number; one byte is unsigned, more are signed.
+        """Return the next number: unsigned if it has one byte, signed if it has more.
 
         Raises:
-            ValueError: There are fewer bytes.
+            ValueError: Fewer bytes are left.
         """
         return int.from_bytes(self.take(size), "little", signed=size > 1)
 
@@ -138,7 +138,7 @@ def _are_distinct(positions: set[int], count: int) -> bool:
 
 
 def _read_body(reader: Reader, kind: int, count: int) -> tuple[list[int], dict[int, int]]:
-    """Return the bytes of a node's children, ascending, and their positions in a node of 48."""
+    """Return the bytes of a node's children, ascending, and their positions if it is of type 2."""
     if kind == _OF_256:
         bits = int.from_bytes(reader.take(32), "little")
         return [byte for byte in range(256) if bits >> byte & 1], {}

@@ -36,7 +36,7 @@ HLL_TYPE: Final = "braid.hll-type"
 LG_K_RANGES: Final = {HLL_SKETCH: (4, 21), THETA_SKETCH: (5, 26)}
 _LG_K_DEFAULT: Final = 12
 _HLL_TYPES: Final = ("hll_4", "hll_6", "hll_8")
-# A theta sketch drops entries when this part of twice its nominal entries is reached.
+# A theta sketch drops entries when it holds this fraction of twice its nominal entries.
 _THETA_FULL: Final = 15 / 16
 
 # Header fields of a theta sketch that Java writes and C++ leaves out; no reader needs them: the sampling

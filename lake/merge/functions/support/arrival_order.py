@@ -25,7 +25,7 @@ def late_first(steps: Steps, positions: Ints) -> Ints:
 
     Args:
         steps: The steps of one column.
-        positions: Those with a value, ascending.
+        positions: The positions with a value, ascending.
     """
     if not steps.has(Step.LATE):
         return positions

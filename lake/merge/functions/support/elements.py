@@ -60,7 +60,7 @@ def gather_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Elemen
 
     Args:
         steps: The steps of one column.
-        column: Its rows: lists or maps.
+        column: The column's rows: lists or maps.
         in_order: Values in order of arrival; otherwise late ones first, see `late_first`.
     """
     positions = present_positions(steps, column)
@@ -83,9 +83,9 @@ def _ranges(firsts: Int32s, lengths: Int32s, ends: Ints) -> Ints:
     A running sum of differences: 1 within a range, and from the end of a range to the next one's first.
 
     Args:
-        firsts: Of each range.
-        lengths: Of each range.
-        ends: Of the ranges in the result, with a leading 0.
+        firsts: First number of each range.
+        lengths: Length of each range.
+        ends: Ends of the ranges in the result, after a leading 0.
     """
     if not ends[-1]:
         return np.empty(0, dtype=np.int64)

@@ -144,7 +144,7 @@ class Decimals:
     """DECIMAL(precision, scale): exact; null when a result has too many digits.
 
     Up to 18 digits, sums are computed in 64 bits and may have more digits than the type: only a result
-    beyond 64 bits is null. A column that declares a rule for overflow has neither of the two.
+    beyond 64 bits is null. If the column declares a rule for overflow, that rule decides instead.
 
     Attributes:
         precision: Digits of the type.
@@ -157,18 +157,18 @@ class Decimals:
     overflow: Overflow = Overflow.FORMAT
 
     def add(self, left: Decimal, right: Decimal, /) -> Decimal | None:
-        """Return the sum, or null; raise OverflowError if the column declares that."""
+        """Return the sum, or null; raise OverflowError if the column declares `fail`."""
         return self._summed(self._unscaled(left) + self._unscaled(right))
 
     def subtract(self, left: Decimal, right: Decimal, /) -> Decimal | None:
-        """Return the difference, or null; raise OverflowError if the column declares that."""
+        """Return the difference, or null; raise OverflowError if the column declares `fail`."""
         return self._summed(self._unscaled(left) - self._unscaled(right))
 
     def negate(self, value: Decimal, /) -> Decimal | None:
         """Return the negative, or null: its digits are limited even where those of sums are not.
 
         Raises:
-            OverflowError: It has too many digits, and the column declares that.
+            OverflowError: The result has too many digits, and the column declares `fail`.
         """
         return self._fitting(-self._unscaled(value))
 
@@ -182,7 +182,7 @@ class Decimals:
 
         Raises:
             ArithmeticError: The divisor is zero, or the quotient has infinitely many digits.
-            OverflowError: It has too many digits, and the column declares that.
+            OverflowError: The result has too many digits, and the column declares `fail`.
         """
         dividend, divisor = self._unscaled(left), self._unscaled(right)
         if divisor == 0:
@@ -196,7 +196,8 @@ class Decimals:
     def _summed(self, unscaled: int) -> Decimal | None:
         if self.precision > DECIMAL64_DIGITS or self.overflow is not Overflow.FORMAT:
             return self._fitting(unscaled)
-        # The reference repeats a sum that overflows 64 bits with a check of its digits: 19, so null.
+        # The reference computes a sum that overflows 64 bits again, with a check of its digits. The
+        # sum has at least 19 digits, so it is null.
         return self._scaled(unscaled) if -_INT64_MAX - 1 <= unscaled <= _INT64_MAX else None
 
     def _fitting(self, unscaled: int) -> Decimal | None:

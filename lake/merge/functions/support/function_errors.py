@@ -25,7 +25,7 @@ def value_error(
 
 
 def refused_retract(column: str, name: str) -> SchemaMismatch:
-    """Return the error for a retract of a column whose function has none."""
+    """Return the error for a retract of a column whose function does not support retracts."""
     return value_error(
         column,
         name,

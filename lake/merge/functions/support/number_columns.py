@@ -49,7 +49,7 @@ def number_column(values: Numbers, has_value: Bools | None, kind: pa.DataType) -
 
     Args:
         values: One per row.
-        has_value: Which are not null; None for all.
+        has_value: Which values are not null; None means all.
         kind: The type.
     """
     dtype = np.dtype(f"{'f' if pa.types.is_floating(kind) else 'i'}{kind.bit_width // 8}")

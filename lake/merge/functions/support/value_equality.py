@@ -16,7 +16,8 @@ from braid.lake.merge.order.order_values import order_value, order_values
 from braid.lake.merge.plain_values import plain_array
 
 Identity = Callable[[object], Hashable]
-"""From a value to a key: equal iff the values are equal; None iff the value is null."""
+"""Returns a key for a value: keys are equal iff the values are equal; None iff the value is
+null."""
 
 OrderKey = Callable[[object], tuple[object, ...]]
 
