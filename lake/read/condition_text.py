@@ -1,8 +1,8 @@
 """Conditions as SQL text: `day = 2 AND id >= 100 AND state IN ('new', 'sent')`.
 
-The one grammar of everything that takes conditions as text: the option `where` of Spark's reader and
-`--where` of the command line. It is the part of SQL's WHERE that scans evaluate: comparisons
-of a column with values, joined by AND.
+All conditions that are given as text use this grammar: the option `where` of Spark's reader and
+`--where` of the command line. It is the part of SQL's WHERE that scans evaluate: comparisons of a
+column with values, joined by AND.
 
     conditions   comparison { AND comparison }
     comparison   column operator value  |  column IN ( value { , value } )  |  column IS [NOT] NULL
@@ -72,7 +72,7 @@ def parse_conditions(text: str, schema: TableSchema) -> tuple[Condition, ...]:
 
     Args:
         text: See the grammar above; keywords in upper or lower case.
-        schema: Of the table; values are read by the types of their columns.
+        schema: The table's schema; values are parsed by the types of their columns.
 
     Raises:
         InvalidRequest: The text cannot be parsed; or there is no such column, or a value is not of
@@ -224,7 +224,7 @@ def _in_utc(text: str) -> str:
         ValueError: The text is no time in ISO 8601.
         OverflowError: The time is outside the years 1 to 9999 in UTC.
     """
-    # The fraction goes past `datetime`, which ends at microseconds.
+    # The fraction is kept apart, because `datetime` ends at microseconds.
     fraction = _FRACTION.search(text)
     moment = datetime.fromisoformat(_FRACTION.sub("", text, count=1)).astimezone(UTC)
     return f"{moment.replace(tzinfo=None).isoformat(sep=' ')}{fraction[0] if fraction else ''}"

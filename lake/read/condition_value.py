@@ -1,4 +1,4 @@
-"""Conversion of Python values to a column's type: each is taken exactly, or refused.
+"""Conversion of Python values to a column's type: each is converted exactly, or refused.
 
 Arrow rounds when it converts into a narrower type (1.5 becomes 1, a timestamp becomes a day), and a
 rounded value would match other rows than the requested ones.
@@ -27,10 +27,10 @@ def exact_array(values: list[object], data_type: DataType, arrow_type: pa.DataTy
     """Return the values as an Arrow array of a column's type, each unchanged.
 
     Args:
-        values: Without None, as `pa.Array.to_pylist()` would give them; whole floats for integers
-            and whole nanoseconds for TIMESTAMP(7..9) are accepted too.
-        data_type: Of the column; not nested.
-        arrow_type: Its Arrow form.
+        values: The values as `pa.Array.to_pylist()` would give them, without None; whole floats for
+            integers and whole nanoseconds for TIMESTAMP(7..9) are accepted too.
+        data_type: The column's type; not nested.
+        arrow_type: The Arrow form of `data_type`.
 
     Raises:
         ValueError: A value is of another kind, or the type cannot hold it exactly; the message says

@@ -1,7 +1,8 @@
 """Pruning by file indexes: the bloom filters of a data file prove that no record of it matches.
 
-Filters answer `=` and `in` only. A column is found in a file by its id, and only where no change of its
-type since may have changed values: a filter has the values as they were written.
+Filters answer `=` and `in` only. A column's filter is found by the id of the column, and is used
+only if no change of the column's type since may have changed values: a filter has the values as
+they were written.
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,8 +51,9 @@ class IndexPruning:
 
         Args:
             conditions: The conjunction.
-            schema: Under which rows are read; its options may disable the use of indexes.
-            older_schemas: By id, those that files were written under if their columns are others.
+            schema: The schema under which rows are read; its options may disable the use of
+                indexes.
+            older_schemas: By id, the schemas of files that were written with other columns.
         """
         self._schema = schema
         self._older_schemas = older_schemas

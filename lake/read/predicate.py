@@ -38,7 +38,7 @@ class Condition:
 
     Attributes:
         column: A column of the table.
-        op: One of `Operator`'s values.
+        op: A value of `Operator`.
         value: The value to compare with, in the form that `pa.Array.to_pylist()` would give; several
             for `in`; None for `is_null` and `not_null`. NaN is a value, and -0.0 is another than 0.0.
             A value that the column's type cannot hold exactly is refused, never rounded.
@@ -74,7 +74,7 @@ class BoundCondition:
 
     @property
     def never_holds(self) -> bool:
-        """Whether no row can fulfil it, because it compares with an empty list or with null."""
+        """Whether no row can fulfil the condition: it compares with an empty list or with null."""
         return len(self.values) == 0 and self.op not in (Operator.IS_NULL, Operator.NOT_NULL)
 
 

@@ -1,8 +1,9 @@
 """Pruning rules: what metadata proves about conditions on partitions, buckets, files and row groups.
 
-A rule drops only where no row can match, so an unknown bound (null) or a bound of NaN drops nothing.
-FLOAT and DOUBLE are special, because other writers may leave NaN out of bounds although it is greater
-than all other values, and may write -0.0 for 0.0 or the reverse:
+A rule drops a partition, bucket, file or row group only if none of its rows can match, so an
+unknown bound (null) or a bound of NaN drops nothing. FLOAT and DOUBLE are special, because other
+writers may leave NaN out of bounds although it is greater than all other values, and may write -0.0
+for 0.0 or the reverse:
 
 - bounds are compared as IEEE 754 does, where the zeros are equal and comparisons with NaN are false;
 - an upper bound proves nothing about `>` and `>=`: a NaN may be above it;
@@ -54,7 +55,7 @@ def may_match(
     """Return for each of `count` files or row groups whether a row in it may fulfil `where`.
 
     Args:
-        bounds: By column; conditions on other columns prove nothing.
+        bounds: Bounds by column; conditions on columns without bounds prove nothing.
         where: The conjunction.
         count: Entries in each of the bounds.
     """
@@ -78,7 +79,7 @@ def file_bounds(
     """Return the bounds of several files by column, decoded from their statistics.
 
     Args:
-        statistics: One per file, each over all of `fields`.
+        statistics: One entry per file, each over all of `fields`.
         row_counts: Rows of each file.
         fields: The columns covered, in order.
         only: Names of the columns to decode; None means all.

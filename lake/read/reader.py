@@ -59,18 +59,18 @@ def read_split(
 
     Args:
         file_io: Storage.
-        paths: Of the table.
-        schema: Under which rows are read.
+        paths: The table's paths.
+        schema: The schema under which rows are read.
         split: The split to read.
-        columns: Of the result, at least one, without repeats.
+        columns: Columns of the result, at least one, without repeats.
         where: A conjunction; its columns need not be among `columns`.
-        older_schemas: By id, those that files were written under if their columns are others.
+        older_schemas: By id, the schemas of files that were written with other columns.
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.
-        vectors: Caches deletion vectors between splits; None reads them anew.
+        vectors: Caches deletion vectors between splits; None: they are read anew.
         indexes: Caches the indexes of files likewise.
-        counters: Added to when given.
-        merge_counters: Added to when given.
+        counters: Counters to add to, if given.
+        merge_counters: Counters to add to, if given.
 
     Yields:
         Batches of at least one row, with `columns` in their order.
@@ -148,7 +148,7 @@ class _SplitReader:
     def raw_rows(
         self, section: Section, columns: Sequence[str], conditions: Sequence[BoundCondition]
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a section of one run that fulfil the conditions: it takes no merge."""
+        """Yield the rows of a section of one run that fulfil the conditions: no merge is needed."""
         assert is_single_run(section), "several runs are merged"
         return self._runs.rows(
             section.runs[0],
@@ -168,12 +168,12 @@ class _SplitReader:
         # Bounded by the number of runs, so that a merge of many takes no more memory than one of few.
         batch_rows = min(self._batch_rows, rows_per_run(len(section.runs)))
         batch_bytes = bytes_per_run(len(section.runs))
-        # By all conditions a merged section is dropped as a whole or not at all: the record of a key
-        # that matches may be replaced by one that does not, in another file.
+        # With all conditions, a merged section is dropped as a whole or not at all: a record that
+        # matches may be replaced by a record in another file that does not match.
         if self._is_excluded(section, self._file_filter(conditions)):
             return
         needed = columns_needed(self._spec, wanted)
-        # By conditions on the key, files, row groups and rows are dropped one by one.
+        # With the conditions on the key, files, row groups and rows are dropped one by one.
         on_key = [item for item in conditions if item.column in self._spec.key_columns]
         row_filter = _row_group_filter(on_key)
         excludes = self._file_filter(on_key)
@@ -196,7 +196,7 @@ class _SplitReader:
             yield drop_retracts(table)
 
     def _file_filter(self, conditions: Sequence[BoundCondition]) -> FileFilter | None:
-        """Return a check of indexes in files of their own; the plan has checked those in manifests."""
+        """Return a check of indexes in separate files; the plan has checked those in manifests."""
         pruning = IndexPruning(conditions, self._schema, self._older_schemas)
         if not pruning.is_effective:
             return None

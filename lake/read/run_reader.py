@@ -17,7 +17,7 @@ from braid.lake.format.system_columns import LEVEL_FIELD
 from braid.lake.lsm.sorted_run import SortedRun
 
 FileFilter = Callable[[str, DataFileMeta], bool]
-"""From a file's path and its manifest entry to whether no record of it is needed."""
+"""Returns whether no record of a file is needed, given its path and its manifest entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +26,14 @@ class RunReader:
 
     Attributes:
         file_io: Storage.
-        paths: Of the table.
-        schema: Under which records are read.
-        older_schemas: By id, those that files were written under if their columns are others.
+        paths: The table's paths.
+        schema: The schema under which records are read.
+        older_schemas: By id, the schemas of files that were written with other columns.
         partition: Serialised partition row.
         bucket: Bucket number.
         vectors: Positions of marked rows by file name; these rows are skipped.
         has_level: Each record carries the level of its file, as the last column `_LEVEL`.
-        counters: Added to.
+        counters: Counters to add to.
     """
 
     file_io: FileIO
@@ -64,7 +64,7 @@ class RunReader:
             row_filter: Skips row groups that cannot contain matching rows.
             excludes: Skips files, which are not opened.
             batch_rows: Upper bound of the rows of a batch.
-            batch_bytes: Approximate upper bound of its bytes.
+            batch_bytes: Approximate upper bound of the bytes of a batch.
 
         Raises:
             CorruptData: A file is absent or does not match its metadata.
@@ -93,7 +93,7 @@ class RunReader:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a run that needs no merge.
 
-        Requires: no other run of the bucket has a live record of a key of this one.
+        Requires: no other run of the bucket has a live record of a key of this run.
 
         Args:
             run: Live files of the bucket.
@@ -102,7 +102,7 @@ class RunReader:
             row_filter: Skips rows.
             excludes: Skips files, which are not opened.
             batch_rows: Upper bound of the rows of a batch.
-            batch_bytes: Approximate upper bound of its bytes.
+            batch_bytes: Approximate upper bound of the bytes of a batch.
 
         Yields:
             Batches with `columns`, ascending by key, without retracts; some may be empty.

@@ -7,14 +7,14 @@
 4. Files are chosen by key statistics, and by an index of key columns where their manifest entries
    have one: all records of a key are dropped or none, so merging stays right.
 5. A bucket is read raw, file by file, when no two live records of its files are of one key: all
-   files are compacted, none has retracts, and of keys that are in several files the compaction has
-   marked all but one record (deletion vectors) or left them out (first-row).
+   files are compacted, none has retracts, and of each key that is in several files the compaction
+   has marked all records but one (deletion vectors) or left them out (first-row).
 6. Files of other buckets are cut into sections of overlapping files.
 7. A file that needs no merge, raw or alone in its section, may be dropped by value statistics and by
-   its index: rows that a deletion vector marks make the statistics wider, never wrong. Where a row is
-   one of its records, whole (deduplicate, first-row), the files of a section may be dropped together:
-   if no record matches, no row does. Elsewhere a record that does not match may be part of a row
-   that does.
+   its index: rows that a deletion vector marks make the statistics wider, never wrong. Where each
+   row is one whole record of its key (deduplicate, first-row), the files of a section may be
+   dropped together: if no record matches, no row does. Elsewhere a record that does not match may
+   be part of a row that does.
 
 An index in a file of its own costs a read and is checked by the reader of the file (`braid.lake.read.reader`).
 
@@ -51,7 +51,7 @@ from braid.lake.snapshots.deletion_vectors import vector_entries
 from braid.lake.snapshots.file_indexes import embedded_filters
 
 _EMPTY_ARITY = bytes(4)
-"""A serialised row begins with its arity: one of no fields has no statistics."""
+"""A serialised row begins with its arity; a row of no fields means that there are no statistics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +62,9 @@ class Split:
         partition: Serialised partition row.
         bucket: Bucket number.
         total_buckets: Buckets of the partition when the files were written.
-        sections: No two of them have live records of one key. Their key ranges are disjoint and
-            ascending, unless the bucket is read raw: then each is one file, and ranges may overlap.
+        sections: The sections; no two have live records of the same key. Their key ranges are
+            disjoint and ascending, unless the bucket is read raw: then each section is one file,
+            and ranges may overlap.
         vectors: The index file with the bucket's deletion vectors; None without any.
     """
 
@@ -117,11 +118,11 @@ def plan_scan(
 
     Args:
         snapshot: The snapshot that is read.
-        schema: Under which rows are read.
-        entries: Its live files.
-        indexes: Its index files.
+        schema: The schema under which rows are read.
+        entries: Live files of the snapshot.
+        indexes: Index files of the snapshot.
         where: A conjunction; used for pruning only, the reader evaluates it on rows.
-        older_schemas: By id, those that files were written under if their columns are others.
+        older_schemas: By id, the schemas of files that were written with other columns.
 
     Raises:
         InvalidRequest: A condition does not fit the table.
@@ -152,7 +153,7 @@ def plan_scan(
 
 
 def is_visible(entry: ManifestEntry, schema: TableSchema) -> bool:
-    """Return whether scans read a file: those of some tables skip level 0.
+    """Return whether scans read a file: scans of some tables skip level 0.
 
     Only a compaction determines which rows of a first-row table come first, and which rows the new
     ones of a table with deletion vectors replace (table-format 13.5).
@@ -289,7 +290,7 @@ class _ValuePruning:
     """Drops sections that value statistics and indexes in manifests exclude.
 
     Attributes:
-        schema: Under which rows are read.
+        schema: The schema under which rows are read.
         excluded: Names of the files that have no matching row by their statistics.
         by_index: Checks the same conditions by indexes.
     """

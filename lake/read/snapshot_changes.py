@@ -37,7 +37,7 @@ from braid.lake.snapshots.manifest_store import ManifestStore
 
 
 class ChangesMode(StrEnum):
-    """Files that changes are read from; values as of the reference's `incremental-between-scan-mode`."""
+    """Files that changes are read from, named as in the option `incremental-between-scan-mode`."""
 
     AUTO = "auto"
     DELTA = "delta"
@@ -80,7 +80,7 @@ def changed_files(
 
     Args:
         snapshot: Any snapshot whose lists are kept; also an expired one that is kept as a changelog.
-        schema: Of the table; has its changelog producer.
+        schema: The table's schema, which has its changelog producer.
         manifests: Reads the manifests.
         mode: Which files are wanted.
 
@@ -126,19 +126,19 @@ def read_changes(
 
     Args:
         file_io: Storage.
-        paths: Of the table.
-        schema: Under which rows are read.
+        paths: The table's paths.
+        schema: The schema under which rows are read.
         entries: From `changed_files`.
         columns: Table columns wanted, at least one.
-        older_schemas: By id, those that files were written under if their columns are others.
+        older_schemas: By id, the schemas of files that were written with other columns.
         batch_rows: Upper bound of the rows of a batch.
-        counters: Added to when given.
+        counters: Counters to add to, if given.
 
     Yields:
         Batches of at least one row, of `changes_schema`; ascending by key within a file.
 
     Raises:
-        CorruptData: A file is absent or not what its manifest entry says.
+        CorruptData: A file is absent or does not match its manifest entry.
     """
     target = changes_schema(schema, columns)
     for entry in entries:

@@ -1,8 +1,8 @@
 """Cutting of a scan's splits to a size, so that many tasks can share the work.
 
-A split consists of whole sections, and no two of them share a key, so a bucket may be cut between any two. A
-task needs less of a file's metadata than planning does: bounds are left out, because planning has used them;
-counts of nulls stay, because columns of nulls alone are not decoded.
+A split consists of whole sections. No two sections share a key, so a bucket may be cut between any
+two of them. A task needs less of a file's metadata than planning does: bounds are left out, because
+planning has used them; counts of nulls stay, because columns that have only nulls are not decoded.
 
 Source: merge-semantics 7.5, and 1.7 for what a split is.
 """
@@ -26,7 +26,7 @@ def cut_splits(
     stays one split.
 
     Args:
-        splits: Of a plan; one per bucket.
+        splits: Splits of a plan; one per bucket.
         target_bytes: Bytes of the files of a split, at least 1.
         open_file_bytes: Cost of opening a file, in bytes: smaller files count as this much.
 
@@ -46,7 +46,7 @@ def cut_splits(
 
 
 def split_bytes(split: Split) -> int:
-    """Return the bytes of a split's files."""
+    """Return the size of a split's files in bytes."""
     return sum(file.file_size for file in split.files)
 
 

@@ -27,8 +27,8 @@ def files_without_match(
     Args:
         files: Live files, of any buckets; names are unique.
         conditions: The conjunction.
-        schema: Under which rows are read.
-        older_schemas: By id, those that files were written under if their columns are others.
+        schema: The schema under which rows are read.
+        older_schemas: By id, the schemas of files that were written with other columns.
     """
     if not conditions:
         return frozenset()

@@ -5,8 +5,8 @@
 | `bucket_rows`, `bucket_lookup` | rows of a bucket by key, merged from the records that a search finds |
 | `wanted_keys`, `key_hash`, `key_matches` | keys of a lookup, their hashes, and where they were found |
 | `key_ranges`, `key_filters` | files excluded by the bounds of keys, and by bloom filters |
-| `bucket_files` | files of a bucket, each by its copy or by row group |
+| `bucket_files` | files of a bucket, each read from its copy or by row group |
 | `row_group_lookup` | lookup in a file without a copy |
 | `file_lookup`, `hash_index`, `file_column`, `joint_index` | lookup in the copy of a file: its index and columns, and one index of several files |
-| `lookup_cache`, `copy_store`, `copy_space`, `lookup_settings`, `background` | copies: of a table, of a process, their storage, bounds, and the jobs that make them |
+| `lookup_cache`, `copy_store`, `copy_space`, `lookup_settings`, `background` | the copies of a table and of a process, their storage, their bounds, and the jobs that make them |
 """

@@ -9,10 +9,11 @@ from typing import Final
 Job = Callable[[], None]
 
 Submit = Callable[[Job], object]
-"""Has a job run later, in another thread."""
+"""Queues a job, which runs later in another thread."""
 
 THREADS_MAX: Final = 2
-"""Decoding uses several cores itself, and a server has to answer meanwhile."""
+"""Most copies made at the same time: decoding one uses several cores, and a server has to answer
+meanwhile."""
 
 
 def copy_threads() -> int:
@@ -21,7 +22,7 @@ def copy_threads() -> int:
 
 
 def reader_slots() -> int:
-    """Return how many threads may read row groups at once: a core is left to each copy, one at least."""
+    """Return how many threads, at least one, may read row groups: each copy is left a core."""
     return max(1, (os.cpu_count() or 1) - copy_threads())
 
 
@@ -44,7 +45,7 @@ class BackgroundJobs:
             if self._running >= copy_threads():
                 return
             self._running += 1
-        # Not a daemon: a thread that is in Arrow's code when the interpreter ends would crash it.
+        # Not a daemon thread: one that is in Arrow's code when the interpreter ends would crash it.
         threading.Thread(target=self._run, name="braid-lookup-copies").start()
 
     def _run(self) -> None:

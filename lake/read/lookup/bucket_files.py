@@ -1,8 +1,8 @@
 """Files of a bucket for lookups: read from their copies, or by row group where there is no copy.
 
-A file of one row group and up to 1 MB is copied at its first use, because reading it takes as long. Lookups
-that serve requests do not wait for copies of larger files; compactions do, because they search for many
-keys of a file.
+A file of one row group and up to 1 MB is copied at its first use, because a search by row group
+would read it whole as well. Lookups that serve requests do not wait for copies of larger files;
+compactions do, because they search for many keys of a file.
 """
 
 from collections.abc import Iterator, Sequence
@@ -83,14 +83,14 @@ class BucketFiles:
         """Wrap the files; none is opened yet.
 
         Args:
-            files: Of the bucket, in the order of their numbers.
-            cache: Keeps their copies.
+            files: The bucket's files, in the order of their numbers.
+            cache: Keeps the copies of the files.
             file_io: Storage.
-            paths: Of the table.
-            schema: Under which records are read.
+            paths: The table's paths.
+            schema: The schema under which records are read.
             bucket_id: Serialised partition row, and bucket number.
-            older_schemas: By id, those that files were written under if their columns are others.
-            file_indexes: Reads their indexes.
+            older_schemas: By id, the schemas of files that were written with other columns.
+            file_indexes: Reads the indexes of the files.
         """
         self._files = tuple(files)
         self._cache = cache
@@ -145,12 +145,12 @@ class BucketFiles:
     def find_uncopied(
         self, number: int, keys: WantedKeys, wanted: Rows, *, is_verified: bool, waits: bool
     ) -> tuple[Rows, Rows]:
-        """Return the indices in `wanted` of the keys that a file has, and their positions in it.
+        """Return the indices in `wanted` of the keys that a file has, and the positions of the keys.
 
         Args:
-            number: Of a file that had no copy a moment ago.
+            number: Number of a file that had no copy a moment ago.
             keys: Keys.
-            wanted: Numbers of those to search for; at least one.
+            wanted: Numbers of the keys to search for; at least one.
             is_verified: Whether keys are compared, not only their hashes.
             waits: Whether a large file is copied first.
 
@@ -175,8 +175,8 @@ class BucketFiles:
         """Return columns of the records that were found, in their order.
 
         Args:
-            found: Of this bucket.
-            names: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`, without repeats.
+            found: Matches in this bucket.
+            names: Table columns, `SEQUENCE_NUMBER` or `VALUE_KIND`, without repeats.
             waits: Whether large files are copied first.
 
         Raises:
@@ -188,7 +188,7 @@ class BucketFiles:
             return schema.empty_table()
         copies = [self._copy(file, names, waits=waits) for file in found.files]
         if len(copies) == 1:
-            # The order of one file's positions is that of the result.
+            # With a single file, its positions are in the order of the result.
             return self._rows_of(found.files[0], copies[0], found.positions, names)
 
         placements, order = found.by_file()

@@ -1,19 +1,19 @@
 """Search for keys in the files of a bucket, and their records.
 
 Runs are searched from the newest on: the files of level 0 one by one, then on each level the one file
-whose key range contains the key. Of a file without a copy the bloom filters come first
+whose key range contains the key. For a file without a copy, its bloom filters are checked first
 (`key_filters`). There are two searches:
 
 | search | result | used by |
 |---|---|---|
-| `find` | the newest record of each key, above a level | compactions, which wait for copies |
+| `find` | the newest record of each key, on the levels above a given one | compactions, which wait for copies |
 | `find_all` | every record of each key | readers, which merge them |
 
-`find_all` may compare hashes alone, which is almost never wrong: its caller takes the records with their
-keys anyway, and compares those of all files at once (`rows`, `verify`).
+`find_all` may compare hashes alone, which is almost never wrong: its caller reads the records with
+their keys anyway, and compares the keys of all files at once (`rows`, `verify`).
 
-A position in the bucket's deletion vectors is no record: the search continues in older runs. Vectors are
-an argument of each search, because files live longer than their vectors.
+A position that a deletion vector of the bucket contains is no record: the search continues in older
+runs. Vectors are an argument of each search, because files live longer than their vectors.
 
 Three ways to search a run, by cost:
 
@@ -21,7 +21,7 @@ Three ways to search a run, by cost:
 |---|---|---|
 | joint index | the files of level 0 of a reader, once all are copied and small | one probe for all of them |
 | every file is probed with every key | few copied files, few keys | files x one probe of all keys |
-| key ranges first | otherwise | one location of the keys among the ranges, then a probe of each file by its own keys |
+| key ranges first | otherwise | locating all keys among the ranges once, then a probe of each file with its own keys |
 
 Source: merge-semantics 6.4.
 """
@@ -61,9 +61,9 @@ Vectors = Mapping[str, AbstractBitMap]
 """Positions of deleted rows by file name."""
 
 _PROBED_FILES_MAX: Final = 4
-"""Most files of a run that are probed with every key. A probe costs the same few microseconds whether the
-key is there or not (`hash_index`), and locating keys of several columns among ranges costs a sort of
-keys and bounds (`key_codes`): about as much as probing a few files."""
+"""Most files of a run that are probed with every key. A probe costs the same few microseconds
+whether the file has the key or not (`hash_index`), and locating keys of several columns among
+ranges costs a sort of keys and bounds (`key_codes`): about as much as probing a few files."""
 
 _PROBED_KEYS_MAX: Final = 1_024
 """Most keys that every file is probed with. The cost of superfluous probes grows with files x keys, that
@@ -91,12 +91,12 @@ class BucketLookup:
         Args:
             cache: Keeps the copies of files.
             file_io: Storage.
-            paths: Of the table.
-            schema: Under which records are read.
+            paths: The table's paths.
+            schema: The schema under which records are read.
             partition: Serialised partition row.
             bucket: Bucket number.
             files: Live files of the bucket, on any level, in any order.
-            older_schemas: By id, those that files were written under if their columns are others.
+            older_schemas: By id, the schemas of files that were written with other columns.
             file_indexes: Caches the indexes of files; None reads them anew.
         """
         self._schema = schema
@@ -137,7 +137,7 @@ class BucketLookup:
     def find(
         self, keys: pa.Table | pa.RecordBatch, *, above_level: int, vectors: Vectors | None = None
     ) -> KeyMatches:
-        """Return the newest record of each key on the levels above one.
+        """Return the newest record of each key on the levels above a given one.
 
         Args:
             keys: Has the columns of the trimmed primary key, in the table's types, without nulls;
@@ -161,11 +161,11 @@ class BucketLookup:
     def find_all(
         self, keys: WantedKeys, wanted: Rows, *, vectors: Vectors | None = None
     ) -> KeyMatches:
-        """Return every record that may be of each key; those of one key newest run first.
+        """Return every record that may have one of the keys; the records of a key newest run first.
 
         Args:
-            keys: In the table's types.
-            wanted: Numbers of those to search for, ascending.
+            keys: The keys, in the table's types.
+            wanted: Numbers of the keys to search for, ascending.
             vectors: Current deletion vectors of the bucket.
 
         Returns:
@@ -199,8 +199,8 @@ class BucketLookup:
         """Return the records that were found.
 
         Args:
-            found: Of this bucket.
-            columns: Of the table, without repeats.
+            found: Matches in this bucket.
+            columns: Table columns, without repeats.
             waits: Whether large files without a copy are copied first.
 
         Returns:
@@ -226,12 +226,12 @@ class BucketLookup:
         Requires: no key has several records.
 
         Args:
-            keys: Those that were searched for.
-            found: Of this bucket.
-            columns: Of the table, without repeats.
+            keys: The keys that were searched for.
+            found: Matches in this bucket.
+            columns: Table columns, without repeats.
 
         Returns:
-            None instead of booleans that are all true.
+            The columns; and one boolean per record, or None if all are true.
 
         Raises:
             CorruptData: A file is absent or does not match its metadata.
@@ -253,7 +253,7 @@ class BucketLookup:
         return rows, None if is_row is None or is_row.all() else is_row
 
     def verify(self, keys: WantedKeys, found: KeyMatches) -> npt.NDArray[np.bool_]:
-        """Return for each record whether it is of its key.
+        """Return for each record whether it has the key that it was found for.
 
         Raises:
             CorruptData: A file is absent or does not match its metadata.
@@ -276,8 +276,9 @@ class BucketLookup:
         first_only: bool,
         above_level: int = -1,
     ) -> KeyMatches:
-        # Only for all records: a search for the newest one drops a key at the first file that has it.
-        # No deletion vector concerns level 0, because compactions mark rows above their output level.
+        # Used only to find all records: a search for the newest one drops a key at the first file
+        # that has it. No deletion vector concerns level 0, because compactions mark rows above
+        # their output level.
         joint = None if first_only else self._joint_index()
         hits = [] if joint is None else joint.hits(keys, wanted)
         above_level = above_level if joint is None else 0
@@ -330,7 +331,7 @@ class BucketLookup:
         if len(numbers) > _PROBED_FILES_MAX or len(wanted) > _PROBED_KEYS_MAX:
             return False
         # Keys of a single number are located by one binary search, which costs less than a superfluous
-        # probe; of a few keys a probe needs no arrays, and costs less still.
+        # probe; a probe with a few keys needs no arrays, and costs even less.
         if len(numbers) > 1 and ranges.is_numeric and len(wanted) > FEW_KEYS:
             return False
         # A file without a copy has to be read: its range is checked first, whatever that costs.

@@ -52,8 +52,8 @@ class BucketRows:
         """Wrap the files of a bucket.
 
         Args:
-            lookup: Of the files that readers see.
-            schema: Under which rows are read.
+            lookup: Search in the files that readers see.
+            schema: The schema under which rows are read.
             spec: How their records merge.
             read_vectors: Reads the bucket's deletion vectors; called once.
         """
@@ -69,9 +69,9 @@ class BucketRows:
         """Return the rows of the keys that have one, in their order.
 
         Args:
-            keys: In the table's types.
-            wanted: Numbers of those that may be in this bucket, ascending.
-            columns: Of the table, without repeats.
+            keys: The keys, in the table's types.
+            wanted: Numbers of the keys that may be in this bucket, ascending.
+            columns: Table columns, without repeats.
 
         Raises:
             SchemaMismatch: Records that the table's merge refuses.
@@ -94,7 +94,7 @@ class BucketRows:
         records = self._lookup.records(found, columns_needed(self._spec, columns))
         if not isinstance(self._merge, LookupMerge):
             records = records.drop_columns([LEVEL])
-        # Numbers of keys serve as codes of keys here: they distinguish and order them as well.
+        # Numbers of keys serve as codes of keys here: they distinguish and order keys as codes do.
         merged = self._merge.merge(records, found.keys.astype(np.uint64))
         kinds = combined_array(merged.column(VALUE_KIND)).to_numpy()
         is_add = ~is_retract(kinds)
@@ -107,7 +107,7 @@ class BucketRows:
         return self._lookup.is_cached(self._needed(columns))
 
     def load_tasks(self, columns: Sequence[str]) -> list[Callable[[], object]]:
-        """Return what copies each file for `rows` (see `BucketLookup.load_tasks`)."""
+        """Return calls that copy each file for `rows` (see `BucketLookup.load_tasks`)."""
         return self._lookup.load_tasks(self._needed(columns))
 
     def _needed(self, columns: Sequence[str]) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def _select(found: KeyMatches, records: Rows) -> KeyMatches:
 
 
 def _live_rows(keys: Rows, rows: pa.Table, is_row: npt.NDArray[np.bool_] | None) -> KeyedRows:
-    """Return the records that are rows; None means all."""
+    """Return the records that are rows; all of them if `is_row` is None."""
     assert len(keys) == rows.num_rows, "one row per key"
     if is_row is not None:
         keys, rows = keys[is_row], rows.filter(pa.array(is_row))

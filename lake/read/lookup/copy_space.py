@@ -1,8 +1,8 @@
 """Storage of one file's copy: its columns and its index, in memory or in mapped Arrow files.
 
-Parts are written once and never changed. Small ones stay in memory, because a file of its own would
-cost more; larger ones, and all once the bound of memory is reached, are written to local disk and
-mapped, so that the page cache holds as much of them as there is memory for.
+Parts are written once and never changed. Small parts stay in memory, because a file for each would
+cost more. Larger parts, and all parts once the bound of memory is reached, are written to local
+disk and mapped, so that the page cache holds as much of them as there is memory for.
 
 ```
 <scratch>/<n>.arrow   some columns, uncompressed, one record batch
@@ -22,7 +22,7 @@ from braid.lake.files.storage.scratch import ScratchDirectory
 from braid.lake.read.lookup.hash_index import HashIndex
 
 MEMORY_FILE_BYTES_MAX: Final = 2 * 1024 * 1024
-"""Most decoded bytes of one data file that are kept in memory."""
+"""Upper bound of the decoded bytes of one data file that are kept in memory."""
 
 
 class NoRoom(Exception):
@@ -68,7 +68,7 @@ class CopySpace:
         self.memory_bytes = 0
 
     def keep(self, part: pa.Table) -> pa.Table:
-        """Return the same columns from where they are kept; each in one piece.
+        """Store columns, and return them from where they are kept, each in one piece.
 
         Raises:
             NoRoom: The bounds are reached, the disk refuses, or the copy was removed.
@@ -94,7 +94,7 @@ class CopySpace:
             return part
 
     def keep_index(self, index: HashIndex) -> HashIndex:
-        """Return the same index from where it is kept.
+        """Store an index, and return it from where it is kept.
 
         Raises:
             NoRoom: The bounds are reached, the disk refuses, or the copy was removed.
@@ -130,7 +130,7 @@ class CopySpace:
         return self.disk_bytes + self.memory_bytes
 
     def _is_kept_in_memory(self, size: int) -> bool:
-        """Reserve memory for a part if the file and the bounds leave it; return whether they do."""
+        """Reserve memory for a part if the bounds allow it; return whether they do."""
         if self._is_closed:
             raise NoRoom(self._all_bytes + size)
         if self.memory_bytes + size > MEMORY_FILE_BYTES_MAX:

@@ -6,10 +6,10 @@
 | disk | all others | files get no copy; their keys are read by row group |
 | time | since the last use | the copy is removed: compactions leave copies of files that no snapshot has |
 
-Each table has bounds of its own, and all tables together have some. A copy is evicted for another only
-if it was not used in the last minute. So a table that is larger than its bound keeps the copies it
-has, instead of making each again and again; and copies of files that a compaction replaced make room
-for those of the new files.
+Each table has bounds of its own, and so have all tables together. A copy is evicted for another
+only if it was not used in the last minute. So a table that is larger than its bound keeps the
+copies it has, instead of making each again and again; and copies of files that a compaction
+replaced make room for those of the new files.
 """
 
 import threading
@@ -33,10 +33,10 @@ EVICTABLE_SECONDS: Final = 60.0
 """A copy that was not used for this time may be evicted for another."""
 
 IDLE_CHECKS_PER_TIMEOUT: Final = 4
-"""A copy stays at most a quarter of its idle time longer than that."""
+"""Checks for idle copies per idle time: a copy is removed at most a quarter of that time late."""
 
 _UNKNOWN: Final = -1
-"""The bound of the disk before the first copy: the free space is read when it is needed."""
+"""Bound of the disk before the first copy: the free space is read only when it is needed."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -69,11 +69,11 @@ class CopyEntry:
     """One data file, with or without a copy.
 
     Attributes:
-        budget: Of its table.
-        space: Where its copy is kept.
+        budget: Budget of the file's table.
+        space: Where the file's copy is kept.
         last_used: Time of the last use.
         build_lock: Held while the copy is made or removed.
-        lookup: The copy; None until its keys are there.
+        lookup: The copy; None until its keys are indexed.
         decoded_rows: Rows that were decoded for single keys since the copy was last used.
         columns: Columns that were read from the file for want of a copy of them.
         needed_bytes: Bytes that the copy takes at least, as far as is known.
@@ -96,11 +96,11 @@ class CopyEntry:
 class CopyStore:
     """Copies by the name of what they are made from; safe between threads.
 
-    Locks: a thread that holds `build_lock` of an entry may take the store's lock, never the other
-    way round except without waiting.
+    Locks: a thread that holds `build_lock` of an entry may take the store's lock; a thread that
+    holds the store's lock takes a `build_lock` only without waiting.
 
     Attributes:
-        submit: Has copies made in the background.
+        submit: Queues jobs that make copies in the background.
         read_slots: Held by lookups that read row groups for want of a copy, a few at a time: dozens at
             once would leave no processor time for making the copies.
     """
@@ -117,7 +117,8 @@ class CopyStore:
         Args:
             settings: Directory and bounds.
             seconds: A clock that never goes back.
-            submit: Has copies made in the background; threads of its own when None.
+            submit: Queues jobs that make copies in the background; None: the store has its own
+                threads.
         """
         self._settings = settings or LookupSettings()
         self._seconds = seconds
@@ -141,7 +142,7 @@ class CopyStore:
         """Return the budget of a table, which all handles of the table share.
 
         Args:
-            table: Its path.
+            table: Path of the table.
             max_disk_bytes: Bound of its copies on local disk.
             max_memory_bytes: Bound of its copies in memory.
             idle_seconds: A copy that was not used for this time is removed.
@@ -247,7 +248,7 @@ class CopyStore:
         budgets = (budget, self._total)
         if all(one.has_room(disk=disk, memory=memory) for one in budgets):
             return True
-        # What is larger than a bound as such finds no room however much is evicted.
+        # A part that is larger than a bound finds no room, however much is evicted.
         if any(
             disk > one.max_disk_bytes if disk else memory > one.max_memory_bytes for one in budgets
         ):
@@ -257,7 +258,8 @@ class CopyStore:
             if not exceeded:
                 break
             held = entry.space.disk_bytes if disk else entry.space.memory_bytes
-            # Where the table's own bound is exceeded, copies of other tables would go in vain.
+            # Where the table's own bound is exceeded, copies of other tables would be evicted in
+            # vain.
             if held and (entry.budget is budget or budget not in exceeded):
                 self._remove(name, entry)
         return all(one.has_room(disk=disk, memory=memory) for one in budgets)

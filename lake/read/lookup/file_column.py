@@ -25,7 +25,7 @@ class FileColumn:
     """One column of a file.
 
     Attributes:
-        array: Its values, in one piece unless they are too many for one.
+        array: The column's values, in one piece unless they are too many for one.
         values: The same as integers of their width, without a copy; None where a value is null or
             the type has no fixed width of 8 to 64 bits.
     """
@@ -48,8 +48,8 @@ def gather(
     Args:
         columns: The column of each file; at least one.
         placements: The rows of each file, and the places of their values; together every place once.
-        order: The inverse: for each place the number of its row among all rows of `placements`, in their
-            order.
+        order: The inverse: for each place, the number of its row when the rows of all `placements`
+            are counted one placement after another.
     """
     assert len(columns) == len(placements), "a column of each file"
     plain = [column.values for column in columns]

@@ -5,9 +5,9 @@ index       from the hashes of keys to rows (`hash_index`)
 parts       the file's columns, each in one piece (`copy_space`)
 ```
 
-A copy begins with the key and the two columns that every record has; other columns are decoded when
-they are first wanted, each once. Row numbers are the physical positions in the file, as deletion vectors
-have them.
+A copy begins with the key columns, the sequence number and the kind; other columns are decoded when
+they are first wanted, each once. Row numbers are physical positions in the file, as in deletion
+vectors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -61,14 +61,14 @@ class FileRows(Protocol):
 
     @property
     def file_size(self) -> int:
-        """Return the bytes on storage."""
+        """Return the size of the file on storage, in bytes."""
         ...
 
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield all records in file order, each batch with the position of its first row.
 
         Args:
-            columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`, in the order of the result.
+            columns: Table columns, `SEQUENCE_NUMBER` or `VALUE_KIND`, in the order of the result.
 
         Raises:
             CorruptData: The file is absent or does not match its metadata.
@@ -93,7 +93,7 @@ class FileLookup:
         Args:
             rows: The file.
             key_columns: The trimmed primary key, in order.
-            schema: Of the table's columns.
+            schema: The Arrow schema of the table's columns.
             space: Where columns are kept.
 
         Raises:
@@ -119,11 +119,11 @@ class FileLookup:
     def find_matches(
         self, keys: WantedKeys, wanted: Rows, *, is_verified: bool
     ) -> tuple[Rows, Rows]:
-        """Return the indices in `wanted` of the keys that the file has, and their positions in it.
+        """Return the indices in `wanted` of the keys that the file has, and the positions of the keys.
 
         Args:
             keys: Keys.
-            wanted: Numbers of those to search for.
+            wanted: Numbers of the keys to search for.
             is_verified: Whether keys are compared; else records of other keys with the same hash may
                 be among the results.
         """
@@ -138,7 +138,7 @@ class FileLookup:
 
         Args:
             keys: Keys.
-            wanted: Numbers of those to search for.
+            wanted: Numbers of the keys to search for.
         """
         if len(wanted) <= FEW_KEYS:
             return np.array([self.find_one(keys, key) for key in wanted.tolist()], dtype=np.int64)
@@ -149,7 +149,7 @@ class FileLookup:
         return self._index.find(keys.hashes[wanted], matches)
 
     def candidates(self, hashes: Uints) -> tuple[Rows, Rows]:
-        """Return the numbers of hashes, ascending, and the rows that may have such a key."""
+        """Return numbers of hashes, ascending, each with a row that may have a key of that hash."""
         return self._index.all_candidates(hashes)
 
     def find_one(self, keys: WantedKeys, key: int) -> int:
@@ -163,9 +163,9 @@ class FileLookup:
         """Return columns of some rows, one row per position, in order.
 
         Args:
-            positions: Of rows.
-            columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`, without repeats. Requires: all
-                were loaded.
+            positions: Positions of rows.
+            columns: Table columns, `SEQUENCE_NUMBER` or `VALUE_KIND`, without repeats. Requires:
+                all were loaded.
         """
         view = self._view(tuple(columns))
         if len(positions) == 1:
@@ -195,7 +195,8 @@ class FileLookup:
         """
         missing = [name for name in columns if name not in self._columns]
         step = self._columns_per_pass()
-        # A pass decodes the file once for several columns; their bytes bound the memory that it takes.
+        # A pass decodes the file once for several columns; the bytes of these columns bound the
+        # memory that the pass takes.
         for first in range(0, len(missing), step):
             self._load(missing[first : first + step], with_records=False, hashed=False)
 

@@ -34,14 +34,15 @@ from braid.lake.merge.order.key_codes import Uints
 
 Rows = npt.NDArray[np.int64]
 Match = Callable[[Rows, Rows], npt.NDArray[np.bool_]]
-"""From numbers of wanted keys and rows, pair by pair, to whether the row has the key."""
+"""Returns for each pair of a wanted key's number and a row whether the row has the key."""
 
 _ROWS_MAX: Final = (1 << 31) - 1
 """`begins` is int32."""
 
 _SMALL_ROWS: Final = 1 << 14
-"""Up to here `begins` has 16 prefixes per row (1 MB at most), so that most groups are empty and an absent
-key ends at `begins`. Above, one or two per row: `begins` then takes at most as many bytes as `entries`."""
+"""Up to this number of rows, `begins` has 16 prefixes per row (1 MB at most), so that most groups
+are empty and an absent key ends at `begins`. Above, it has one or two per row, and takes at most as
+many bytes as `entries`."""
 
 _PREFIX_BITS_BEYOND_ROWS: Final = 0
 _PREFIX_BITS_BEYOND_ROWS_SMALL: Final = 4
@@ -86,7 +87,7 @@ class HashIndex:
 
     @property
     def size(self) -> int:
-        """Return the bytes of the two arrays."""
+        """Return the size of the two arrays in bytes."""
         return self.entries.nbytes + self.begins.nbytes
 
     def candidates(self, hash_value: int) -> Iterator[int]:
@@ -95,7 +96,8 @@ class HashIndex:
         wanted = hash_value >> self.row_bits << self.row_bits
         prefix = hash_value >> self.shift
         index = bisect_left(entries, wanted, begins[prefix], begins[prefix + 1])
-        # Entries with equal hash bits are neighbours; xor leaves of them the row's number alone.
+        # Entries with equal hash bits are neighbours; xor leaves only the row's number of such an
+        # entry.
         while index < len(entries) and (row := entries[index] ^ wanted) >> self.row_bits == 0:
             yield row
             index += 1
@@ -104,7 +106,7 @@ class HashIndex:
         """Return for each wanted key its row, -1 where there is none.
 
         Args:
-            hashes: Of the wanted keys.
+            hashes: Hashes of the wanted keys.
             matches: Compares keys with candidates. Requires: each key is in one row at most.
         """
         found = np.full(len(hashes), -1, dtype=np.int64)
@@ -113,10 +115,10 @@ class HashIndex:
         return found
 
     def find_all(self, hashes: Uints, matches: Match) -> tuple[Rows, Rows]:
-        """Return numbers of wanted keys, ascending, and rows that have them; a key may be in many.
+        """Return numbers of wanted keys, ascending, and rows that have them; a key may have many rows.
 
         Args:
-            hashes: Of the wanted keys.
+            hashes: Hashes of the wanted keys.
             matches: Compares keys with candidates.
         """
         keys, rows = self.all_candidates(hashes)
@@ -129,7 +131,7 @@ class HashIndex:
         """Return numbers of wanted keys, ascending, and rows that may have them, ascending by key.
 
         Args:
-            hashes: Of the wanted keys.
+            hashes: Hashes of the wanted keys.
         """
         if len(hashes) <= _BLOCK_KEYS:
             return self._candidates(hashes)

@@ -1,4 +1,4 @@
-"""One index over the keys of several small files: a bucket that is written every second has many.
+"""One index over the keys of the many small files of a bucket that is written every second.
 
 A probe of a file costs a few microseconds however small the file is. So the keys of the small files
 are put together once, for all lookups of the same snapshot, and probed as one.
@@ -23,8 +23,8 @@ from braid.lake.read.lookup.key_matches import FileHits
 from braid.lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys
 
 JOINT_ROWS_MAX: Final = 1 << 16
-"""Most rows of the files together: the index keeps their keys in memory a second time, and is built in
-a few milliseconds, by the first lookup of a snapshot."""
+"""Upper bound of the rows of all files together: the index keeps their keys in memory a second
+time, and is built in a few milliseconds, by the first lookup of a snapshot."""
 
 
 class JointIndex:
@@ -52,8 +52,8 @@ class JointIndex:
         """Return the records of some of the keys.
 
         Returns:
-            Numbers in `keys`, ascending; for each the number of a file, those of one key newest
-            first; and the row in it.
+            Three arrays with one entry per record: the number of its key in `keys`, ascending; the
+            number of its file, for each key newest first; and its row in that file.
         """
         numbers, rows = self._rows_of(keys, wanted)
         if not len(numbers):

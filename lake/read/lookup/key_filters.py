@@ -24,14 +24,14 @@ class KeyFilters:
         schema: TableSchema,
         older_schemas: OlderSchemas,
     ) -> None:
-        """Take the files; none of their indexes is read yet.
+        """Wrap the files; none of their indexes is read yet.
 
         Args:
-            files: Of the bucket, by number.
-            paths: Of the files.
+            files: The bucket's files, by number.
+            paths: Paths of the files.
             store: Reads indexes.
-            schema: Under which records are read.
-            older_schemas: By id, those that files were written under if their columns are others.
+            schema: The schema under which records are read.
+            older_schemas: By id, the schemas of files that were written with other columns.
         """
         self._files = files
         self._paths = paths
@@ -48,9 +48,9 @@ class KeyFilters:
         """Return which of the wanted keys a file may have.
 
         Args:
-            number: Of the file.
+            number: Number of the file.
             keys: Keys, in the table's types.
-            wanted: Numbers of those to search for.
+            wanted: Numbers of the keys to search for.
 
         Raises:
             CorruptData: The index is absent, or damaged.

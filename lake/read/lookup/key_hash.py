@@ -101,7 +101,7 @@ def _text_word(text: bytes) -> int:
 
 
 def mixed(words: Uints) -> Uints:
-    """Return words mixed by splitmix64: those that differ in one bit differ in about half of them."""
+    """Return words mixed by splitmix64: a difference in one bit changes about half of the bits."""
     values = words + _ODD_WORD
     values ^= values >> _SHIFT_30
     values *= _FIRST_WORD
@@ -240,7 +240,7 @@ def _add_long(
 
 
 def _spread(words: Uints) -> Uints:
-    """Return words whose high bits affect the low ones: in a product they affect only higher bits."""
+    """Return words with their high bits mixed into the low ones, which a product would not do."""
     return words ^ (words >> _SHIFT_32)
 
 

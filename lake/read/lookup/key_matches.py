@@ -14,7 +14,7 @@ from braid.lake.read.lookup.file_column import Placement
 from braid.lake.read.lookup.wanted_keys import Rows
 
 FileHits = tuple[Rows, int, Rows]
-"""Numbers of keys, ascending; the number of a file; their rows in it."""
+"""Numbers of keys, ascending; the number of a file; the rows of these keys in the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ def merge_hits(
     """Return the hits of several files ordered by key; records of one key in the order of `hits`.
 
     Args:
-        files: Of the bucket, by number.
+        files: The bucket's files, by number.
         hits: What was found in each file.
         is_verified: Whether keys were compared, not only their hashes.
     """
@@ -108,7 +108,7 @@ def merge_hits(
 
 def are_marked(positions: Rows, vector: AbstractBitMap) -> npt.NDArray[np.bool_]:
     """Return for each position whether a deletion vector contains it."""
-    # The intersection first: of a few positions it is small, whatever the vector has.
+    # The intersection comes first: with few positions it is small, whatever the size of the vector.
     marked = BitMap(positions.astype(np.uint32)) & vector
     if not marked:
         return np.zeros(len(positions), dtype=bool)

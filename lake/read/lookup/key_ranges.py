@@ -41,7 +41,7 @@ class KeyRanges:
         return self._numbers is not None
 
     def files_of(self, keys: WantedKeys, wanted: Rows) -> Rows:
-        """Return for some of the keys the number of the file whose range contains it, -1 for none."""
+        """Return for each wanted key the number of the file whose range contains it, -1 for none."""
         if self._numbers is not None:
             return self._located(self._numbers, _ordered(keys.columns[0])[wanted], self._order)
         # Codes of bounds and keys together: they compare as the keys do.

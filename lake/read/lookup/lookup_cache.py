@@ -1,9 +1,9 @@
 """Cache of the copies of one table's data files.
 
 A lookup in a file without a copy either waits until the copy is made (`get_or_copy`), which pays for small
-files, or reads the row groups that may have its keys, and records that (`record_read`). Once a quarter of the
-file's rows was decoded in that way, the copy is made in the background. Where the bounds leave no room for a
-copy, row groups are read instead.
+files, or reads the row groups that may have its keys, and records this read (`record_read`). Once a
+quarter of the file's rows was decoded in that way, the copy is made in the background. Where the
+bounds leave no room for a copy, row groups are read instead.
 
 A copy that `get` returned stays readable after it was evicted: its files are mapped.
 """
@@ -108,9 +108,9 @@ class LookupCache:
         """Return the copy of a file with some columns, which is made if need be.
 
         Args:
-            name: Of an immutable file.
+            name: Name of an immutable file.
             make: Called when there is no copy.
-            columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`.
+            columns: Table columns, `SEQUENCE_NUMBER` or `VALUE_KIND`.
 
         Returns:
             None where the bounds or the local disk leave no room.
@@ -129,7 +129,7 @@ class LookupCache:
                 return None
             try:
                 lookup = entry.lookup or make(entry.space)
-                # Also when the columns below find no room: keys are then found without reading.
+                # Set even if the columns below find no room: keys are then found without reading.
                 entry.lookup = lookup
                 lookup.load(columns)
             except NoRoom as error:
@@ -152,12 +152,12 @@ class LookupCache:
         """Record that row groups were read for want of a copy; queue the copy when it pays.
 
         Args:
-            name: Of an immutable file.
+            name: Name of an immutable file.
             make: Makes its copy.
             columns: The columns that were read.
-            of_rows: Rows of the file.
-            rows: Rows that were decoded.
-            size: Their decoded bytes.
+            of_rows: Number of rows of the file.
+            rows: Number of rows that were decoded.
+            size: Bytes of the decoded rows.
         """
         entry = self._store.entry(name, self._budget)
         entry.last_used = self._store.now()

@@ -1,8 +1,8 @@
 """Lookup in a data file without a copy: only the row groups that may have the keys are decoded.
 
-A file is sorted by its key, so the bounds of row groups, where its format has any, leave one row group
-for a key of one column, and few for one of several. That costs a hundredth of a second per key,
-whatever the size of the file; a copy answers in microseconds.
+A file is sorted by its key, so the bounds of row groups, where its format has any, leave one row
+group for a key of one column, and a few for a key of several columns. That costs a hundredth of a
+second per key, whatever the size of the file; a copy answers in microseconds.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,8 +20,8 @@ from braid.lake.read.lookup.key_hash import key_hashes
 from braid.lake.read.lookup.wanted_keys import KeyColumns, Rows, WantedKeys, row_array
 
 _BOUNDED_KEYS_MAX: Final = 4_096
-"""More keys are assumed to be in all row groups, because comparing each key with the bounds of each row
-group takes memory and time for every pair."""
+"""More keys than this are assumed to be in all row groups, because comparing each key with the
+bounds of each row group takes memory and time for every pair."""
 
 
 class PositionedRows(Protocol):
@@ -30,7 +30,7 @@ class PositionedRows(Protocol):
     def parts(
         self, columns: Sequence[str], row_filter: RowGroupFilter
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield columns of the row groups that a filter lets through, with each batch's position.
+        """Yield columns of the row groups that a filter passes, each batch with its position.
 
         Args:
             columns: Of the table.
@@ -42,11 +42,11 @@ class PositionedRows(Protocol):
         ...
 
     def rows_at(self, columns: Sequence[str], positions: Rows) -> tuple[pa.Table, int, int]:
-        """Return some records, the number of rows decoded for them, and the bytes of these.
+        """Return some records, the number of rows decoded for them, and the bytes of those rows.
 
         Args:
-            columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`.
-            positions: Of the records; at least one.
+            columns: Table columns, `SEQUENCE_NUMBER` or `VALUE_KIND`.
+            positions: Positions of the records; at least one.
 
         Raises:
             CorruptData: The file is absent or does not match its metadata.
@@ -82,7 +82,7 @@ class RowGroupLookup:
 
         Args:
             keys: Keys.
-            wanted: Numbers of those to search for; at least one.
+            wanted: Numbers of the keys to search for; at least one.
 
         Raises:
             CorruptData: The file is absent or does not match its metadata.
@@ -110,8 +110,8 @@ class RowGroupLookup:
         """Return columns of some rows, one row per position, in order.
 
         Args:
-            positions: Of rows; at least one.
-            columns: Of the table or `SEQUENCE_NUMBER` or `VALUE_KIND`, without repeats.
+            positions: Positions of rows; at least one.
+            columns: Table columns, `SEQUENCE_NUMBER` or `VALUE_KIND`, without repeats.
 
         Raises:
             CorruptData: The file is absent or does not match its metadata.

@@ -61,8 +61,8 @@ class WantedKeys:
         """Return the hash of each key's value in one column, as the indexes of files have it.
 
         Args:
-            index: Of the column in the key, from 0.
-            data_type: Its type.
+            index: Index of the column in the key, from 0.
+            data_type: The column's type.
         """
         hashes = self._value_hashes.get(index)
         if hashes is None:
