@@ -47,9 +47,9 @@ def merge_flushes(
     Memory: that of `merge_runs` for the overlapping flushes, and one row group.
 
     Args:
-        sink: Of the bucket that the files are in.
-        files: Of one writer since its last commit; those of later flushes have higher sequence
-            numbers.
+        sink: The sink of the bucket that the files are in.
+        files: Files of one writer since its last commit; files of later flushes have higher
+            sequence numbers.
         spec: How the table's records merge.
         machine: Which execution folds.
 

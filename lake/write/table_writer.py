@@ -2,8 +2,8 @@
 
 1. Rows are checked, numbered in arrival order, and buffered.
 2. When the buffer is full, and before a commit, a flush routes the rows to their buckets, folds each
-   bucket with the merge that reads use, and writes the result as level-0 files. Where the input is the
-   changelog, it is written beside them, unfolded.
+   bucket with the merge that reads use, and writes the result as level-0 files. Where the input is
+   the changelog, the rows are also written as changelog files, unfolded.
 3. `prepare_commit` hands the files over as commit messages, with the indexes of dynamic buckets
    that got new keys; `abort` deletes the files that were not handed over.
 """
@@ -74,7 +74,7 @@ class WriteResult:
 class TableWriter:
     """Writes rows into level-0 files of one table.
 
-    Not thread-safe. Memory: `buffer_bytes`, and that of folding one bucket of it.
+    Not thread-safe. Memory: `buffer_bytes`, and what folding the buffered rows of one bucket takes.
     """
 
     def __init__(
@@ -95,16 +95,17 @@ class TableWriter:
 
         Args:
             file_io: Storage.
-            paths: Of the table.
-            schema: Of the table.
-            first_sequence_number: Above every number in the table; rows count up from it.
+            paths: The table's paths.
+            schema: The table's schema.
+            first_sequence_number: Greater than all sequence numbers in the table; rows are numbered
+                from it on.
             clock: Gives the creation time of files.
             uuid_source: Returns the part of file names that all files of this writer share.
             buffer_bytes: Bytes of buffered rows before a flush.
             machine: The execution that folds.
             drop_null_columns: Leave columns without a value out of files.
-            dynamic_buckets: Of a table without a fixed bucket count, from the newest snapshot; None:
-                the table has no index yet.
+            dynamic_buckets: The buckets of the newest snapshot, for a table without a fixed bucket
+                count; None: the table has no index yet.
 
         Raises:
             UnsupportedFeature: This writer cannot write the table (see `check_writable`).
@@ -154,7 +155,7 @@ class TableWriter:
         Raises:
             SchemaMismatch: Rows or kinds that do not fit the table, among them a retract under
                 first-row without `ignore-delete` and values that an aggregate function cannot read;
-                none of the batch was taken.
+                no row of the batch was accepted.
             StorageUnavailable: A flush failed; `abort` and write everything again.
         """
         rows = conform(batch, self._schema)
@@ -162,7 +163,7 @@ class TableWriter:
         kind_column = row_kinds(rows, kinds, self._schema)
         rows, kind_column = self._drop_ignored(rows, kind_column)
         rows, kind_column = apply_null_deletes(rows, kind_column, self._schema)
-        # In slices, so that a batch larger than the buffer does not exceed its bound.
+        # Buffered in slices, so that a batch larger than the buffer does not exceed its bound.
         per_slice = self._rows_per_slice(rows)
         for start in range(0, rows.num_rows, per_slice):
             part = rows.slice(start, per_slice)
@@ -181,7 +182,8 @@ class TableWriter:
         if not self._buffered:
             return
         table = pa.concat_tables(self._buffered).combine_chunks()
-        # Emptied first: a flush that fails is aborted, and its rows are not written twice.
+        # The buffer is emptied first: a flush that fails is aborted, and its rows are not written
+        # twice.
         self._buffered = []
         self._buffered_bytes = 0
         for group in route(table, self._schema, self._dynamic):

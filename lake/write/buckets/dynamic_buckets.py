@@ -1,9 +1,10 @@
 """Dynamic buckets: routing by the hash index of a snapshot, and the index files with new keys.
 
-The hash index of a snapshot maps each key to its bucket. Rows are routed by it. New keys are added, and the
-index files of the buckets that got any are replaced with the commit. Of two concurrent writers neither
-knows the keys of the other, and one key could get into two buckets. So a commit is valid only while the
-table still has the index that its rows were routed by, which `CommitMessage.index_base` names.
+The hash index of a snapshot maps each key to its bucket. Rows are routed by it. New keys are added,
+and the commit replaces the index files of the buckets that got new keys. Of two concurrent writers
+neither knows the keys of the other, so one key could get into two buckets. So a commit is valid
+only while the table still has the index that its rows were routed by, which
+`CommitMessage.index_base` names.
 
 Source: table-format 15.
 """
@@ -28,7 +29,7 @@ class RoutingIndex:
 
     Attributes:
         base: Names of the index files that the rows were routed by, sorted.
-        new: By bucket, the index files that replace theirs or are added.
+        new: By bucket, its new index file, which replaces the one that the bucket had, if any.
     """
 
     base: tuple[str, ...]
@@ -52,8 +53,8 @@ class DynamicBuckets:
 
         Args:
             file_io: Storage.
-            paths: Of the table.
-            schema: Of the table.
+            paths: The table's paths.
+            schema: The table's schema.
             indexes: All index files of the snapshot; others than hash indexes are ignored.
         """
         self._file_io = file_io
@@ -89,11 +90,11 @@ class DynamicBuckets:
     ) -> RoutingIndex:
         """Write the indexes of the partition's buckets that got keys since the last call.
 
-        Rows that are routed afterwards are based on them, so they are valid only if these index files
-        are committed first.
+        Rows that are routed afterwards depend on these index files, so those rows are valid only if
+        the files are committed first.
 
         Args:
-            partition: One that rows were routed to.
+            partition: A partition that rows were routed to.
             new_name: Returns a unique file name.
             on_new_file: Called with the path of each file before it is written, for cleaning up.
         """

@@ -62,7 +62,7 @@ class PartitionBuckets:
         """Return the bucket of each hash, after new buckets were made where needed.
 
         Args:
-            hashes: Of keys in arrival order, repeated or not.
+            hashes: Hashes of keys in arrival order, repeated or not.
 
         Raises:
             LimitExceeded: More buckets are needed than the format can number.

@@ -50,9 +50,9 @@ def route(
     """Yield the rows of each bucket, ordered by partition and bucket.
 
     Args:
-        table: With the columns of the table, and others, which are routed along; one chunk per column
-            is cheapest.
-        schema: Of the table.
+        table: Rows with the columns of the table, and perhaps others, which are routed along; one
+            chunk per column is cheapest.
+        schema: The table's schema.
         dynamic: Assigns the buckets of a table whose bucket count is not fixed.
 
     Raises:

@@ -1,9 +1,9 @@
 """Changelog files: rows with their kinds, for readers of a table's changes.
 
 They have the columns of data files and lie beside them, but are not part of the table's state: a key may
-occur more than once, and the kinds are what happened to it. The producer `input` writes the rows as they
-came; the producers `full-compaction` and `lookup` compare old and new rows and write the changes that
-`braid.lake.lsm.changelog` finds.
+occur more than once, and each kind names what happened to it. The producer `input` writes the rows
+as they came; the producers `full-compaction` and `lookup` compare old and new rows and write the
+changes that `braid.lake.lsm.changelog` finds.
 
 Source: table-format 17; merge-semantics 6.1.
 """
@@ -31,13 +31,13 @@ def changelog_files(
     """Return a writer of changelog rows, in order, into files that roll at the target size.
 
     Args:
-        sink: Of the bucket's data files.
+        sink: The sink of the bucket's data files.
         level: 0 for a flush, the output level for a compaction.
         new_file_name: Returns a unique name with the prefix of changelog files, without suffix.
         empty_columns: Columns in which probably no row has a value (see `RollingFiles`).
     """
     own = replace(sink, new_file_name=new_file_name, is_changelog=True)
-    # In the format the source of all changelog files is APPEND, of those of compactions too.
+    # In the format all changelog files have the source APPEND, even those that compactions write.
     return RollingFiles(
         own, level=level, file_source=FileSource.APPEND, empty_columns=empty_columns
     )
@@ -48,7 +48,7 @@ def input_changelog(rows: pa.Table, spec: MergeSpec, codes: Uints) -> pa.Table:
 
     Args:
         rows: Key-value table of at least one row, in any order.
-        spec: How the rows merge; rows of one key are in that order.
+        spec: How the rows merge; the result has the rows of one key in merge order.
         codes: The rows' `key_codes`.
 
     Source:

@@ -36,8 +36,8 @@ def _avro_problems(column: str, name: str, data_type: DataType) -> Iterator[Prob
 
     Args:
         column: Name of the column of the table.
-        name: Of the field itself.
-        data_type: Of the field.
+        name: Name of the field itself.
+        data_type: Type of the field.
     """
     if not _AVRO_NAME.fullmatch(name):
         yield Problem(

@@ -24,8 +24,8 @@ def file_encoding(options: TableOptions, *, level: int, is_changelog: bool) -> F
     """Return the encoding of a file.
 
     Args:
-        options: Of the table.
-        level: Of the file.
+        options: The table's options.
+        level: Level of the file.
         is_changelog: The file holds changelog rows.
 
     Requires:
@@ -48,7 +48,7 @@ def option_problems(options: TableOptions) -> list[Problem]:
     """Return the formats and codecs that no file can be written with, each once.
 
     Args:
-        options: Of the table; those of changelogs are checked if it has any.
+        options: The table's options; options of changelog files are checked if it has such files.
     """
     found: dict[tuple[str, str], Problem] = {}
     for level, is_changelog in _kinds(options):

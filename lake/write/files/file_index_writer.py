@@ -28,7 +28,8 @@ class FileIndexWriter:
         """Add the values of some rows.
 
         Args:
-            rows: With all table columns, retracts included: a lookup has to find those as well.
+            rows: Rows with all table columns, retracts included: a lookup has to find retracts as
+                well.
         """
         for column, builder in self._columns:
             builder.add(value_hashes(_values(rows, column), column.type))
@@ -55,7 +56,7 @@ def _values(rows: pa.Table, column: IndexedColumn) -> pa.ChunkedArray:
 
 
 def _of_key(maps: pa.MapArray, key: str) -> pa.Array:
-    """Return the values of a key, of the maps that have it."""
+    """Return the values of a key in the maps that have the key."""
     entries = elements(maps.drop_null())
     keys, items = entries.field(0), entries.field(1)
     return items.filter(pc.equal(keys, pa.scalar(key, keys.type)))

@@ -28,7 +28,7 @@ from braid.lake.format.statistics import (
 from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 
 _FOOTER_BYTES_MAX: Final = 4_096
-"""Arrow's writer leaves out bounds that are longer."""
+"""Length in bytes above which Arrow's writer leaves bounds out."""
 
 _FLOAT_ROOTS: Final = frozenset({TypeRoot.FLOAT, TypeRoot.DOUBLE})
 
@@ -37,17 +37,17 @@ class FileStatistics:
     """Collects the statistics of one file, row group by row group.
 
     Attributes:
-        row_count: Of all row groups so far.
+        row_count: The number of rows of all row groups so far.
         delete_row_count: The number of retracts (-U and -D) among them.
-        min_sequence_number: Of all rows; 0 without any.
-        max_sequence_number: Likewise.
+        min_sequence_number: The smallest of all rows; 0 without rows.
+        max_sequence_number: The greatest of all rows; 0 without rows.
     """
 
     def __init__(self, schema: TableSchema, *, has_footer: bool = True) -> None:
         """Begin without rows.
 
         Args:
-            schema: Of the table.
+            schema: The table's schema.
             has_footer: The file has a Parquet footer, with the bounds of most columns.
         """
         self._schema = schema
@@ -112,10 +112,11 @@ class FileStatistics:
 
         Args:
             fields: The columns.
-            bounds: Those of the file's footer.
+            bounds: The bounds of the file's footer.
             truncate: As for `collect_statistics`.
         """
-        # The bounds of all rows are those of the row groups' bounds. Null counts are summed by `add`.
+        # The bounds of the file are the extremes of its row groups' bounds. Null counts are summed
+        # by `add`.
         columns = {field.name: self._extremes(field, bounds.get(field.name)) for field in fields}
         longest = max(len(values) for values in columns.values())
         extremes = pa.table(

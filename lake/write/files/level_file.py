@@ -31,8 +31,8 @@ class DataFileSink:
 
     Attributes:
         file_io: Storage.
-        paths: Of the table.
-        schema: Of the table.
+        paths: The table's paths.
+        schema: The table's schema.
         partition: Serialised partition row.
         bucket: Bucket number.
         new_file_name: Returns a unique name, without the suffix of the file's format.
@@ -72,8 +72,8 @@ class LevelFile(StagedWrite):
 
         Args:
             sink: Destination.
-            level: Of the file.
-            file_source: Of the file.
+            level: Level of the file.
+            file_source: Source of the file.
             without: Nullable columns to leave out, in which no row will have a value.
         """
         schema = sink.schema
@@ -108,7 +108,8 @@ class LevelFile(StagedWrite):
         """Write one row group.
 
         Args:
-            rows: Key-value table of at least one row with all table columns, keys above all before.
+            rows: Key-value table of at least one row with all table columns, with keys greater than
+                all keys before.
 
         Raises:
             SchemaMismatch: Values that no data file can hold.
@@ -134,7 +135,8 @@ class LevelFile(StagedWrite):
         """
         schema, statistics = self._sink.schema, self._statistics
         assert statistics.row_count, "a file has rows"
-        # Before the file: an index beside it must exist when the file does.
+        # Written before the file is finished: an index beside the file must exist when the file
+        # does.
         embedded = self._finished_index()
         written = self._writer.finish()
         index_path, self._index_path = self._index_path, None
@@ -171,7 +173,7 @@ class LevelFile(StagedWrite):
         """Return the file's index if it fits into the manifest; else write it beside the file.
 
         Returns:
-            None where the file has no index, or has it beside it.
+            None where the file has no index, or the index is beside it.
         """
         index = None if self._index is None else self._index.finish()
         threshold = self._sink.schema.table_options.file_index_in_manifest_threshold_bytes
@@ -192,12 +194,12 @@ def write_level_files(
         sink: Destination.
         table: Key-value table of at least one row with all table columns, sorted by key, each key
             once.
-        level: Of the files.
-        file_source: Of the files.
+        level: Level of the files.
+        file_source: Source of the files.
 
     Returns:
-        The files in key order. None is much larger than the target size: rows are cut by their size in
-        memory, and files are smaller.
+        The files in key order. No file is much larger than the target size: rows are cut by their
+        size in memory, and files are smaller.
     """
     return tuple(
         write_level_file(sink, part, level=level, file_source=file_source)
@@ -218,11 +220,11 @@ def write_level_file(
 
 
 def null_columns_of(table: pa.Table, schema: TableSchema) -> frozenset[str]:
-    """Return the nullable columns of a table in which no row of it has a value.
+    """Return the nullable columns of a table in which no row has a value.
 
     Args:
-        table: With all columns of the schema.
-        schema: Of the table.
+        table: Rows with all columns of the schema.
+        schema: The table's schema.
     """
     return frozenset(
         column.name

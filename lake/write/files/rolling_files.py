@@ -17,18 +17,20 @@ from braid.lake.format.data_file import DataFileMeta, FileSource
 from braid.lake.write.files.level_file import DataFileSink, LevelFile, null_columns_of
 
 _PART_MIN: Final = 4
-"""A remainder counts only if it is at least 1 / `_PART_MIN` of the whole: less room than that part of a row
-group closes a file, and fewer rows than that part of a file are added to the file before."""
+"""A remainder counts only if it is at least 1 / `_PART_MIN` of the whole: a file with room for less
+than that part of a row group is closed, and last rows that are less than that part of a file are
+added to the file before."""
 
 _ROW_BYTES_MIN: Final = 1e-3
-"""Lower bound of the bytes of a row in a file, so that the estimate is finite for rows that vanish."""
+"""Lower bound of the bytes of a row in a file, so that the estimate is finite for rows that take
+almost no bytes."""
 
 
 class RollingFiles(StagedWrite):
     """Writes sorted rows into files that roll at the target size.
 
-    A context manager: a file that is open when it ends is deleted; finished ones stay. Memory: one row
-    group and the argument of `add`.
+    A context manager: a file that is open when the block ends is deleted; finished files stay.
+    Memory: one row group and the argument of `add`.
     """
 
     def __init__(
@@ -44,8 +46,8 @@ class RollingFiles(StagedWrite):
 
         Args:
             sink: Destination.
-            level: Of the files.
-            file_source: Of the files.
+            level: Level of the files.
+            file_source: Source of the files.
             empty_columns: Columns in which probably no row has a value. They are left out if the sink
                 drops such columns. When one has a value after all, another file is begun, and from
                 then on no column is left out.
@@ -66,7 +68,7 @@ class RollingFiles(StagedWrite):
         self._files: list[DataFileMeta] = []
 
     def add(self, table: pa.Table) -> None:
-        """Add the next rows, a key-value table of all table columns with keys above all before.
+        """Add the next rows, a key-value table of all table columns with keys greater than all before.
 
         Raises:
             SchemaMismatch: Values that no data file can hold.

@@ -1,8 +1,9 @@
 """Default values of columns in sequence groups, where several streams write one table.
 
-The format fills a default into every record without a value: so a record of another stream, which does not
-feed the column, brings the default along, and a row of which nothing else is known shows it. In a table
-with `braid.defaults-by-group` a default in a group is filled only into records that take part in the group.
+The format fills the default of a column into every record that has no value there. So a record of a
+stream that does not feed the column carries the default, and a row that has no other value shows
+it. In a table with `braid.defaults-by-group` a default in a group is filled only into records that
+take part in the group.
 
 Source: this engine; merge-semantics 1.3 has the format's rule.
 """
@@ -19,7 +20,7 @@ from braid.lake.write.rows.group_participation import takes_part
 
 
 def group_default_columns(schema: TableSchema) -> Mapping[str, SequenceGroup]:
-    """Return the columns whose default only records of their group get, with the group."""
+    """Return the columns whose default is filled only into records of their group; with that group."""
     if not schema.table_options.defaults_by_group:
         return {}
     return {
@@ -35,7 +36,7 @@ def with_group_defaults(rows: pa.Table, schema: TableSchema) -> pa.Table:
 
     Args:
         rows: All columns of the table, in its order.
-        schema: Of the table.
+        schema: The table's schema.
     """
     for name, group in group_default_columns(schema).items():
         column = rows.column(name)

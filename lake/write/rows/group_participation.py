@@ -12,8 +12,8 @@ def takes_part(rows: pa.Table, group: SequenceGroup) -> npt.NDArray[np.bool_]:
     """Return for each row whether any ordering column of the group has a value.
 
     Args:
-        rows: With all columns of the table.
-        group: Of the table.
+        rows: Rows with all columns of the table.
+        group: A sequence group of the table.
     """
     found = np.zeros(rows.num_rows, dtype=np.bool_)
     for name in group.ordering:

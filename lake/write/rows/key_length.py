@@ -24,11 +24,12 @@ def long_key_problems(rows: pa.Table, schema: TableSchema) -> Iterator[Problem]:
 
     Args:
         rows: All columns of the table, as `conform` returns them.
-        schema: Of the table.
+        schema: The table's schema.
     """
     limit = schema.table_options.key_bytes_max
     fields = [f for f in schema.key_fields if f.type.root in (*TEXT_ROOTS, *BYTES_ROOTS)]
-    # No key can be too long where the declared lengths exclude it, the usual case of CHAR and VARCHAR.
+    # Rows are not checked where the declared lengths exclude a long key, as CHAR and VARCHAR
+    # usually do.
     if rows.num_rows == 0 or sum(map(_bytes_max, fields)) <= limit:
         return
     is_long = key_is_long([rows.column(field.name) for field in fields], limit)

@@ -2,8 +2,8 @@
 
 Arrow's safe cast turns a number that is too large for FLOAT into infinity without an error.
 
-Source: merge-semantics 1.3 asks for values of the column's type; the reference takes no DOUBLE for a
-FLOAT column.
+Source: merge-semantics 1.3 asks for values of the column's type; the reference accepts no DOUBLE
+for a FLOAT column.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def lossless_cast(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArr
         pa.ArrowNotImplementedError: There is no such cast.
     """
     cast = column.cast(target)
-    # Counted, because infinities that were there before are legal.
+    # Infinities are counted, because those that the column had before the cast are legal.
     if _holds_float(target) and _infinities(cast) > _infinities(column):
         text = "a finite number is not in range and would become infinite"
         raise pa.ArrowInvalid(text)

@@ -8,7 +8,7 @@ does not depend on that:
 | a retract of a group | is written as |
 |---|---|
 | that removes rows (`partial-update.remove-record-on-sequence-group`) | itself, without values |
-| any other | a +I of nulls under the record's order, so the newest record of the group empties it |
+| any other | a +I of nulls with the record's ordering values, so that it empties the group if it is the newest record |
 
 The key and the ordering columns of the groups are kept, and so are the columns of
 `braid.null-deletes.kept-fields`, such as the time of the record. The columns of
@@ -43,7 +43,7 @@ def apply_null_deletes(
     Args:
         rows: All columns of the table, in its order.
         kinds: int8, one per row.
-        schema: Of the table.
+        schema: The table's schema.
 
     Returns:
         The same number of rows, in the same order; the arguments themselves where there is no
@@ -65,7 +65,8 @@ def apply_null_deletes(
     adds = np.zeros(len(values), dtype=np.bool_)
     adds[retracts[clears]] = True
     new_kinds = pa.array(np.where(adds, np.int8(RowKind.INSERT), values), pa.int8())
-    # Behind the given rows come the emptied ones; each retract is taken from there, all others stay.
+    # The emptied rows are appended to the given ones; retracts are taken from there, other rows
+    # stay.
     indexes = np.arange(len(values))
     indexes[retracts] = len(values) + np.arange(len(retracts))
     return pa.concat_tables([rows, emptied]).take(pa.array(indexes)), new_kinds
@@ -76,7 +77,8 @@ def _clears(
 ) -> _Bools:
     """Return which retracts only clear columns of named groups, and so become +I.
 
-    One that also takes part in another group, or in one that removes rows, stays a retract.
+    A retract that also takes part in another group, or in a group that removes rows, stays a
+    retract.
     """
     clears = np.zeros(count, dtype=np.bool_)
     other = np.zeros(count, dtype=np.bool_)

@@ -34,7 +34,7 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
             converted as long as no value changes. Digits of a second that the column's files hold
             (TIME milliseconds; TIMESTAMP milliseconds, from p = 4 microseconds, from p = 7
             nanoseconds) are kept whatever p is, as the reference keeps them; finer ones are refused.
-        schema: Of the table.
+        schema: The table's schema.
 
     Returns:
         All columns of the table in its order; columns that fit are not copied. In keys every NaN

@@ -25,7 +25,7 @@ def row_kinds(rows: pa.Table, kinds: pa.Array | None, schema: TableSchema) -> pa
         rows: Under the table's Arrow schema.
         kinds: Integer row kinds, one per row. None: those in the column that `rowkind.field` names, or
             else all +I. Must be None in a table with such a column.
-        schema: Of the table.
+        schema: The table's schema.
 
     Raises:
         SchemaMismatch: A kind is unknown or null; their number differs from that of the rows; the table
