@@ -14,10 +14,11 @@ from braid.lake.read.snapshot_changes import ChangesMode
 
 _SHOWN_MAX: Final = 200
 _FIRST_NUMBER_MAX: Final = 1 << 62
-"""Half of the 63 bits of sequence numbers are left for the rows of the writer."""
+"""Largest first sequence number: half of the range of 63 bits is left for the rows of the
+writer."""
 
 _LONG_MAX: Final = (1 << 63) - 1
-"""Java's `long`, which the format's numbers are."""
+"""Largest value of Java's `long`, the type of the format's numbers."""
 
 
 def refuse_argument(name: str, value: object, expected: str) -> NoReturn:
@@ -77,7 +78,7 @@ def checked_mode(value: object) -> ChangesMode:
 
 
 def check_snapshot_id(value: object) -> None:
-    """Refuse what is no id of a snapshot; digits as text are none."""
+    """Refuse what is no id of a snapshot; an id is a number, not its digits as text."""
     if not _is_whole(value, low=1):
         refuse_argument("snapshot_id", value, "a whole number from 1")
 
@@ -147,8 +148,8 @@ def chosen_columns(
 
     Args:
         columns: Names; None means all.
-        schema: Of the table.
-        what: Reads them, for the message: `a scan`.
+        schema: The table's schema.
+        what: What reads the columns, for the message, such as `a scan`.
 
     Raises:
         InvalidRequest: They are no list of names, or an empty one, or a name is repeated.
@@ -212,7 +213,7 @@ def _has_utf8(text: str) -> bool:
 
 
 def _is_whole(value: object, *, low: int, high: int | None = None) -> bool:
-    """Return whether a value is an int within the bounds; True and False are none."""
+    """Return whether a value is an int within the bounds; True and False do not count."""
     if not isinstance(value, int) or isinstance(value, bool):
         return False
     return low <= value and (high is None or value <= high)

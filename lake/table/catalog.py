@@ -120,7 +120,8 @@ class Catalog:
                 options=options or {},
                 comment=comment,
             )
-            # Rules of the format first: what no version accepts is worse than what this one lacks.
+            # The format's rules are checked first: what no version accepts is worse than what this
+            # one lacks.
             validate_schema(schema)
             check_supported(schema)
             check_writable(schema)
@@ -147,8 +148,8 @@ class Catalog:
         """Open a table.
 
         Raises:
-            TableNotFound: There is none of that name.
-            UnsupportedFeature: It needs what this version does not have.
+            TableNotFound: There is no table of that name.
+            UnsupportedFeature: The table needs what this version does not have.
         """
         return Table.open(
             self._table_path(identifier),
@@ -184,14 +185,15 @@ class Catalog:
         rest.
 
         Raises:
-            TableNotFound: There is none of that name.
+            TableNotFound: There is no table of that name.
         """
         path = self._table_path(identifier)
         paths = TablePaths(path)
         if not self._is_table(path) and not self._has_remains(paths):
             message = f"no table {identifier} at {path}"
             raise TableNotFound(message)
-        # Durably before any other file, and schema 0 last: while there is a schema, no file is missing.
+        # Deleted durably before any other file, schema 0 last: while there is a schema, no file is
+        # missing.
         for status in reversed(self._file_io.list(paths.schema_dir)):
             self._file_io.delete(status.path)
         self._file_io.sync_directory(paths.schema_dir)
@@ -213,7 +215,7 @@ class Catalog:
         return any(numbered(status.name, SCHEMA_PREFIX) is not None for status in listed)
 
     def _has_remains(self, paths: TablePaths) -> bool:
-        """Return whether snapshots of a dropped table are left, which a new one would adopt."""
+        """Return whether snapshots of a dropped table are left, which a new table would adopt."""
         return bool(self._file_io.list(paths.snapshot_dir))
 
     def _table_path(self, identifier: str) -> str:

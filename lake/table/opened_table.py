@@ -43,7 +43,7 @@ class OpenedTable:
         store: Stores under the newest schema that was seen; replaced by each `refresh`.
         random: Source of names and waiting times; the system's when None.
         copies: Copies of files for lookups, shared with other tables of the process.
-        metadata_cache: Decoded metadata, shared with other tables; likewise.
+        metadata_cache: Decoded metadata, shared with other tables of the process.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class OpenedTable:
         return self.store
 
     def has_newer_schema(self, schema_id: int) -> bool:
-        """Read the newest schema; return whether its id is above another."""
+        """Read the newest schema; return whether its id is above the given one."""
         self.refresh()
         return self.store.schema.id > schema_id
 
@@ -170,7 +170,7 @@ class OpenedTable:
         return snapshots.get(snapshot_id) if snapshot is None else snapshot
 
     def confirmed(self, snapshot: Snapshot | None) -> Snapshot | None:
-        """Return a snapshot that was read, None where none was found.
+        """Return the argument after a check that it belongs to the table that was opened.
 
         Raises:
             TableNotFound: The table was dropped, or created anew.
@@ -246,7 +246,8 @@ class OpenedTable:
         if snapshot is None:
             return self.store.schema
         if is_newest:
-            # A snapshot of a newer schema proves that there is one; without it storage is not asked.
+            # A snapshot of a newer schema proves that there is one; without such a snapshot storage
+            # is not read.
             if snapshot.schema_id > self.store.schema.id:
                 self.refresh()
             return self.store.schema
@@ -258,7 +259,7 @@ class OpenedTable:
         """Return the schemas of files whose columns are not those of the schema, by id.
 
         Args:
-            schema: Under which the files are read.
+            schema: The schema under which the files are read.
             entries: Files.
 
         Raises:

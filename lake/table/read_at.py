@@ -17,7 +17,7 @@ _EXPECTED: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadAt:
-    """A state of a table, named by at most one of three attributes; by none, the newest state.
+    """A state of a table, named by at most one of three attributes; without any, the newest state.
 
     Attributes:
         snapshot_id: The id of a snapshot, from 1.
@@ -27,7 +27,7 @@ class ReadAt:
             zone. A time without a zone would depend on the machine, so it is refused.
 
     Raises:
-        InvalidRequest: More than one is given, or one is not of its kind.
+        InvalidRequest: More than one attribute is given, or its value is of the wrong kind.
 
     Example:
         >>> ReadAt(timestamp="1970-01-01T00:00:02Z").time_ms
@@ -65,13 +65,13 @@ class ReadAt:
 
     @staticmethod
     def of(at: "SnapshotRef | None") -> "ReadAt":
-        """Return what an argument `at` of a read method stands for.
+        """Return the state that an argument `at` of a read method names.
 
         Args:
             at: A number is the id of a snapshot, None the newest state.
 
         Raises:
-            InvalidRequest: It is neither of these nor a `ReadAt`, or no id.
+            InvalidRequest: `at` is neither of these nor a `ReadAt`, or the number is no id.
         """
         if at is None:
             return NEWEST

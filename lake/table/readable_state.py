@@ -1,7 +1,7 @@
 """Resolution of the state to read: its snapshot, and the schema to read it with.
 
 The newest state is read with the newest schema, any other with the schema of its snapshot, so that
-columns have the names of then (table-format 2.3).
+columns have the names that they had then (table-format 2.3).
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class ReadableState:
     """One state of a table.
 
     Attributes:
-        snapshot: None for a table without one.
-        schema: To read it with.
+        snapshot: The snapshot; None for a table without one.
+        schema: The schema to read the snapshot with.
     """
 
     snapshot: Snapshot | None
@@ -36,10 +36,11 @@ def find_state(table: OpenedTable, at: ReadAt) -> ReadableState:
     """Return the state that is named.
 
     Raises:
-        InvalidRequest: It does not exist: the snapshot has expired or was never made, the time is
-            before the oldest snapshot that is kept, or there is no such tag; the error lists what exists.
+        InvalidRequest: The state does not exist: the snapshot has expired or was never made, the
+            time is before the oldest snapshot that is kept, or there is no such tag; the error
+            lists what exists.
         TableNotFound: The table was dropped, or created anew.
-        UnsupportedFeature: Its schema needs what this version does not have.
+        UnsupportedFeature: The table's schema needs what this version does not have.
     """
     snapshot = find_snapshot(table, at)
     assert snapshot is not None or at.is_newest, "an absent state is refused"

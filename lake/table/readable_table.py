@@ -88,7 +88,7 @@ class ReadableTable:
         """Open the table at a path.
 
         Args:
-            path: Of the table's directory, or a URI when no `file_io` is given.
+            path: Path of the table's directory, or its URI when no `file_io` is given.
             file_io: Storage; chosen by the address when None.
             clock: The time of commits; the system's when None.
             random: Source of names and waiting times; the system's when None.
@@ -199,12 +199,12 @@ class ReadableTable:
         snapshot.
 
         Args:
-            columns: Of the result, in order; None means all.
+            columns: Columns of the result, in order; None means all.
             where: A conjunction; its columns need not be among `columns`.
             at: The state to read: the id of a snapshot, or a `ReadAt`; None means the newest now.
             batch_rows: Upper bound of the rows of a batch.
             machine: The execution of merging; both give the same rows.
-            counters: Added to while reading when given.
+            counters: Counters to add to while reading, if given.
 
         Raises:
             InvalidRequest: No such column or state.
@@ -236,7 +236,8 @@ class ReadableTable:
 
         Args:
             columns: As for `scan`.
-            where: As for `scan`; engines that read Arrow streams cannot push their own down.
+            where: As for `scan`; engines that read Arrow streams cannot push their own conditions
+                down.
             at: As for `scan`.
             batch_rows: As for `scan`.
 
@@ -260,7 +261,7 @@ class ReadableTable:
         """Return the changes of a range of snapshots, fixed by this call.
 
         The changes of a snapshot depend on the table's `changelog-producer`: without one, the records
-        that appends added, as they were written; else its changelog. Overwrites have none.
+        that appends added, as they were written; else its changelog. Overwrites have no changes.
 
         Args:
             after: The last snapshot before the range, by its id or as a state; 0, or a time before
@@ -268,9 +269,9 @@ class ReadableTable:
             until: The last snapshot of the range, likewise; None means the newest now.
             mode: `delta` reads the records that appends added even if the table has a changelog;
                 `changelog` requires one.
-            columns: Of the result, in order, after the kinds; None means all.
+            columns: Columns of the result, in order, after the kinds; None means all.
             batch_rows: Upper bound of the rows of a batch.
-            counters: Added to while reading when given.
+            counters: Counters to add to while reading, if given.
 
         Raises:
             InvalidRequest: No such column, state or range, or no changelog.
@@ -301,7 +302,7 @@ class ReadableTable:
 
         Args:
             key: A value for each column of the primary key; NaN is a key, -0.0 and 0.0 are two.
-            columns: Of the row; None means all.
+            columns: Columns of the row; None means all.
             at: The state to read: the id of a snapshot, or a `ReadAt`; None means the newest now.
 
         Returns:

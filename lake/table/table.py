@@ -71,8 +71,8 @@ class Table(ReadableTable):
         `CommitConflict`.
 
         Args:
-            first_sequence_number: Above every number in the table, from 0 to 2**62; None reads it
-                from the table.
+            first_sequence_number: Greater than all sequence numbers in the table, from 0 to 2**62;
+                None: it is read from the table.
             buffer_bytes: Bytes of rows in memory before a flush, from 1.
             machine: Which execution folds.
             drop_null_columns: Leave columns without a value out of files.
@@ -93,8 +93,8 @@ class Table(ReadableTable):
     def try_rows(self, rows: pa.Table | pa.RecordBatch, *, kinds: pa.Array | None = None) -> None:
         """Write rows to memory and discard them, to find out whether the table accepts them.
 
-        Rows can also be refused by steps after those that `TableWriter.write` checks: here they are
-        routed, folded, encoded and described by statistics as well.
+        Steps after the checks of `TableWriter.write` can refuse rows, too. So the rows are also
+        routed, folded, encoded and described by statistics.
 
         Args:
             rows: As for `TableWriter.write`.
@@ -195,22 +195,24 @@ class Table(ReadableTable):
 
         Fully means one sorted run on the highest level, without retracts.
 
-        Scans give the same rows as before, except where the merge engine itself answers otherwise
-        once retracts are gone (a row written again after its removal starts empty). Rows of
-        first-row tables become visible by it. Commits of other processes are kept, and none of them
-        fails because of the compaction; where another compaction was faster, the work on that bucket
-        is dropped, as the result shows. Works on write-only tables too.
+        Scans give the same rows as before, except where the merge engine itself gives another
+        result once retracts are gone (a row written again after its removal starts empty). The
+        compaction makes new rows of first-row tables visible. Commits of other processes are kept,
+        and none of them fails because of the compaction; where another compaction was faster, the
+        work on that bucket is dropped, as the result shows. Works on write-only tables too.
 
-        Each bucket is replaced as a whole. Small ones share a snapshot: up to 100, as long as no
-        more than `target-file-size` was rewritten for them. Buckets that were committed before an
-        error, or before the process was killed, stay compacted; the next call does the others.
+        Each bucket is replaced as a whole. Small buckets share a snapshot: up to 100 of them, as
+        long as no more than `target-file-size` was rewritten for them. Buckets that were committed
+        before an error, or before the process was killed, stay compacted; the next call does the
+        others.
 
         Memory: batches of the runs of one section, and one file of about the target size.
 
         Args:
             full: Compact everything; else only what is due.
             buckets: Serialised partition row and number of the buckets to compact; None for all.
-            memory: Of a caller that compacts due buckets repeatedly; changed by this call.
+            memory: State that a caller keeps to compact due buckets repeatedly; changed by this
+                call.
             commit_user: Named in the snapshots; a fresh random one when None.
             machine: Which execution folds.
 
@@ -218,8 +220,8 @@ class Table(ReadableTable):
             What was done. No snapshot is made when nothing is due.
 
         Raises:
-            UnsupportedFeature: This is a branch; or the table has options that require of a
-                compaction what this version does not do, and `problems` names them; or it has an
+            UnsupportedFeature: This is a branch; or options of the table, which `problems` names,
+                require a compaction that this version does not support; or the table has an
                 aggregate function that is not installed here.
             SchemaMismatch: Records that the table's merge refuses; nothing of their bucket was
                 committed.
@@ -251,12 +253,13 @@ class Table(ReadableTable):
 
         Args:
             full: Return all that a full compaction would change; else those that are due.
-            memory: Of a caller that repeats this; updated for the buckets that are not returned,
-                and emptied of those that are gone.
+            memory: State that a caller keeps to repeat this call; updated for the buckets that are
+                not returned, and cleared of buckets that are gone.
 
         Returns:
             By serialised partition row and bucket number, the state of the bucket in `memory`: the
-            process that compacts it needs it, as `CompactionMemory(states={bucket_id: state})`.
+            process that compacts the bucket needs its state, as
+            `CompactionMemory(states={bucket_id: state})`.
 
         Raises:
             UnsupportedFeature: As `compact`.
@@ -319,7 +322,7 @@ class Table(ReadableTable):
         Idempotent: any process that has the same schema may repeat it.
 
         Args:
-            schema: As planned, its time included.
+            schema: The schema as planned, its time included.
 
         Returns:
             Whether the table has exactly this schema under its id, by this call or an earlier one;
@@ -333,7 +336,7 @@ class Table(ReadableTable):
 
     @adds_table_to_errors
     def find_schema(self, schema_id: int) -> TableSchema | None:
-        """Return the schema of an id; None when the table has no schema of so high an id yet.
+        """Return the schema of an id; None when the id is above that of the newest schema.
 
         Raises:
             CorruptData: Its file cannot be read.
@@ -396,19 +399,19 @@ class Table(ReadableTable):
         writers, compactions and other expiries, of this engine or another: every snapshot that is
         listed can be read whole at any time, and a killed process leaves at most unreferenced files.
 
-        Retained are: the newest snapshot; `retain_min` of the newest; the snapshot that a consumer or
-        lease needs, and all newer ones; those that were the newest at `older_than_ms` or later, as
-        long as there are no more than `retain_max`; and the newest snapshot that has the positions of
-        streams. Where that is not the newest of all, because another engine has committed, an empty
-        commit carries the positions forward first.
-        Files of tags and branches are kept. Where changelogs outlive snapshots, the expired snapshots
-        are kept as changelogs, which expire by the `changelog.*` options.
+        Retained are: the newest snapshot; the `retain_min` newest snapshots; the snapshot that a
+        consumer or lease needs, and all newer ones; those that were the newest at `older_than_ms`
+        or later, as long as there are no more than `retain_max`; and the newest snapshot that has
+        the positions of streams. Where that is not the newest snapshot of all, because another
+        engine has committed, an empty commit carries the positions forward first. Files of tags and
+        branches are kept. Where changelogs outlive snapshots, the expired snapshots are kept as
+        changelogs, which expire by the `changelog.*` options.
 
         Args:
             retain_min: Default `snapshot.num-retained.min`, and no more than `retain_max`.
             retain_max: Default `snapshot.num-retained.max`.
             older_than_ms: Milliseconds since 1970 UTC; default now less `snapshot.time-retained`.
-            max_deletes: Most snapshots to remove; default `snapshot.expire.limit`.
+            max_deletes: Largest number of snapshots to remove; default `snapshot.expire.limit`.
             dry_run: Return which snapshots would be removed, and change nothing.
 
         Raises:
@@ -416,8 +419,8 @@ class Table(ReadableTable):
             UnsupportedFeature: This is a branch.
             CorruptData: A retained snapshot, a tag or a consumer cannot be read, so that it is
                 unknown what may be deleted.
-            StorageUnavailable: Snapshots are removed completely, or not at all; unreferenced files
-                may be left, which orphan cleaning finds.
+            StorageUnavailable: Each snapshot is removed completely or not at all; unreferenced
+                files may be left, which orphan cleaning finds.
 
         Source:
             table-format 19.
@@ -447,8 +450,8 @@ class Table(ReadableTable):
         Args:
             snapshot_id: None for the newest now.
             holder: Name of the holder, shown by `inspect.consumers`.
-            lease_ms: How long it holds without a refresh, milliseconds; at most a day,
-                and at most `consumer.expiration-time`, after which other engines ignore it.
+            lease_ms: How long the lease lasts without a refresh, milliseconds; at most a day, and
+                at most `consumer.expiration-time`, after which other engines ignore it.
 
         Raises:
             InvalidRequest: There is no such snapshot.
@@ -459,7 +462,7 @@ class Table(ReadableTable):
 
     @adds_table_to_errors
     def reset_consumer(self, consumer_id: str, next_snapshot_id: int) -> None:
-        """Create or move a consumer: it needs the snapshots from one id on.
+        """Create or move a consumer, which then needs the snapshots from an id on.
 
         Raises:
             InvalidRequest: The consumer's id or the snapshot's is invalid.
@@ -535,7 +538,7 @@ class Table(ReadableTable):
 
         Args:
             snapshot_id: The snapshot to go back to.
-            tag: Or the tag, even where its snapshot has expired.
+            tag: The tag to go back to instead, even where its snapshot has expired.
             commit_user: Named in the snapshot that fences the streams; a fresh random one when None.
 
         Raises:

@@ -96,9 +96,9 @@ def file_rows(
     """Return `FILES`.
 
     Args:
-        entries: Of the live files.
+        entries: Entries of the live files.
         vectors: Index files with deletion vectors.
-        schema: Of the table.
+        schema: The table's schema.
     """
     marked = _marked(vectors)
     name = _partition_names(schema)

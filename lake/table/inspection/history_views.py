@@ -52,8 +52,8 @@ COMPACTIONS: Final = pa.schema(
 )
 """`compactions`: one row for each bucket of each kept snapshot of kind COMPACT, oldest first.
 
-A file that was only moved to another level counts in both directions, and its bytes not as written.
-`output_level` is the highest level that got files, null where none did.
+A file that was only moved to another level counts both as input and as output, but its bytes do not
+count as written. `output_level` is the highest level that got files, null where none did.
 """
 
 
@@ -87,7 +87,7 @@ def compaction_rows(
 
     Args:
         deltas: Snapshots of kind COMPACT, oldest first, with the entries of their delta lists.
-        schema: Of the table.
+        schema: The table's schema.
     """
     rows: list[dict[str, Any]] = []
     for snapshot, entries in deltas:

@@ -91,8 +91,9 @@ class Inspection:
 
         Args:
             name: One of `VIEWS`.
-            at: State of views of one snapshot: its id, or a `ReadAt`; None means the newest.
-            last: Of views of the history: how many of the newest snapshots are read; None means all.
+            at: For views of one snapshot, its id or a `ReadAt`; None means the newest.
+            last: For views of the history, how many of the newest snapshots are read; None means
+                all.
 
         Raises:
             InvalidRequest: No such view or state, or an argument that the view does not take.

@@ -1,7 +1,8 @@
-"""Conversion of key columns to the table's types: each value is taken exactly, or refused.
+"""Conversion of key columns to the table's types: each value is converted exactly, or refused.
 
-`Table.get` takes Python values, `Table.lookup` Arrow columns; both refuse the same. So a column of
-another kind (text for a number) is refused although Arrow could parse it, and no value is rounded.
+`Table.get` takes Python values, `Table.lookup` Arrow columns; both refuse the same values. So a
+column of another kind (text for a number) is refused although Arrow could parse it, and no value is
+rounded.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,13 +59,13 @@ def exact_key_column(
     """Return a column of keys in a key column's type, in one piece, each value unchanged.
 
     Args:
-        column: Of any Arrow type; nulls stay.
-        data_type: Of the key column.
-        arrow_type: Its Arrow form.
+        column: A column of any Arrow type; nulls stay null.
+        data_type: Type of the key column.
+        arrow_type: The Arrow form of `data_type`.
 
     Raises:
-        ValueError: The column is of another kind, or a value is not held exactly; says what is
-            expected.
+        ValueError: The column is of another kind, or the type cannot hold a value exactly; the
+            message says what is expected.
     """
     if column.type == arrow_type:
         return combined_array(column)

@@ -17,7 +17,8 @@ class KeyPartitions:
     def __init__(self, partitions: Sequence[bytes], schema: TableSchema) -> None:
         """Decode serialised partition rows, each once."""
         self._partitions = partitions
-        # Of a partition column outside of the key the value is unknown: any may have the key.
+        # The value of a partition column outside of the key is unknown, so it excludes no
+        # partition.
         self._columns = [name for name in schema.partition_keys if name in schema.primary_keys]
         values = decode_rows(partitions, schema.partition_fields) if self._columns else None
         assert values is None or values.num_rows == len(partitions), "a row per partition"
@@ -28,7 +29,7 @@ class KeyPartitions:
 
         Args:
             keys: The columns of the primary key, in the table's types, by name.
-            complete: The numbers of those without nulls, ascending.
+            complete: The numbers of the keys without nulls, ascending.
         """
         if self._values is None:
             for partition in self._partitions:

@@ -19,12 +19,12 @@ class KeyRouting:
     """Finds the buckets that keys may be in."""
 
     def __init__(self, total_buckets: Mapping[BucketId, int], schema: TableSchema) -> None:
-        """Take the buckets that have files.
+        """Set the buckets that have files.
 
         Args:
-            total_buckets: Of each bucket, the number of buckets that its files were routed for: a
-                table that is being rescaled has two of them.
-            schema: Of the table.
+            total_buckets: For each bucket with files, the number of buckets that they were routed
+                for: a table that is being rescaled has two such numbers.
+            schema: The table's schema.
         """
         self._schema = schema
         self._total_buckets = total_buckets
@@ -33,7 +33,7 @@ class KeyRouting:
             self._buckets[bucket_id[0]].append(bucket_id)
         self._partitions = KeyPartitions(list(self._buckets), schema)
         options = schema.table_options
-        # Elsewhere a key's bucket is not computed from the key: it may be in any.
+        # In other tables a key's bucket is not computed from the key: the key may be in any bucket.
         self._is_routed = (
             options.bucket >= 1 and options.bucket_function_type is BucketFunction.DEFAULT
         )

@@ -1,4 +1,4 @@
-"""Keys of a lookup: Python values or Arrow columns, taken exactly in the table's types or refused."""
+"""Keys of a lookup: Python values or Arrow columns, converted exactly to the table's types."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,10 +15,10 @@ KeyArrays = dict[str, pa.Array]
 
 
 class LookupKeys:
-    """The primary key of a table, as lookups take it."""
+    """The primary key of a table, as lookups accept it."""
 
     def __init__(self, schema: TableSchema) -> None:
-        """Take the schema that keys are compared under."""
+        """Set the schema under which keys are compared."""
         self._schema = schema
         self._fields = [schema.field(name) for name in schema.primary_keys]
         self._types = {name: schema.arrow_schema.field(name).type for name in schema.primary_keys}
@@ -41,7 +41,7 @@ class LookupKeys:
                 for field in self._fields
             }
         except ValueError as error:
-            # Which value it was is found out here, where it does not cost the keys that fit.
+            # The value at fault is searched for only now, so that keys that fit do not pay for it.
             raise self._refusal(keys) from error
 
     def from_arrow(self, keys: pa.Table | pa.RecordBatch) -> KeyArrays:

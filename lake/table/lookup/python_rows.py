@@ -24,8 +24,8 @@ def python_rows(batch: pa.RecordBatch) -> list[Row]:
 def python_columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
     """Return the columns as `to_pylist` does; TIMESTAMP(7..9) as whole nanoseconds since 1970.
 
-    Also inside of nested values. Python's datetime has no nanoseconds, and what Arrow returns depends
-    on whether pandas is installed.
+    Values inside of nested values are converted likewise. Python's datetime has no nanoseconds, and
+    what Arrow returns depends on whether pandas is installed.
 
     Raises:
         UnsupportedFeature: A date or time that Python cannot hold; names the column.
@@ -46,7 +46,7 @@ def python_columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
 
 @lru_cache(maxsize=1_024)
 def _plain_type(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type to cast a column to first; None for most types, as a cast costs as much as a value."""
+    """Return the type to cast a column to first; None for most types, which need no cast."""
     plain = _without_nanoseconds(kind)
     return None if plain == kind else plain
 

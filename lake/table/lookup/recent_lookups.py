@@ -13,7 +13,7 @@ from braid.lake.read.lookup.lookup_cache import LookupCache
 from braid.lake.table.lookup.snapshot_lookup import SnapshotLookup
 
 SNAPSHOTS_MAX: Final = 4
-"""Lookups that are kept; all share the copies of files, also those that are no longer kept."""
+"""Number of lookups that are kept; all lookups share the copies of files, kept or not."""
 
 
 class RecentLookups:
@@ -44,7 +44,7 @@ class RecentLookups:
         make: Callable[[LookupCache], SnapshotLookup],
     ) -> SnapshotLookup:
         """Return the lookup of a snapshot under a schema; `make` is called for one that is new."""
-        # By the whole snapshot: after a rollback another snapshot has the same id.
+        # The key has the whole snapshot: after a rollback another snapshot has the same id.
         key = snapshot, schema.id
         with self._lock:
             lookup = self._recent.get(key)

@@ -88,19 +88,19 @@ class SnapshotLookup:
     def rows(
         self, keys: pa.Table | pa.RecordBatch, *, columns: Sequence[str] | None = None
     ) -> pa.Table:
-        """Return the rows of the keys that have one, in the keys' order.
+        """Return the rows of those keys that have a row, in the keys' order.
 
-        The same rows as of a scan of the snapshot with a condition on the key. A key that is given
-        twice gives its row twice, a key with a null none. Only the row groups that may have a key are
-        read, and only records of the keys are merged.
+        The rows are those that a scan of the snapshot with a condition on the key gives. A key that
+        is given twice gives its row twice, a key with a null none. Only the row groups that may
+        have a key are read, and only records of the keys are merged.
 
         Args:
             keys: The columns of the primary key, in any order; NaN is a key, -0.0 and 0.0 are two.
-            columns: Of the result, in order; None means all.
+            columns: Columns of the result, in order; None means all.
 
         Raises:
-            InvalidRequest: The columns of `keys` are not the primary key's, or do not fit them; no
-                such column as one in `columns`.
+            InvalidRequest: The columns of `keys` are not the primary key's, or do not fit them; or
+                the table has no column of a name in `columns`.
             SchemaMismatch: Records that the table's merge refuses.
             LeaseLost: A file that has no copy is gone, because the snapshot has expired.
             CorruptData: A file is absent or does not match its metadata.
@@ -130,7 +130,7 @@ class SnapshotLookup:
             # Where the bucket of a key is unknown, the key was looked up in all of them.
             parts = [part for part in parts if len(part.keys)] or parts[:1]
         if len(parts) == 1:
-            # Of one bucket: in the order of the keys already.
+            # The rows of a single bucket are in the order of the keys already.
             return parts[0]
         if not parts:
             schema = pa.schema([self._schema.arrow_schema.field(name) for name in names])
@@ -152,14 +152,14 @@ class SnapshotLookup:
 
         Args:
             keys: Each with a value for each column of the primary key; None matches no row.
-            columns: Of the rows, in order; None means all.
+            columns: Columns of the rows, in order; None means all.
 
         Returns:
             Values as `Table.get` gives them.
 
         Raises:
             InvalidRequest: A key does not name exactly the primary key, a value does not fit its
-                column, or there is no such column as one in `columns`.
+                column, or the table has no column of a name in `columns`.
             UnsupportedFeature: A date or time that Python cannot hold; or another engine made the
                 table, and a key has rows in several partitions.
             SchemaMismatch: Records that the table's merge refuses.

@@ -95,7 +95,7 @@ class BucketPool(Protocol):
     """A pool of processes that compact buckets, on this machine or others."""
 
     def submit(self, work: BucketWork) -> Future[BucketOutcome]:
-        """Have a bucket compacted as soon as a process is free.
+        """Queue the compaction of a bucket, which runs as soon as a process is free.
 
         Raises:
             BrokenProcessPool: A process was killed; make a new pool.
@@ -106,8 +106,8 @@ class BucketPool(Protocol):
         """Drop queued buckets, let those in progress finish, and end the processes.
 
         Args:
-            grace_s: How long to wait for those in progress; None: as long as it takes. A bucket that
-                is cut off has committed nothing.
+            grace_s: How long to wait for the buckets in progress; None: as long as it takes. A
+                bucket that is cut off has committed nothing.
         """
         ...
 
@@ -115,13 +115,13 @@ class BucketPool(Protocol):
 def compact_buckets(
     pool: BucketPool, table: Table, *, full: bool, memory: CompactionMemory | None = None
 ) -> Iterator[BucketOutcome]:
-    """Compact the buckets of a table that have something to compact; yield each outcome when it is there.
+    """Compact the buckets of a table that have something to compact; yield outcomes as they arrive.
 
     Args:
         pool: Runs the compactions.
         table: On storage that the pool's processes can reach.
         full: Compact everything; else only what is due.
-        memory: Of a caller that compacts due buckets repeatedly; changed by this call.
+        memory: State that a caller keeps to compact due buckets repeatedly; changed by this call.
 
     Raises:
         UnsupportedFeature: This version cannot compact the table.

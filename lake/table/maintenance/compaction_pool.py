@@ -34,7 +34,8 @@ class CompactionPool:
         """
         # Spawned, because forking a process with threads (Spark's, Arrow's) may deadlock the child.
         context = multiprocessing.get_context("spawn")
-        # Nothing is ever written: the workers see its end when the owner closes it or dies.
+        # Nothing is ever written to the pipe: the workers see its end when the owner closes it or
+        # dies.
         self._reader, self._writer = context.Pipe(duplex=False)
         self._pool = ProcessPoolExecutor(
             max_workers=workers,
@@ -61,9 +62,9 @@ class CompactionPool:
         """Drop queued buckets, let those in progress finish, and end the processes.
 
         Args:
-            grace_s: How long to wait for those in progress. Then the processes are ended: of their
-                buckets nothing is committed, and the files they wrote are orphans. None: as long as
-                it takes.
+            grace_s: How long to wait for the buckets in progress; None: as long as it takes. After
+                that time the processes are ended: nothing of their buckets is committed, and the
+                files they wrote are orphans.
         """
         for future in tuple(self._futures):
             future.cancel()
@@ -73,10 +74,11 @@ class CompactionPool:
         self._reader.close()
 
     def submit(self, work: BucketWork) -> Future[BucketOutcome]:
-        """Have a bucket compacted as soon as a process is free.
+        """Queue the compaction of a bucket, which runs as soon as a process is free.
 
         Raises:
-            BrokenProcessPool: A process was killed, now or later from the result; make a new pool.
+            BrokenProcessPool: A process was killed: raised here, or later by the result. Make a new
+                pool.
         """
         future = self._pool.submit(work.run)
         self._futures.add(future)

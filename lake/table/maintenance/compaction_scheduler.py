@@ -39,7 +39,7 @@ class DueBucket:
 
 
 class CompactionScheduler:
-    """Hands due buckets to a pool, and counts what became of them; used by one thread."""
+    """Hands due buckets to a pool, and counts the outcomes; used by one thread."""
 
     def __init__(
         self, new_pool: Callable[[], BucketPool], *, workers: int, on_done: Callable[[], None]
@@ -66,11 +66,11 @@ class CompactionScheduler:
 
     @property
     def is_running(self) -> bool:
-        """Whether a bucket is worked on."""
+        """Whether a bucket is being compacted."""
         return bool(self._running)
 
     def enqueue(self, due: Iterable[DueBucket]) -> None:
-        """Replace the queue by buckets that were found now, but for those that are worked on."""
+        """Replace the queue by the buckets found now, except those that are being compacted."""
         busy = {(one.maintained.identifier, one.bucket_id) for one, _ in self._running.values()}
         self._queue = [
             one
@@ -123,9 +123,10 @@ class CompactionScheduler:
             self._pool.close(grace_s=grace_s)
 
     def _drop_pool(self, broken: BucketPool) -> None:
-        """Have the next bucket start new processes.
+        """Drop a broken pool, so that the next bucket starts new processes.
 
-        All futures of a broken pool fail, one after another; only the first of them finds it current.
+        All futures of a broken pool fail, one after another; only at the first failure is the pool
+        still the current one.
         """
         if broken is self._pool:
             broken.close()
@@ -133,7 +134,7 @@ class CompactionScheduler:
 
 
 def find_due_buckets(maintained: MaintainedTable, table: Table) -> list[DueBucket]:
-    """Return the buckets of a table with something to compact, but for those that wait after a failure.
+    """Return the buckets with something to compact, except those that wait after a failure.
 
     Raises:
         LakeError: As `Table.buckets_to_compact`.

@@ -59,15 +59,15 @@ class ExpiryScheduler:
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def _expire(self, table: Table) -> int:
-        """Remove the tags and snapshots that may go; return the number of snapshots."""
-        # Tags first: snapshots that only they kept may then go at once.
+        """Remove the tags and snapshots that are not retained; return the number of snapshots."""
+        # Tags expire first: snapshots that only they kept can then expire at once.
         table.expire_tags()
         limit = table.schema.table_options.snapshot_expire_limit
         total = 0
         while not self._stop.is_set():
             expired = len(table.expire().snapshots)
             total += expired
-            # A call removes `limit` snapshots at most: fewer means that no more may go.
+            # A call removes `limit` snapshots at most: if it removes fewer, none is left to remove.
             if expired < limit:
                 break
         return total

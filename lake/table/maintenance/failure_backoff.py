@@ -1,4 +1,4 @@
-"""Backoff of failures by subject: each waits for its next attempt, in pauses that double up to a bound."""
+"""Backoff of failures by subject: pauses before the next attempt, which double up to a bound."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -60,7 +60,7 @@ class FailureBackoff:
         return f"{active[-1][0]}: {active[-1][1].error}" if active else None
 
     def is_due(self, subject: str) -> bool:
-        """Return whether a subject may be tried now: it does not fail, or its pause is over."""
+        """Return whether a subject may be tried now: it has no failure, or its pause is over."""
         failure = self.active.get(subject)
         return failure is None or self._clock.now_ms() >= failure.retry_ms
 

@@ -60,7 +60,7 @@ class MaintenanceService:
         """Start nothing yet.
 
         Args:
-            catalog: Opens the tables; of storage that other processes reach.
+            catalog: Opens the tables, on storage that other processes can reach.
             identifiers: Returns the tables to maintain, as `db.table`; called at each poll, and less
                 often while it fails.
             workers: Buckets compacted at once, each in a process of its own.
@@ -108,8 +108,8 @@ class MaintenanceService:
         """Maintain the tables until `stop` is called, from a signal or another thread.
 
         Args:
-            interval_s: Between two polls, while the processes keep up with what is due; else the
-                next poll comes as soon as one of them has no work.
+            interval_s: Seconds between two polls while the processes keep up with what is due;
+                otherwise the next poll comes as soon as a process has no work.
         """
         interval_ms = max(1, round(interval_s * 1_000))
         next_poll_ms = self._clock.now_ms()
@@ -124,7 +124,7 @@ class MaintenanceService:
             next_poll_ms = min(next_poll_ms, now_ms + interval_ms)
             is_woken = self._wake.wait(max(0, next_poll_ms - now_ms) / 1_000)
             self._wake.clear()
-            # What was compacted may be due again, or have held up more than the last poll found.
+            # A bucket that was compacted may be due again, and was left out of polls meanwhile.
             is_behind = self._collect() and not self._compaction.has_queued
             is_due = is_behind or not is_woken or self._clock.now_ms() >= next_poll_ms
 
@@ -149,8 +149,8 @@ class MaintenanceService:
         """End the processes.
 
         Args:
-            grace_s: How long buckets that are worked on may take; None: as long as they do. What
-                is cut off has committed nothing.
+            grace_s: How long to wait for buckets in progress; None: as long as they take. A bucket
+                that is cut off has committed nothing.
         """
         self._stop.set()
         self._compaction.close(grace_s=grace_s)
@@ -215,7 +215,7 @@ class MaintenanceService:
         return due
 
     def _refreshed(self, identifier: str) -> Table:
-        """Return the table at its newest schema; one that was created anew is begun with anew."""
+        """Return the table at its newest schema; one that was created anew starts without counts."""
         maintained = self._tables[identifier]
         if maintained.table is not None:
             try:

@@ -8,7 +8,7 @@ from braid.lake.table.maintenance.failure_backoff import ActiveFailure, FailureB
 
 @dataclass(slots=True, kw_only=True)
 class MaintenanceStats:
-    """What a service has done to one table since it began with it.
+    """What a service has done to one table since it began to maintain it.
 
     Attributes:
         failure_backoff: Its failures.
@@ -18,7 +18,7 @@ class MaintenanceStats:
         compactions: Buckets compacted.
         dropped: Buckets whose compaction was dropped because another process was faster.
         rows_in: Rows read by compactions.
-        rows_out: Rows written by them, or moved with their files.
+        rows_out: Rows written by compactions, or moved with their files.
         expired: Snapshots removed.
     """
 

@@ -26,7 +26,8 @@ class BatchWrite:
         commit: Commits the files of a writer.
         delete: Deletes files that will never be committed.
         has_newer_schema: Reads the newest schema; returns whether its id is above the given one.
-        follow_schema: The same, and waits for the end of a rescale; returns whether there was either.
+        follow_schema: Reads the newest schema and waits for the end of a rescale; returns whether
+            there was a newer schema or a rescale.
     """
 
     new_writer: Callable[[], TableWriter]

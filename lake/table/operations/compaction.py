@@ -45,8 +45,8 @@ def buckets_to_compact(
 ) -> dict[BucketId, PickState | None]:
     """Return the buckets with something to compact (see `Table.buckets_to_compact`)."""
     _, live, schema = _newest(table)
-    # Picking changes the memory it is given, also of buckets that are returned: the process that compacts
-    # those picks again, from the state before.
+    # Picking changes the memory that it is given, so it gets a copy: the process that compacts a
+    # returned bucket picks again, from the state before.
     trial = CompactionMemory(states=dict(memory.states))
     pick = _pick(table, schema, full=full, memory=trial)
     compaction = table_compaction(

@@ -84,7 +84,7 @@ def changes(
         counters=counters if counters is not None else ReadCounters(),
     )
     if first < last:
-        # Refuses a range whose beginning has expired here, not at its first batch.
+        # A range whose beginning has expired is refused here, not at its first batch.
         found.snapshot(first + 1)
     return found
 
@@ -143,7 +143,7 @@ def _lookup(table: OpenedTable, state: ReadableState) -> SnapshotLookup:
 
 
 def _state_with(table: OpenedTable, at: ReadAt, names: Iterable[object]) -> ReadableState:
-    """Return a state; the newest one with a schema that has the names."""
+    """Return a state; the newest state with a schema that has the names, if there is one."""
     state = find_state(table, at)
     if not at.is_newest:
         return state
@@ -151,7 +151,7 @@ def _state_with(table: OpenedTable, at: ReadAt, names: Iterable[object]) -> Read
 
 
 def _with_names(table: OpenedTable, newest: TableSchema, names: Iterable[object]) -> TableSchema:
-    """Return the newest schema seen; the newest of storage where that lacks a name.
+    """Return the newest schema seen, or the newest of storage if the former lacks a name.
 
     Another process may have added the column after the newest snapshot, whose schema id is what a read
     normally learns new schemas from.
@@ -181,7 +181,7 @@ def _source(table: OpenedTable, state: ReadableState) -> SnapshotSource:
 
 
 def _names_of(keys: object) -> Iterable[object]:
-    """Return the columns of a key, or of many in Arrow's form; none of what is neither."""
+    """Return the columns of a key, or of many keys in Arrow's form; none for anything else."""
     if isinstance(keys, pa.Table | pa.RecordBatch):
         return tuple(keys.schema.names)
     return keys if isinstance(keys, Mapping) else ()

@@ -33,7 +33,7 @@ def rescale(table: OpenedTable, buckets: int, *, commit_user: str | None) -> Res
     try:
         return _rescale(table, buckets, user=user).run()
     finally:
-        # Also after an error: the schema with the new count may have been published.
+        # Refreshed even after an error: the schema with the new count may have been published.
         with suppress(LakeError):
             table.refresh()
 
@@ -43,8 +43,9 @@ def follow_schema(table: OpenedTable, known: int | None = None, *, wait_ms: int)
 
     Args:
         table: The table.
-        known: Id of the schema that a newer one is compared with; None means the table's. A caller
-            that shares the table with other threads gives its own, as they may have refreshed it.
+        known: Id of the schema that the newest is compared with; None means the schema of `table`.
+            A caller that shares the table with other threads gives the id it knows, as they may
+            have refreshed the table.
         wait_ms: Longest wait.
     """
     check_wait(wait_ms)
@@ -82,7 +83,7 @@ def _rescale(table: OpenedTable, buckets: int, *, user: str) -> TableRescale:
 
 
 def _is_under_way(table: OpenedTable) -> bool:
-    """Return whether a rescale is between its schema and its last commit."""
+    """Return whether a rescale has published its schema and not yet made its last commit."""
     table.refresh()
     buckets = table.store.schema.table_options.bucket
     entries = table.newest_live()[1].entries
@@ -147,10 +148,10 @@ def wait_while_rescaled(
     wait_ms: int = WAIT_MS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> bool:
-    """Wait until no rescale is between its schema and its last commit.
+    """Wait until no rescale is under way, which `is_under_way` determines.
 
     Args:
-        is_under_way: Returns whether one is; reads the newest snapshot.
+        is_under_way: Returns whether a rescale is under way; reads the newest snapshot.
         wait_ms: Longest sum of the pauses; the reads between them come on top.
         sleep: Pauses for a number of seconds.
 
@@ -158,7 +159,7 @@ def wait_while_rescaled(
         Whether a rescale was under way.
 
     Raises:
-        CommitConflict: It takes longer, or was interrupted.
+        CommitConflict: The rescale takes longer, or was interrupted.
     """
     waited, pause_ms = 0, _WAIT_MS_FIRST
     # Pauses double from 10 ms to a second: a rescale needs writers out of the way only at its end,

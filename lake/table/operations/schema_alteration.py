@@ -14,8 +14,8 @@ from braid.lake.table.opened_table import OpenedTable
 from braid.lake.write.writable import check_writable
 
 _ATTEMPTS_MAX: Final = 100
-"""An attempt is lost only where another process has changed the schema meanwhile, so this many are lost in a row
-only to one that never stops changing it."""
+"""An attempt fails only if another process has changed the schema meanwhile, so this many fail in a
+row only if a process never stops changing it."""
 
 
 def alter(table: OpenedTable, changes: Sequence[SchemaChange]) -> TableSchema:

@@ -30,7 +30,7 @@ def new_writer(
     """Return a writer (see `Table.writer`)."""
     check_machine(machine)
     check_writer(first_sequence_number, buffer_bytes, drop_null_columns)
-    # Before the sequence number: keys that are added after this make the commit a conflict.
+    # Read before the sequence number: keys that are added after this make the commit a conflict.
     dynamic_buckets = table.dynamic_buckets()
     if first_sequence_number is None:
         first_sequence_number = table.committer().max_sequence_number() + 1

@@ -63,7 +63,7 @@ class SnapshotChanges:
 
         Raises:
             InvalidRequest: `skip_rows` is no number of rows.
-            ChangesExpired: They have expired by now.
+            ChangesExpired: The changes have expired by now.
             CorruptData: A file is absent or does not match its metadata.
         """
         check_skip(skip_rows)
@@ -104,16 +104,16 @@ class Changes:
     """The changes of a range of snapshots; made by `Table.changes`.
 
     Iterating yields one `SnapshotChanges` for each snapshot that changed rows, oldest first. Rows
-    have the column `_VALUE_KIND` (int8: 0 +I, 1 -U, 2 +U, 3 -D) and then `columns`, in Arrow's types
-    of the table. Those of a key come in the order in which they happened; all changes of a key are in
-    one bucket, so buckets may be processed in any order.
+    have the column `_VALUE_KIND` (int8: 0 +I, 1 -U, 2 +U, 3 -D) and then `columns`, in the Arrow
+    types of the table. The changes of a key come in the order in which they happened; all changes
+    of a key are in one bucket, so buckets may be processed in any order.
 
     A reader that continues later starts after `until_snapshot_id`.
 
     Attributes:
         file_io: Storage.
-        paths: Of the table.
-        schema: Under which the changes are read.
+        paths: The table's paths.
+        schema: The schema under which the changes are read.
         manifests: Of the table.
         after_snapshot_id: The last snapshot before the range; 0 for the beginning.
         until_snapshot_id: The last snapshot of the range.
@@ -153,7 +153,8 @@ class Changes:
         """Yield the changes of each snapshot that has any, oldest first.
 
         Raises:
-            ChangesExpired: Those of a snapshot have expired; the message names the first that are kept.
+            ChangesExpired: The changes of a snapshot have expired; the message names the first
+                snapshot whose changes are kept.
             CorruptData: A snapshot or manifest is damaged.
         """
         begin, end = self.after_snapshot_id + 1, self.until_snapshot_id + 1
@@ -177,7 +178,7 @@ class Changes:
         """Return a snapshot, or the changelog of an expired one, if the changes can be read from that.
 
         Raises:
-            ChangesExpired: Neither is kept.
+            ChangesExpired: Neither the snapshot nor its changelog is kept.
         """
         kept = (SnapshotStore if self._needs_data else SnapshotsAndChangelogs)(
             self.file_io, self.paths
@@ -194,11 +195,11 @@ class Changes:
 
         Args:
             what: Name of the holder, shown by `inspect.consumers`.
-            lease_id: Of a lease to continue, from any process; None takes a new one.
+            lease_id: Id of a lease to continue, from any process; None: a new lease is taken.
 
         Raises:
-            ChangesExpired: The first ones have expired.
-            LeaseLost: They expired before the lease was written.
+            ChangesExpired: The first changes of the range have expired.
+            LeaseLost: The changes expired before the lease was written.
         """
         with table_error_context(self.paths.identifier):
             first = self.snapshot(self.after_snapshot_id + 1)

@@ -22,17 +22,18 @@ def find_range(
     """Return the ids of the last snapshot before a range, 0 for none, and of the last one in it.
 
     A tag stands for its snapshot, and a time for the newest snapshot committed then or before, 0 if
-    there was none yet. Snapshots that are kept as changelogs only count, too.
+    there was none yet. Snapshots of which only the changelog is kept count, too.
 
     Args:
-        table: Whose snapshots.
-        after: The range begins after it; the id 0 is before the first snapshot.
-        until: The range ends with it; None means the newest.
+        table: The table.
+        after: The range begins after this state; the id 0 is before the first snapshot.
+        until: The range ends with this state; None means the newest.
         newest: The newest snapshot.
 
     Raises:
-        InvalidRequest: No such bounds, in the wrong order, or not made yet.
-        ChangesExpired: Snapshots of that time have expired.
+        InvalidRequest: A bound does not exist or was not made yet, or the bounds are in the wrong
+            order.
+        ChangesExpired: The snapshots of a time that is a bound have expired.
     """
     last_id = 0 if newest is None else newest.id
     first = _check("after_snapshot_id", _id_of(table, after, last_id), low=0, newest=last_id)

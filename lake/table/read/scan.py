@@ -79,8 +79,9 @@ class Scan(SnapshotRows):
         """Return the reader of the `splits`, for this process or others.
 
         Args:
-            is_leased: Lease the snapshot now, so that it is kept until the first split is read and
-                between splits, ten minutes each. The lease is not released: it expires.
+            is_leased: Lease the snapshot now, so that it is kept for up to ten minutes until the
+                first split is read, and for as long between splits. The lease is not released: it
+                expires.
         """
         return SplitReader(
             source=replace(self.source, entries=(), indexes=()),
@@ -113,7 +114,7 @@ class Scan(SnapshotRows):
     def to_arrow_reader(self) -> pa.RecordBatchReader:
         """Return the rows as a stream of batches that can be read once; else as `to_batches`.
 
-        A reader in Python gets errors as exceptions, others as text.
+        A reader in Python gets errors as exceptions, other readers get them as text.
         """
         return pa.RecordBatchReader.from_batches(self.arrow_schema, self.to_batches())
 

@@ -21,7 +21,7 @@ class SnapshotRows:
 
     Attributes:
         source: The files of the snapshot.
-        columns: Of the result, in order.
+        columns: Columns of the result, in order.
         where: A conjunction.
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.

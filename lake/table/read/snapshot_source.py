@@ -20,12 +20,12 @@ class SnapshotSource:
 
     Attributes:
         file_io: Storage.
-        paths: Of the table.
-        schema: Under which the snapshot is read.
-        snapshot: None for a table without one.
-        entries: Its live files.
-        older_schemas: By id, those that files were written under if their columns are others.
-        indexes: Its index files.
+        paths: The table's paths.
+        schema: The schema under which the snapshot is read.
+        snapshot: The snapshot; None for a table without one.
+        entries: Live files of the snapshot.
+        older_schemas: By id, the schemas of files that were written with other columns.
+        indexes: Index files of the snapshot.
         vectors: Reads deletion vectors.
         file_indexes: Reads the indexes of data files.
     """
