@@ -3,8 +3,8 @@
     driver: MaintenanceService ──► a job of one task per bucket ──► executors: compact, commit
                   ▲───────────────────── outcome ◄──────────────────────────────┘
 
-One job per bucket and not one for all, so that a bucket that takes long delays no other. A task that Spark
-repeats, because its machine was lost or is slow, does no harm: of two compactions of a bucket one yields.
+Each bucket is a job of its own, so that a bucket that takes long delays no other. A task that Spark
+repeats, because its machine was lost or is slow, does no harm: of two compactions of a bucket only one commits.
 
     spark-submit … compaction_job.py --warehouse PATH [--every SECONDS] [--full] [TABLE…]
 """
@@ -37,13 +37,13 @@ _GRACE_SECONDS: Final = 30.0
 
 
 class SparkPool:
-    """Pool of Spark executors that compact buckets, as many at once as Spark has tasks free."""
+    """Pool of Spark executors that compact buckets, as many at once as Spark has free task slots."""
 
     def __init__(self, context: SparkContext, *, parallel: int) -> None:
-        """Start nothing yet.
+        """Create the pool; starts nothing yet.
 
         Args:
-            context: Of the cluster; every machine reaches the warehouse under the same path.
+            context: Spark's context; every machine of the cluster reaches the warehouse under the same path.
             parallel: Buckets that are given to Spark at once, from 1.
         """
         self._context = context
@@ -59,11 +59,11 @@ class SparkPool:
         return future
 
     def close(self, *, grace_s: float | None = None) -> None:
-        """Drop the buckets that wait, and let those under compaction finish.
+        """Drop the buckets that wait, and let running compactions finish.
 
         Args:
-            grace_s: How long they may take; then their tasks are cancelled, having committed
-                nothing. None: without bound.
+            grace_s: How long running compactions may take, seconds; then their tasks are cancelled before
+                they commit. None: without bound.
         """
         for future in tuple(self._futures):
             future.cancel()

@@ -17,15 +17,15 @@ class HeldLease:
         ttl_ms: int,
         clock: Clock,
     ) -> None:
-        """Hold nothing until `hold`.
+        """Create the object; holds nothing until `hold`.
 
         Args:
-            leases: The warehouse's.
+            leases: The warehouse's leases.
             table: `<database>.<table>`.
-            name: Of the stream, or `leases.MAINTENANCE`.
+            name: The stream's name, or `leases.MAINTENANCE`.
             owner: Unique per process.
             ttl_ms: How long the lease lasts without being renewed.
-            clock: For the time of the next renewal.
+            clock: Decides when the next renewal is due.
         """
         self._leases = leases
         self._table = table
@@ -39,16 +39,16 @@ class HeldLease:
 
     @property
     def is_held(self) -> bool:
-        """Whether the store has granted the lease, and has not taken it back as far as is known."""
+        """Whether the lease was granted and, as far as is known, has not been lost since."""
         return self._lease is not None
 
     @property
     def answered_ms(self) -> int | None:
-        """When the storage last answered about it, milliseconds since the epoch; None: it never has."""
+        """When the storage last answered about the lease, milliseconds since the epoch; None: never."""
         return self._answered_ms
 
     def hold(self) -> bool:
-        """Acquire or renew the lease where that is due, and return whether it is held.
+        """Acquire or renew the lease if that is due, and return whether it is held.
 
         Raises:
             LakeError: The storage does not answer; the lease stays as it was.
@@ -69,7 +69,7 @@ class HeldLease:
         return True
 
     def verify_next(self) -> None:
-        """Have the next `hold` ask the store, whenever the last one did."""
+        """Make the next `hold` ask the store, however recently it was asked."""
         self._granted_ms = 0
 
     def release(self) -> None:

@@ -1,8 +1,8 @@
 """Hosted tables: compaction and expiry of the tables whose streams a runner hosts, beside its queries.
 
 Of several runners that host streams of one table, the one that holds the table's maintenance lease
-maintains it. The lease saves duplicate work; correctness does not depend on it, because of two runners
-that compact the same bucket one yields.
+maintains it. The lease saves duplicate work; correctness does not depend on it: if two runners
+compact the same bucket, only one commits.
 """
 
 import logging
@@ -23,7 +23,7 @@ _ENDED: Final = "the maintenance thread has ended: the runner's log has the reas
 
 
 class HostedTables:
-    """A maintenance service for the tables that a runner hosts now. Started and closed once."""
+    """Maintenance service for the tables that a runner hosts now. Started and closed once."""
 
     def __init__(
         self,
@@ -35,15 +35,15 @@ class HostedTables:
         workers: int,
         clock: Clock,
     ) -> None:
-        """Maintain nothing until `set_tables` and `start`.
+        """Create the service; maintains nothing until `set_tables` and `start`.
 
         Args:
             catalog: Opens the tables.
-            leases: Decide which runner maintains a table.
-            owner: Of the leases; unique per process.
+            leases: The leases that decide which runner maintains a table.
+            owner: The owner of the leases; unique per process.
             lease_ttl_ms: How long a runner keeps a table without renewing its lease.
             workers: Buckets compacted at once.
-            clock: For leases, and pauses after failures.
+            clock: The clock for leases, and for pauses after failures.
         """
         self._leases = leases
         self._owner = owner
@@ -61,10 +61,10 @@ class HostedTables:
         self._tables = frozenset(tables)
 
     def start(self, *, interval_ms: int) -> None:
-        """Begin, in a thread.
+        """Begin maintenance, in a thread.
 
         Args:
-            interval_ms: Between two polls for work that is due.
+            interval_ms: Time between two polls for work that is due, milliseconds.
         """
         assert self._thread is None, "started once"
         # A daemon, so that a poll that hangs cannot keep the process alive.
@@ -96,12 +96,12 @@ class HostedTables:
         }
 
     def ask_to_stop(self) -> None:
-        """Begin nothing new."""
+        """Begin no new work."""
         self._is_ending = True
         self._service.stop()
 
     def close(self) -> None:
-        """End, and give the leases back; buckets under compaction have a few seconds."""
+        """End, and give the leases back; running compactions have a few seconds to finish."""
         self.ask_to_stop()
         if self._thread is not None:
             self._thread.join(_GRACE_SECONDS)
@@ -120,7 +120,7 @@ class HostedTables:
         return self._thread is not None and not self._thread.is_alive() and not self._is_ending
 
     def _leased(self) -> list[str]:
-        """Return those of the tables that this runner is to maintain now."""
+        """Return the tables that this runner has to maintain now."""
         tables = self._tables
         for identifier in self._held.keys() - tables:
             self._held.pop(identifier).release()

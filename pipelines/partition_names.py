@@ -1,4 +1,4 @@
-"""Names of partitions' directories, `<column>=<text>`: how long the text may be."""
+"""Names of partitions' directories, `<column>=<text>`: the length limit of the text."""
 
 import re
 from typing import Final
@@ -11,7 +11,7 @@ when escaped."""
 
 
 def partition_bytes_max(column: str) -> int:
-    """Return the length that a partition column's text may have: UTF-8 bytes, escaped as in a path.
+    """Return the largest length of a partition column's text, in UTF-8 bytes, escaped as in a path.
 
     Example:
         >>> partition_bytes_max("country")

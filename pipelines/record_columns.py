@@ -3,13 +3,13 @@
 A parser returns one row per Kafka record:
 
     column                               value
-    PARTITION, OFFSET, TIMESTAMP         of the record in Kafka
+    PARTITION, OFFSET, TIMESTAMP         those of the record in Kafka
     REASON                               why it is refused; null: it is accepted
-    DETAIL                               what the reason is about, mostly a column; may be null
+    DETAIL                               subject of the reason, mostly a column; may be null
     RAW_KEY, RAW_VALUE, RAW_HEADERS      as in Kafka, headers as JSON; null where Python does not need them
-    UNDECLARED                           boolean: it may have a field that the stream does not declare
-    INEXACT                              boolean: a text of it may have lost digits of a number
-    value_column(n)                      the n-th column of the stream's plan, of a type of Spark
+    UNDECLARED                           boolean: the record may have a field that the stream does not declare
+    INEXACT                              boolean: a text of the record may have lost digits of a number
+    value_column(n)                      the n-th column of the stream's plan, as a Spark type
 
 UNDECLARED and INEXACT exist only where the stream needs them.
 """
@@ -36,7 +36,7 @@ KEY: Final = "key"
 
 
 def value_column(index: int) -> str:
-    """Return the name under which the stream's n-th column goes to Python.
+    """Return the name under which the stream's n-th column is passed to Python.
 
     This is not the column's own name, which could be one of the names above.
     """

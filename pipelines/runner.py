@@ -1,7 +1,7 @@
 """Runner: keeps the running queries of one process equal to the registry.
 
 One Spark driver, one thread per stream. A runner hosts the streams that its settings admit and whose lease
-it gets; any number of runners work on one table, because nothing but the table connects their queries.
+it gets. Any number of runners can work on one table, because nothing but the table connects their queries.
 
     registry ──► Runner.run ──► StreamSupervisor ──► Ingest ──► table
                      │├──────────── progress document ◄──┘        ▲
@@ -47,10 +47,10 @@ class Runner:
         """Make a runner that hosts nothing yet.
 
         Args:
-            settings: Which streams, and how often registry and queries are polled.
+            settings: The streams that the runner may host, and the intervals of its polls.
             starter: Starts the queries.
             file_io: The warehouse's storage.
-            clock: For leases and progress.
+            clock: The clock for leases and progress.
         """
         self._settings = settings
         self._starter = starter
@@ -144,7 +144,7 @@ class Runner:
         return _HostedStream(supervisor, poll_ms=self._settings.poll_ms)
 
     def _hosted_tables(self) -> set[str]:
-        """Return the tables of the streams that are this runner's now, by its leases."""
+        """Return the tables of the streams whose leases this runner holds now."""
         others = (StreamState.UNASSIGNED, StreamState.STOPPED)
         supervisors = [hosted.supervisor for hosted in self._hosted.values()]
         return {one.table for one in supervisors if one.progress.state not in others}
@@ -195,7 +195,7 @@ class Runner:
             self._writing.note_success()
 
     def _close(self) -> None:
-        # All are asked before the first is waited for: stopping a query takes seconds.
+        # All threads are asked to end before any is waited for: stopping a query takes seconds.
         for hosted in self._hosted.values():
             hosted.ask_to_stop()
         if self._maintenance is not None:
@@ -209,7 +209,7 @@ class Runner:
 
 
 def _newer_streams(tables: RegisteredTables) -> dict[str, FeaturesMissing]:
-    """Return why streams are not run that only a newer version can run, by their keys."""
+    """Return, by stream key, why streams that need a newer version are not run."""
     found = {
         stream_key(document.identifier, name): missing_features(document, entry)
         for document in tables.documents

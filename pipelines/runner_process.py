@@ -85,10 +85,10 @@ def main(settings: RunnerSettings) -> int:
 
 
 def _stop_without_spark(session: SparkSession, stop: threading.Event) -> threading.Event:
-    """Set `stop` when Spark's JVM ends by itself: without it no stream of this process can run.
+    """Set `stop` when Spark's JVM ends by itself, because no stream of this process can run without it.
 
     Returns:
-        Set when that has happened.
+        An event that is set when the JVM has ended by itself.
     """
     lost = threading.Event()
     gateway = session.sparkContext._gateway
@@ -126,7 +126,7 @@ def _work_dir(given: Path | None) -> Iterator[Path]:
         finally:
             scratch.close()
         return
-    # Checkpoints of a process that was killed mean nothing: the table is the checkpoint.
+    # Checkpoints of a killed process are useless: the table is the checkpoint.
     for name in ("checkpoints", "scratch", "jvm"):
         shutil.rmtree(given / name, ignore_errors=True)
     yield given

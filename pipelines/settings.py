@@ -5,7 +5,7 @@ from pathlib import Path
 
 from braid.formats.kafka_clusters import KafkaClusters
 
-LEASE_TTL_MS = 15_000  # renewed after a third of it
+LEASE_TTL_MS = 15_000  # a lease is renewed after a third of it
 PROGRESS_MS = 2_000
 REGISTRY_POLL_MS = 500
 MAINTENANCE_MS = 1_000
@@ -15,12 +15,13 @@ MAINTENANCE_MS = 1_000
 class DeadLetterBudget:
     """How many records of one micro-batch may be dead letters before the stream fails.
 
-    Both bounds have to be exceeded: a few malformed messages never stop a stream, and a topic that is not
-    what its stream declares does not drain into the dead-letter topic unnoticed.
+    The stream fails only if both bounds are exceeded: a few malformed messages never stop a stream, and a topic
+    that does not match its stream's declaration does not drain into the dead-letter topic unnoticed.
 
     Attributes:
-        records: Up to this many are always allowed.
-        fraction: Up to this fraction of the micro-batch, 0..1, is always allowed; with 1 it never fails.
+        records: Up to this many dead letters are always allowed.
+        fraction: Up to this fraction of the micro-batch, 0..1, is always allowed; with 1 the stream never
+            fails.
     """
 
     records: int = 1_000
@@ -38,11 +39,11 @@ class DeadLetterBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartPolicy:
-    """When a query is started again after a failure that is not permanent: without end.
+    """Waits before a query is started again after a failure that is not permanent; attempts are unlimited.
 
     Attributes:
-        wait_ms_min: Before the first start; doubled each time.
-        wait_ms_max: Bound of the wait.
+        wait_ms_min: Wait before the first new start, milliseconds; doubled each time.
+        wait_ms_max: Bound of the wait, milliseconds.
     """
 
     wait_ms_min: int = 1_000
@@ -60,26 +61,26 @@ class RestartPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerSettings:
-    """One runner process.
+    """The settings of one runner process.
 
     Attributes:
         warehouse: Where tables and the registry are.
-        clusters: The Kafka clusters that its streams may read from.
+        clusters: The Kafka clusters that the runner's streams may read from.
         name: The runner's name, unique among the runners of the warehouse.
-        streams: Which streams it may host, as `database.table/stream` or `database.table`;
+        streams: The streams that the runner may host, as `database.table/stream` or `database.table`;
             empty: any.
         cores: Spark tasks that run at once.
         memory: Heap of Spark's JVM, as Spark writes it.
         work_dir: Scratch and checkpoints, emptied of checkpoints at each start; None: a
             temporary directory that is removed at the end.
         lease_ttl_ms: How long a runner keeps its streams without renewing their leases.
-        poll_ms: How often the registry and the queries are polled.
-        progress_ms: How often the progress document is written.
+        poll_ms: Interval between two polls of the registry and the queries, milliseconds.
+        progress_ms: Interval between two writes of the progress document, milliseconds.
         budget: Dead letters allowed in one micro-batch.
         restarts: When failed queries start again.
-        maintains: Whether it compacts and expires the tables whose streams it hosts.
-        maintenance_ms: How often it polls for maintenance that is due.
-        maintenance_workers: Buckets that it compacts at once, each in a process of its own.
+        maintains: Whether the runner compacts and expires the tables whose streams it hosts.
+        maintenance_ms: Interval between two polls for maintenance that is due, milliseconds.
+        maintenance_workers: Buckets that the runner compacts at once, each in a process of its own.
     """
 
     warehouse: str

@@ -34,15 +34,15 @@ class StreamPlan:
         ordering: Declared ordering columns; empty when arrival alone orders, or nothing does.
         generation: `restart_generation` of the stream's entry: the number of restarts requested.
         partition_keys: The table's partition columns.
-        key_bytes_max: How many bytes the texts and bytes of a key may have together.
-        version: Of the stream's entry in the registry.
-        schema_id: Of the schema that the types of `columns` come from.
+        key_bytes_max: Largest total size of the texts and bytes of a key, in bytes.
+        version: Version of the stream's entry in the registry.
+        schema_id: Id of the schema that the types of `columns` come from.
         kind_column: The column that holds the row kind (`rowkind.field`); None: there is none.
-        row_kinds: Its admissible values.
+        row_kinds: The admissible values of `kind_column`.
         paths_of_other_streams: Paths that other streams of the table read from the same topic.
-        needs_keyed_partitions: Whether arrival alone orders the stream's records, so that those of a
+        needs_keyed_partitions: Whether arrival alone orders the stream's records, so that all records of a
             row have to be in one partition.
-        is_keyed: Whether they are, as far as the declaration shows.
+        is_keyed: Whether the declaration says that all records of a row are in one partition.
         checked_columns: Columns whose aggregate functions cannot read every value.
     """
 
@@ -92,12 +92,12 @@ class StreamPlan:
 
     @property
     def connector(self) -> str:
-        """The sender that dead letters name."""
+        """Name of the connector in dead letters."""
         return f"braid.{self.table}.{self.stream}"
 
     @property
     def clears_null_ordering(self) -> bool:
-        """Whether a record without ordering values writes its group as nulls, instead of being refused."""
+        """Whether a record without ordering values writes nulls into its group, instead of being refused."""
         return self.spec.on_null_ordering is OnNullOrdering.CLEAR
 
     @property
@@ -135,13 +135,13 @@ def plan_stream(
         spec: The table as declared.
         stream: The stream as registered.
         schema: The table's schema as it is.
-        generation: Of the stream's entry in the registry.
-        version: Of the same entry.
-        other_streams: The streams of the table; this one among them is passed over.
+        generation: `restart_generation` of the stream's entry in the registry.
+        version: Version of the same entry.
+        other_streams: The streams of the table; the stream itself is ignored among them.
 
     Raises:
         InvalidRequest: The table has no such column, or two columns read one field of the message
-            as different things. Registration checks the first; another engine may have changed the
+            in different ways. Registration checks the first; another engine may have changed the
             table since.
     """
     written = stream_columns(spec, stream)
@@ -180,9 +180,9 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
     """Return the plan of an unchanged declaration for another schema of its table.
 
     Raises:
-        InvalidRequest: As `plan_stream`.
+        InvalidRequest: What `plan_stream` raises.
     """
-    # Only types and options come from the schema; what is read and written is the declaration's.
+    # Only types and options come from the schema; the columns read and written come from the declaration.
     mapped = [(column.name, column.path, column.from_key) for column in plan.columns]
     columns = _typed(
         schema, mapped, written=plan.written.written, stream=plan.stream, table=plan.table
@@ -204,7 +204,7 @@ def _checked_columns(schema: TableSchema, columns: Iterable[str]) -> tuple[str, 
 
 
 def _row_kinds(schema: TableSchema) -> tuple[str, ...]:
-    """Return the row kinds that a table takes: first-row takes no retracts, unless it drops them."""
+    """Return the row kinds that a table accepts: first-row accepts no retracts, unless it drops them."""
     options = schema.table_options
     kinds = list(RowKind)
     if options.merge_engine is MergeEngine.FIRST_ROW and not options.ignore_delete:
@@ -225,11 +225,11 @@ def _typed(
     """Return the columns with the schema's types.
 
     Args:
-        schema: Of the table.
-        mapped: Of each column its name, its path in the message, and whether it is read from the key.
+        schema: The table's schema.
+        mapped: For each column its name, its path in the message, and whether it is read from the key.
         written: All columns that the stream writes.
-        stream: For the message.
-        table: For the message.
+        stream: The stream's name, for the error message.
+        table: The table's name, for the error message.
     """
     types = {column.name: column.type for column in schema.fields}
     problems = [

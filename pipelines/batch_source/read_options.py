@@ -1,4 +1,4 @@
-"""Options of `spark.read.format("braid")`: the table, the state of it, the size of a task."""
+"""Options of `spark.read.format("braid")`: the table, its state to read, the size of a task."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ class ReadOptions:
 
     Attributes:
         warehouse: Address of the warehouse; None where `path` is given.
-        table: `db.table` in it; None where `path` is given.
+        table: `db.table` in the warehouse; None where `path` is given.
         path: The table's directory; None where warehouse and table are given.
-        columns: Of the result, in order; None means all.
-        where: Conditions that rows fulfil, as `parse_conditions` takes them; None for every row.
+        columns: The columns of the result, in order; None means all.
+        where: Text of the conditions that rows fulfil, as `parse_conditions` accepts it; None for every row.
         snapshot_id: The state to read, as a snapshot; without this, tag and timestamp the newest is read.
         tag: The state to read, as a tag.
-        timestamp: The state to read, as the newest one of that time (see `ReadAt`).
+        timestamp: The state to read, as the newest one at that time (see `ReadAt`).
         split_bytes: Size of the files of a task; None means the table's option.
     """
 
@@ -53,8 +53,8 @@ class ReadOptions:
         """Return the table.
 
         Raises:
-            TableNotFound: It does not exist.
-            UnsupportedFeature: It needs a feature that this version does not have.
+            TableNotFound: The table does not exist.
+            UnsupportedFeature: The table needs a feature that this version does not have.
         """
         if self.path is not None:
             return Table.open(self.path)
@@ -64,10 +64,10 @@ class ReadOptions:
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
-    """Return the options with their values read.
+    """Return the options with their values parsed.
 
     Args:
-        options: As Spark has them; the case of names does not matter.
+        options: The options as Spark passes them; the case of names does not matter.
 
     Raises:
         InvalidRequest: `problems` has each option that is unknown, missing or malformed.

@@ -27,7 +27,7 @@ class ReadPlan:
 
     Attributes:
         reader: What all tasks share.
-        splits: One for each task.
+        splits: The splits, one for each task.
     """
 
     reader: SplitReader
@@ -87,7 +87,7 @@ def _scan(
 
 
 def _check_types(found: StructType, wanted: StructType) -> None:
-    """Refuse columns of another type than Spark expects, or nullable ones that it expects not to be."""
+    """Refuse columns of another type than Spark expects, or nullable columns that Spark expects as NOT NULL."""
     problems = [
         Problem(
             field=want.name,

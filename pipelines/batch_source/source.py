@@ -7,7 +7,7 @@ Spark makes these objects in Python processes of its own beside the driver:
     task       TableReader.read        one split, in Arrow batches
 
 Spark plans a loaded table once, with its first query, and all queries on that DataFrame read the same
-splits. Filters that queries push down are therefore not taken (decision 0017): rows and columns are
+splits. Filters that queries push down are therefore not used (decision 0017): rows and columns are
 chosen where the table is loaded, by the options `where` and `columns`.
 """
 
@@ -36,11 +36,11 @@ def register(session: SparkSession) -> None:
 
 
 class BraidSource(DataSource):
-    """Tables of a warehouse, to be read."""
+    """Data source that reads one table."""
 
     @classmethod
     def name(cls) -> str:
-        """Return what `spark.read.format` is given."""
+        """Return the name for `spark.read.format`."""
         return FORMAT
 
     def schema(self) -> StructType:
@@ -52,18 +52,18 @@ class BraidSource(DataSource):
         return columns_to_read(read_options(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return what reads the columns of a schema: all, or those that the query names."""
+        """Return the reader for the columns of a schema: all columns, or those that the query names."""
         plan = plan_read(read_options(self.options), schema)
         return TableReader(plan.reader, schema, plan.splits)
 
 
 class TableReader(DataSourceReader):
-    """Reads splits; goes to the tasks without them.
+    """Reads splits. Serialized for the tasks without its splits.
 
     Args:
-        reader: Of the scan.
-        schema: As Spark has it.
-        splits: One a task.
+        reader: The reader of the scan.
+        schema: The schema that Spark expects.
+        splits: The splits, one for each task.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class TableReader(DataSourceReader):
         self._splits = splits
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a task needs: each gets its split besides."""
+        """Return the serialized form: what a task needs besides its split."""
         return TableReader, (self._reader, self._schema)
 
     def partitions(self) -> Sequence[InputPartition]:

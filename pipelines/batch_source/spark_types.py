@@ -44,7 +44,7 @@ _PLAIN: Final = {
 
 
 def spark_schema(fields: Sequence[DataField]) -> spark_types.StructType:
-    """Return the columns as Spark's, in order, nullability as declared."""
+    """Return Spark's schema for the columns, in order, nullability as declared."""
     return spark_types.StructType(
         [
             spark_types.StructField(field.name, spark_type(field.type), field.type.nullable)
@@ -80,7 +80,7 @@ def spark_type(data_type: DataType) -> spark_types.DataType:
 
 
 def arrow_form(schema: spark_types.StructType) -> pa.Schema:
-    """Return the Arrow schema that Spark expects batches of its schema in."""
+    """Return the Arrow schema that Spark expects for batches of a Spark schema."""
     return to_arrow_schema(schema, timezone="UTC")
 
 
@@ -88,8 +88,8 @@ def to_spark_batch(batch: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
     """Return a batch of a table in the Arrow form that Spark expects.
 
     Args:
-        batch: With the columns of `wanted`, in order.
-        wanted: From `arrow_form`.
+        batch: A batch with the columns of `wanted`, in order.
+        wanted: The schema from `arrow_form`.
     """
     columns = zip(batch.columns, wanted.types, strict=True)
     return pa.RecordBatch.from_arrays(

@@ -1,1 +1,1 @@
-"""JSON messages of Kafka, parsed in the JVM: expressions of Spark, and no rows."""
+"""JSON messages of Kafka, parsed in the JVM by Spark expressions; no row passes through Python here."""

@@ -5,7 +5,7 @@ exponent through a double: `1.10` becomes `1.1`. Such records are marked in the 
 takes their texts from the message. Messages with an unpaired surrogate are marked as well
 (`surrogate_check`).
 
-The mark has to be cheap, because nearly all texts are given as texts. So each test is guarded by a cheaper
+The mark has to be cheap, because nearly all texts are JSON strings. So each test is guarded by a cheaper
 one: the first character of the value, its form as a copied double, and only then a search in the message
 for a number after the field's name.
 """
@@ -34,10 +34,10 @@ _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def has_inexact_text(message: Column, text: Column, plan: StreamPlan) -> Column | None:
-    """Return whether texts may have lost digits or characters, never null; None where no column can.
+    """Return whether texts may have lost digits or characters, never null; None where no column can lose any.
 
     Args:
-        message: As `from_json` gives it.
+        message: The message as `from_json` returns it.
         text: The JSON text.
         plan: The stream.
     """
@@ -55,7 +55,7 @@ def has_inexact_text(message: Column, text: Column, plan: StreamPlan) -> Column 
 
 
 def holds_text(data_type: DataType) -> bool:
-    """Return whether a type is a text or holds one; the keys of a MAP do not count, they stay as written."""
+    """Return whether a type is a text or contains one; keys of a MAP do not count, because they stay as written."""
     inner = (data_type.element, data_type.value, *(field.type for field in data_type.fields))
     return _is_text(data_type) or any(part is not None and holds_text(part) for part in inner)
 
@@ -65,7 +65,7 @@ def _is_text(data_type: DataType) -> bool:
 
 
 def _written(column: MappedColumn) -> str:
-    """Return a pattern that matches every message with such a number for a column, and few others."""
+    """Return a pattern that matches every message with such a number in a column's field, and few others."""
     name = column.path[-1]
     if not _is_text(column.type) or not _PLAIN_NAME.fullmatch(name):
         return rf"[:\[,]\s*{_NUMBER}"
@@ -98,6 +98,6 @@ def _among(values: Column, data_type: DataType) -> Column:
 
 
 def _any_of(tests: Iterable[Column]) -> Column:
-    """Return whether a test holds; one that is null does not."""
+    """Return whether a test holds; a test that is null does not."""
     no = fn.expr("false")
     return reduce(lambda left, right: left | right, [fn.coalesce(t, no) for t in tests], no)

@@ -1,10 +1,10 @@
-"""JSON columns: for each type what Spark is asked to read, and what is checked afterwards.
+"""JSON columns: for each type the form in which Spark reads it, and the checks afterwards.
 
 | column | read as | then |
 |---|---|---|
 | BOOLEAN, INT, BIGINT | itself | |
 | TINYINT, SMALLINT | INT | range checked: Spark wraps a TINYINT of 200 round to -56 |
-| FLOAT, DOUBLE | itself | infinite although the text does not say so: out of range |
+| FLOAT, DOUBLE | itself | infinite although the text has no infinity: out of range |
 | DECIMAL | itself | Spark rounds half up to the scale and refuses what has too many digits |
 | CHAR, VARCHAR | STRING | length checked; numbers, booleans and objects become their JSON text |
 | BINARY, VARBINARY | base64 text | length checked |
@@ -12,13 +12,13 @@
 | DATE | text | ISO 8601 as `2026-01-02`, years 0001 to 9999 |
 | TIMESTAMP of either kind, up to 6 digits | text | ISO 8601, with or without a zone, years 0001 to 9999 |
 | TIMESTAMP of either kind, 7 to 9 digits | text | nanoseconds since the epoch, as BIGINT: Spark has no finer type |
-| ARRAY, MAP, ROW of BOOLEAN, INT, DATE, ... | itself | lengths, years, infinite numbers and NOT NULL of what is inside; keys given twice |
+| ARRAY, MAP, ROW of BOOLEAN, INT, DATE, ... | itself | lengths, years, infinite numbers and NOT NULL of what is inside; repeated keys |
 
-A text with a zone means a moment, and one without is taken for UTC. A TIMESTAMP without a zone holds the
-moment as a clock in UTC shows it, so that only the zone's name is lost.
+A text with a zone denotes a moment, and a text without a zone is read as UTC. A TIMESTAMP without a zone
+holds the moment as a clock in UTC shows it, so that only the zone's name is lost.
 
-Dates and times are read as text because Spark's parser takes numbers as days and seconds, completes partial
-dates, and takes years that no other reader of the table can represent.
+Dates and times are read as text because Spark's parser accepts numbers as days and seconds, completes
+partial dates, and accepts years that no other reader of the table can represent.
 """
 
 from collections.abc import Callable, Iterable
@@ -72,8 +72,8 @@ class JsonColumn:
 
     Attributes:
         json_type: The type that `from_json` reads.
-        value: The value as it goes to Python.
-        fault: The reason, as text, why the value is not one of the column's, null where it is; None when
+        value: The value as it is passed to Python.
+        fault: The reason, as text, why the value does not fit the column, null where it fits; None when
             `from_json` has checked everything.
     """
 
@@ -83,7 +83,7 @@ class JsonColumn:
 
 
 def json_type(data_type: DataType, *, column: str) -> spark_types.DataType:
-    """Return the type that `from_json` is to read for a column.
+    """Return the type with which `from_json` has to read a column.
 
     Raises:
         UnsupportedFeature: Registration refuses such a column; another engine may have changed the
@@ -124,10 +124,10 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
     """Return the value of a column, and its possible faults.
 
     Args:
-        raw: The field out of `from_json`, of `json_type(data_type)`.
-        text: The whole message, for what its parsed form has lost.
+        raw: The field from `from_json`, of `json_type(data_type)`.
+        text: The whole message, to find what its parsed form has lost.
         data_type: The column's type.
-        column: Its name, for errors.
+        column: The column's name, for errors.
     """
     kind = json_type(data_type, column=column)
     out_of_range = fn.lit(DeadLetterReason.OUT_OF_RANGE.value)
@@ -151,7 +151,7 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
             return _date_or_time(kind, raw, data_type.root)
         case TypeRoot.ARRAY | TypeRoot.MAP | TypeRoot.ROW:
             inside = _inner_fault(raw, text, data_type)
-            # A faulty value goes to Python as null: some of what Spark reads Python cannot hold, such as
+            # A faulty value is passed to Python as null: Python cannot hold some values that Spark reads, such as
             # years beyond 9999.
             value = raw if inside is None else fn.when(inside.isNull(), raw)
             return JsonColumn(json_type=kind, value=value, fault=inside)
@@ -160,7 +160,7 @@ def read_column(raw: Column, text: Column, data_type: DataType, *, column: str) 
 
 
 def _inner_fault(raw: Column, text: Column, data_type: DataType) -> Column | None:
-    """Return the fault of a nested value's parts, null where there is none; None when none is possible."""
+    """Return the fault of a nested value's parts, null where they have none; None when none is possible."""
 
     def is_beyond(value: Column, inner_type: DataType) -> Column | None:
         if inner_type.root in (TypeRoot.FLOAT, TypeRoot.DOUBLE):
@@ -189,7 +189,7 @@ _IsWrong = Callable[[Column, DataType], Column | None]
 
 
 def _any_inside(value: Column, data_type: DataType, is_wrong: _IsWrong) -> Column | None:
-    """Return whether a part of a nested value is wrong; None when none can be."""
+    """Return whether a part of a nested value is wrong; None when no part can be."""
 
     def found(inner: Column, inner_type: DataType) -> Column | None:
         tests = (is_wrong(inner, inner_type), _any_inside(inner, inner_type, is_wrong))
@@ -223,7 +223,7 @@ def _any_inside(value: Column, data_type: DataType, is_wrong: _IsWrong) -> Colum
 
 
 def _any_of(tests: Iterable[Column | None]) -> Column | None:
-    """Return whether a test holds, one that is null counting as false; None without any test."""
+    """Return whether a test holds, where a null test counts as false; None without any test."""
     no = fn.expr("false")
     given = [fn.coalesce(test, no) for test in tests if test is not None]
     return reduce(lambda left, right: left | right, given) if given else None
@@ -297,7 +297,7 @@ def _date_or_time(kind: spark_types.DataType, raw: Column, root: TypeRoot) -> Js
         # Near the bounds the zone decides which year it is, so the moment is compared and not the text.
         is_near &= fn.unix_seconds(parsed).between(_SECONDS_MIN, _SECONDS_MAX)
     value = fn.when(is_text & is_near, parsed)
-    # Which reason it is, is computed only where there is no value: for few records.
+    # The reason is computed only where there is no value, so for few records.
     fault = fn.when(
         raw.isNotNull() & value.isNull(),
         fn.when(
@@ -310,8 +310,8 @@ def _date_or_time(kind: spark_types.DataType, raw: Column, root: TypeRoot) -> Js
 
 
 def _instant(raw: Column) -> Column:
-    """Return the moment of a text; null where it has none."""
-    # Spark takes a text without seconds, and one with a zone, but not both at once.
+    """Return the moment of a text; null where the text is not one."""
+    # Spark reads a text without seconds, and a text with a zone, but not a text with a zone and no seconds.
     seconds = fn.regexp_replace(raw, _MINUTES_PATTERN, "$1:00$2")
     return fn.coalesce(raw.try_cast("timestamp"), seconds.try_cast("timestamp"))
 

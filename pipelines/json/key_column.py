@@ -1,8 +1,8 @@
 """Key columns: columns that are read from a record's Kafka key, as expressions for the JVM.
 
-A key is a text: the value of one column as a whole, or a JSON object that columns have paths in. As a
-whole it is taken as it is for texts, dates and times, as bytes for BINARY, and as one JSON number or
-boolean for the others.
+A key is a text: the value of one column as a whole, or a JSON object that columns have paths in. A key that
+is one value is used as it is for texts, dates and times, as bytes for BINARY, and is read as one JSON number
+or boolean for other types.
 """
 
 from functools import reduce
@@ -29,7 +29,7 @@ def parse_key(plan: StreamPlan) -> Column:
     """Return the key parsed to the fields that columns have paths in; null where it is not a JSON object.
 
     Args:
-        plan: A stream with such columns.
+        plan: A stream whose columns have paths in the key.
     """
     tree: dict[str, Any] = {}
     assert has_paths(plan), "columns have paths in the key"
@@ -93,7 +93,7 @@ def _is_text() -> Column:
 
 
 def _from_json(text: Column, kind: spark_types.DataType) -> Column:
-    """Return a parsed JSON text; wrapped as the one field of an object, so that nothing may follow it."""
+    """Return a parsed JSON text. It is wrapped as the only field of an object, so that text after it is an error."""
     schema = spark_types.StructType([spark_types.StructField(_ROOT, kind)])
     wrapped = fn.concat(fn.lit(f'{{"{_ROOT}":'), text, fn.lit("}"))
     return fn.from_json(wrapped, schema, {"mode": "PERMISSIVE", "allowSingleQuotes": "false"})

@@ -1,28 +1,28 @@
 """Parser of Kafka records, as expressions for the JVM: typed columns, or the reason of a refusal.
 
-A record is refused for the first of these that holds:
+A record is refused for the first of these reasons:
 
-1. its value is null (`tombstone`: a delete is a record with a value that has its row kind, so a record
-   without a value is none), or longer than the stream's bound (`too_large`);
-2. `from_json` does not take it as declared (`unparsable`, which the sink refines);
-3. a value is not one of its column's type (`out_of_range`, `wrong_type`), the Kafka key does not hold
+1. its value is null (`tombstone`: a delete is a record whose value has the row kind, so a record without
+   a value is not a delete), or longer than the stream's bound (`too_large`);
+2. `from_json` cannot parse it as declared (`unparsable`, which the sink refines);
+3. a value does not fit its column's type (`out_of_range`, `wrong_type`), the Kafka key does not contain
    what is read from it (`malformed_key`), a value is too long to name a partition's directory
    (`partition_too_long`, which the sink reports as `out_of_range`), or the texts and bytes of the primary
-   key have together more bytes than the table takes (`too_large`; partition columns do not count);
+   key together have more bytes than the table allows (`too_large`; partition columns do not count);
 4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
 5. all ordering columns are null (`null_ordering`), unless such a record clears the group;
-6. the column with the row kind (`rowkind.field`) has a value that the table does not take (`row_kind`);
-7. it has a field that is not declared (`new_field`), where the stream rejects those. Where the stream
+6. the column with the row kind (`rowkind.field`) has a value that the table does not accept (`row_kind`);
+7. it has a field that is not declared (`new_field`), where the stream rejects such fields. Where the stream
    lets its table evolve, such a record is only marked (`undeclared`), and Python decides.
 
 A record whose text columns may have lost digits of a number is marked as well (`inexact`), and Python
-takes these texts from the message.
+reads these texts from the message.
 
 Whether an aggregate function can read a value (a bitmap, a sketch) is checked in Python (`unreadable`).
 
 Refused and marked records carry their raw key, value and headers to Python; if Python checks any column of
-the stream, every record does. For all other records the raw parts would only add to the data that goes to
-Python.
+the stream, every record does. For all other records the raw parts would only add to the data that is sent
+to Python.
 """
 
 from collections.abc import Iterable, Sequence
@@ -110,7 +110,7 @@ class RecordParser:
             lambda needed, mark: needed | fn.col(mark), marks, fn.col("refusal").isNotNull()
         )
         if plan.checked_columns:
-            needs_raw = fn.lit(True)  # Python may refuse any of them
+            needs_raw = fn.lit(True)  # Python may refuse any of the records
         self._judged = [
             fn.col("*"),
             _judge(plan, columns).alias("refusal"),
@@ -124,15 +124,15 @@ class RecordParser:
         """Return one row per record, in the same order.
 
         Args:
-            records: Of Spark's Kafka source with headers: key, value, partition, offset, timestamp,
+            records: Records of Spark's Kafka source with headers: key, value, partition, offset, timestamp,
                 headers.
             keeps_raw: Whether every record carries its raw parts, accepted ones included.
 
         Returns:
             `kafka_partition` int, `kafka_offset` bigint, `kafka_timestamp`, `reason` string (null:
-            accepted) and `detail` string (the column that it is about, if any), the raw parts (null
+            accepted) and `detail` string (the column that the reason is about, if any), the raw parts (null
             where accepted and not marked, unless `keeps_raw`), and `value_0`, `value_1`, ... in the order of
-            `plan.columns`: their values mean something where the record is accepted. If the stream
+            `plan.columns`: their values are defined only where the record is accepted. If the stream
             lets its table evolve, also `undeclared` boolean: the record may have a new field. If it
             has text columns, also `inexact` boolean: numbers in them may have lost digits.
         """
@@ -142,7 +142,7 @@ class RecordParser:
 
 
 def _output(needs_raw: Column, names: Sequence[str], marks: Iterable[str]) -> list[Column]:
-    """Return the columns that go to Python, with the raw parts of records that need them."""
+    """Return the columns that are passed to Python, with the raw parts of records that need them."""
     return [
         fn.col("partition").alias(PARTITION),
         fn.col("offset").alias(OFFSET),
@@ -192,7 +192,7 @@ _REFUSAL_TYPE = "struct<reason:string,detail:string>"
 
 
 def _is_readable(plan: StreamPlan) -> Column:
-    """Return whether the value is to be parsed. Jackson would replace invalid UTF-8 without an error."""
+    """Return whether the value can be parsed. Invalid UTF-8 is excluded: Jackson would replace it without an error."""
     is_short = fn.length("value") <= plan.spec.max_message_bytes
     return is_short & fn.is_valid_utf8(fn.col("value").cast("string"))
 
@@ -237,7 +237,7 @@ def _raw(message: str, column: MappedColumn) -> Column:
 
 
 def _partition_refusals(plan: StreamPlan, message: str) -> list[Column]:
-    """Refuse texts that are too long for the name of a directory; other types are never that long."""
+    """Refuse texts that are too long for the name of a directory; values of other types never are."""
     refusals = []
     for column in plan.columns:
         is_text = column.type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR)
@@ -283,7 +283,7 @@ def _null_refusals(plan: StreamPlan, message: str) -> list[Column]:
 
 
 def _row_kind_refusals(plan: StreamPlan, message: str) -> list[Column]:
-    """Refuse a row kind that is missing, or that the table does not take."""
+    """Refuse a row kind that is missing, or that the table does not accept."""
     fields = (_raw(message, column) for column in plan.columns if column.name == plan.kind_column)
     return [
         _refuse(

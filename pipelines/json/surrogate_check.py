@@ -1,7 +1,7 @@
 r"""Check for unpaired surrogates in JSON texts, evaluated in the JVM for every record.
 
-Spark's parser replaces one by `?`. This check finds the few messages that have one anywhere; whether
-it is in a declared value is decided in Python (`braid.formats.unpaired_surrogates`).
+Spark's parser replaces an unpaired surrogate by `?`. This check finds the few messages that have one
+anywhere; Python decides whether it is in a declared value (`braid.formats.unpaired_surrogates`).
 """
 
 from typing import Final

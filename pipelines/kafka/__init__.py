@@ -4,9 +4,9 @@
 |---|---|
 | `stream_cluster` | the cluster of a stream, from the operators' file, with its secrets |
 | `cluster` | a cluster's address and options, for Spark and for kafka-python |
-| `reachability` | whether a cluster takes connections |
+| `reachability` | whether a cluster accepts connections |
 | `topic` | id, partitions and offsets of a topic |
 | `source` | options of Spark's source, and the offsets that a query starts at |
-| `added_partitions` | which partitions a stream reads, and which wait |
+| `added_partitions` | the partitions that a stream reads, and those that wait |
 | `lag` | records and seconds that a stream is behind |
 """

@@ -1,14 +1,14 @@
-"""Added partitions: which partitions of its topic a stream reads now, and which wait. Pure.
+"""Added partitions: the partitions of its topic that a stream reads now, and those that wait. Pure.
 
-Keys move to other partitions when a topic gets more, and the offsets of the new ones begin with 0. A stream
-that arrival alone orders therefore reads them in steps, each of which is a query of its own:
+Keys move to other partitions when a topic gets more, and the offsets of the new partitions begin with 0.
+A stream that arrival alone orders therefore reads them in steps, each of which is a query of its own:
 
     growth noticed ── partitions_settle ──► ends of the known partitions are taken
                                              └── all read up to there ──► next generation: all of them
 
 Producers learn of new partitions minutes late, so records of a key may still arrive in its former partition
-for a while; `partitions_settle` is above that. The step is kept with the group's order, so that a restart
-does not begin the wait anew.
+for a while; `partitions_settle` is longer than that. The step is stored with the group's order, so that a
+restart does not begin the wait anew.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ class PartitionAssignment:
 
     Attributes:
         partitions: The partitions that it reads, ascending.
-        growth: The growth of the topic whose new partitions wait; None: none wait.
+        growth: The growth of the topic whose new partitions wait; None: no partitions wait.
     """
 
     partitions: tuple[int, ...]
@@ -42,7 +42,7 @@ class PartitionAssignment:
 
     @property
     def partitions_seen(self) -> int:
-        """How many partitions the topic had when they were assigned."""
+        """Number of partitions that the topic had at the assignment."""
         return len(self.partitions) if self.growth is None else self.growth.partitions
 
 
@@ -59,9 +59,9 @@ def plan_assignment(
 
     Args:
         plan: The stream.
-        topic: As it is now.
-        position: The stream's position in the table; None: it is new.
-        order: Of the stream's group; None: it was never claimed.
+        topic: The topic as it is now.
+        position: The stream's position in the table; None: the stream is new.
+        order: The order of the stream's group; None: the group was never claimed.
         end: Returns the offset after the last record, by partition.
         now_ms: Milliseconds since the epoch.
 
@@ -72,7 +72,7 @@ def plan_assignment(
         return PartitionAssignment(partitions=topic.partitions)
     if len(topic.partitions) > 1 and not plan.is_keyed:
         _refuse_unkeyed(plan, topic)
-    # The partitions that the table has offsets of are those that records were read from.
+    # Records were read from exactly the partitions that the table has offsets of.
     known = () if position is None else tuple(sorted(position.offsets))
     if not known or set(known) >= set(topic.partitions):
         return PartitionAssignment(partitions=topic.partitions)
@@ -84,7 +84,7 @@ def plan_assignment(
         growth = PartitionGrowth(partitions=len(topic.partitions), noticed_ms=now_ms)
     if not is_settled(plan, growth, now_ms=now_ms):
         return PartitionAssignment(partitions=known, growth=growth)
-    # The ends are taken once: records that arrive in a known partition after them are of the next step.
+    # The ends are read once: records that arrive in a known partition after them belong to the next step.
     if not growth.ends:
         found = end()
         growth = replace(growth, ends={number: found[number] for number in known})
@@ -108,14 +108,14 @@ def is_step_complete(
 
 
 def is_settled(plan: StreamPlan, growth: PartitionGrowth, *, now_ms: int) -> bool:
-    """Return whether producers have had the time to learn of the new partitions."""
+    """Return whether producers have had enough time to learn of the new partitions."""
     settle_ms = parse_duration(plan.spec.partitions_settle)
     assert settle_ms is not None, "checked at registration"
     return now_ms >= growth.noticed_ms + settle_ms
 
 
 def is_read_to_ends(growth: PartitionGrowth, position: StreamPosition) -> bool:
-    """Return whether the known partitions have been read up to the ends that were taken."""
+    """Return whether the known partitions have been read up to the ends of the growth."""
     return all(position.offsets.get(part, 0) >= end for part, end in growth.ends.items())
 
 

@@ -1,7 +1,7 @@
 """Kafka cluster: its address and options, in the terms of each client library.
 
-Declarations use the names of Kafka's own (Java) clients. Spark takes them as they are; for kafka-python
-those about transport and authentication are translated, and the others do not apply.
+Declarations use the names of Kafka's own (Java) clients. Spark accepts them as they are; for kafka-python
+the options of transport and authentication are translated, and the others do not apply.
 """
 
 import re
@@ -25,7 +25,7 @@ class KafkaCluster:
 
     Attributes:
         bootstrap_servers: `host:port[,host:port]`.
-        options: Client options by Kafka's own names, secrets resolved; never shown.
+        options: Client options by Kafka's own names, with secrets resolved; never shown.
     """
 
     bootstrap_servers: str

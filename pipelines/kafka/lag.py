@@ -9,8 +9,8 @@ class Lag:
     """The lag of a stream at one moment.
 
     Attributes:
-        records: Committed to the topic and not to the table.
-        seconds: An upper bound of the age of the oldest of them; 0 without any.
+        records: Number of records committed to the topic and not to the table.
+        seconds: An upper bound of the age of the oldest of these records; 0 without any.
     """
 
     records: int
@@ -20,8 +20,8 @@ class Lag:
 class LagMeter:
     """Measures lag from offsets alone, without reading the records that wait.
 
-    The oldest waiting record is younger than the newest committed one, and it arrived after the last
-    moment at which nothing waited: the later of the two bounds its age.
+    The oldest waiting record is younger than the newest committed record, and it arrived after the last
+    moment at which no record waited. The later of these two times bounds its age.
     """
 
     def __init__(self, *, started_ms: int) -> None:
@@ -40,7 +40,8 @@ class LagMeter:
         Args:
             offsets: Next offset in the table, by partition.
             end: End of the topic, by partition.
-            newest_ms: Kafka's timestamp of the newest record that this query committed.
+            newest_ms: Kafka's timestamp of the newest record that this query committed, milliseconds since
+                the epoch.
             now_ms: Milliseconds since the epoch.
 
         Example:

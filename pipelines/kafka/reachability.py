@@ -1,4 +1,4 @@
-"""Reachability of a Kafka cluster: whether it takes connections, found out within milliseconds."""
+"""Reachability of a Kafka cluster: whether it accepts connections, determined within milliseconds."""
 
 import socket
 
@@ -7,17 +7,17 @@ from braid.pipelines.kafka.cluster import KafkaCluster
 
 
 def check_reachable(cluster: KafkaCluster, *, seconds: float = 4.0) -> None:
-    """Check that one of a cluster's addresses takes connections.
+    """Check that one of a cluster's addresses accepts connections.
 
     To be called before a client of kafka-python is made: without a reachable address the client retries
     until its timeout, several times a second, and leaves a socket open each time.
 
     Args:
-        cluster: Only its addresses are used.
-        seconds: For each address; for all of them less than a runner's lease.
+        cluster: The cluster, of which only the addresses are used.
+        seconds: Timeout for each address; the sum of the timeouts has to be less than a runner's lease.
 
     Raises:
-        StorageUnavailable: None does; the message has the error of each.
+        StorageUnavailable: No address accepts connections; the message has the error of each.
     """
     refusals = []
     for server in cluster.bootstrap_servers.split(","):

@@ -31,13 +31,13 @@ def read_topic(
     """Return the stream's topic as a streaming DataFrame: committed records only, with headers.
 
     Args:
-        session: Where it runs.
+        session: The session that the query runs in.
         plan: The stream.
         cluster: Where the topic is.
-        start: Next offset by partition, for every partition that is read. Spark ignores the offsets
-            when the query's checkpoint has some of its own.
-        records_max: The bound of one micro-batch.
-        is_fixed: Whether only these partitions are read; else also those that are added to the topic.
+        start: Next offset by partition, for every partition that is read. Spark ignores these offsets
+            when the query's checkpoint has offsets.
+        records_max: The largest number of records in one micro-batch.
+        is_fixed: Whether only the partitions of `start` are read; else partitions added to the topic, too.
     """
     topic = plan.spec.topic
     options = {
@@ -61,9 +61,9 @@ def read_ranges(
     """Return the committed records of a topic in a range of each partition, with headers.
 
     Args:
-        session: Where they are read.
+        session: The session that reads them.
         cluster: Where the topic is.
-        topic: Its name.
+        topic: The topic's name.
         start: First offset by partition.
         end: Offset after the last, for the same partitions.
     """
@@ -97,7 +97,7 @@ def _offsets(topic: str, offsets: Mapping[int, int]) -> str:
 def initial_offsets(
     plan: StreamPlan, *, earliest: Mapping[int, int], end: Mapping[int, int]
 ) -> dict[int, int]:
-    """Return the offsets at which a stream starts that has no position in its table."""
+    """Return the offsets at which a stream without a position in its table starts."""
     is_latest = plan.spec.starting_offsets is StartingOffsets.LATEST
     return dict(end if is_latest else earliest)
 
@@ -105,12 +105,12 @@ def initial_offsets(
 def start_offsets(
     position: StreamPosition, *, earliest: Mapping[int, int], end: Mapping[int, int]
 ) -> dict[int, int]:
-    """Return the offsets at which the query starts: the table's, and of new partitions the first ones.
+    """Return the offsets at which the query starts: the table's offsets, and the first ones of new partitions.
 
     Args:
-        position: As claimed.
+        position: The claimed position.
         earliest: First offset that is kept, by partition, of the partitions that are read.
-        end: Offset after the last record, likewise.
+        end: Offset after the last record, by partition, of the same partitions.
 
     Raises:
         InvalidRequest: Records after the table's offsets are gone from the topic, or the topic
@@ -164,7 +164,7 @@ def check_topic_id(topic: Topic) -> None:
 
 
 def check_topic(position: StreamPosition | None, topic: Topic) -> None:
-    """Refuse to continue on another topic than the one that the table's offsets are of.
+    """Refuse to continue on a topic other than that of the table's offsets.
 
     Raises:
         OffsetMismatch: The topic has another name, or was deleted and made again.
@@ -177,7 +177,7 @@ def check_topic(position: StreamPosition | None, topic: Topic) -> None:
             f"found {topic.name}\nhint: {_ANEW}"
         )
         raise OffsetMismatch(message, stream=position.stream)
-    # Of a position from before topics had ids only the name can be compared.
+    # A position from before topics had ids has only a name to compare.
     is_same = not position.topic_id or not topic.topic_id or position.topic_id == topic.topic_id
     if not is_same:
         message = (

@@ -1,7 +1,7 @@
 """Cluster of a stream: looked up in the operators' file, with secrets resolved to values.
 
 A stream may have been registered before the file was changed, or by a service that was started with another
-one: so everything is checked again before the stream is given a login. Secrets become values only here.
+file, so everything is checked again before the stream gets a login. Secrets become values only here.
 """
 
 import logging
@@ -87,13 +87,13 @@ def _check_topics(stream: StreamSpec, cluster: NamedCluster) -> None:
 
 
 def _own_options(stream: StreamSpec, allowed: tuple[str, ...]) -> dict[str, str]:
-    """Return the stream's options that it may set itself; the others are the cluster's."""
+    """Return the options that the stream may set itself; other options are set by the cluster."""
     kept = {}
     for name, value in stream.kafka.options.items():
         if name in allowed and unfit_value(name, value) is None:
             kept[name] = value
         else:
-            # Of a stream from before the file existed: logins were the streams', and are the file's now.
+            # A stream from before the file existed may have a login of its own; logins come from the file now.
             _LOG.warning("option of the stream is not used stream=%s option=%r", stream.name, name)
     return kept
 

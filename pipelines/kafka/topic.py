@@ -1,7 +1,7 @@
 """Topics of a Kafka cluster: id, partitions and offsets.
 
-Read with kafka-python and not through Spark: Spark wants an offset for every partition that exists, has
-no topic ids, and shows end offsets only while micro-batches run.
+Read with kafka-python and not through Spark: Spark requires an offset for every existing partition, has no
+topic ids, and reports end offsets only while micro-batches run.
 """
 
 from collections.abc import Mapping
@@ -36,10 +36,10 @@ class Topic:
     """A topic as it is now.
 
     Attributes:
-        name: Its name.
-        topic_id: Kafka's id, a new one for a topic that was deleted and made again; empty when
+        name: The topic's name.
+        topic_id: Kafka's id, which changes when a topic is deleted and made again; empty when
             the cluster has no ids (before Kafka 2.8).
-        partitions: Their numbers, ascending.
+        partitions: Numbers of the partitions, ascending.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Topic:
 
 
 def _topic_id(found: object) -> str:
-    """Return the id of a topic; empty where the cluster gives none, or the one that means none."""
+    """Return the id of a topic; empty where the cluster returns none, or the id that stands for none."""
     text = "" if found is None else str(found)
     return "" if text == _NO_ID else text
 
@@ -78,7 +78,7 @@ class TopicReader:
         """Return the topic.
 
         Raises:
-            TopicMissing: It does not exist.
+            TopicMissing: The topic does not exist.
             StorageUnavailable: The cluster does not answer.
         """
         found = self.describe(topic)
@@ -103,7 +103,7 @@ class TopicReader:
         return self._offsets(topic, _LATEST)
 
     def ensure(self, topic: str, *, like: Topic) -> None:
-        """Create a topic if it is missing, with another's partitions and message size.
+        """Create a topic if it is missing, with the number of partitions and the message size of another topic.
 
         Raises:
             StorageUnavailable: The cluster does not answer, or refuses.

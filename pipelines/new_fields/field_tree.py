@@ -13,7 +13,7 @@ class FieldTree:
     """One object of the message.
 
     Attributes:
-        objects: The objects inside of it that paths of columns lead through, by name.
+        objects: The objects inside of this one that paths of columns lead through, by name.
         values: The fields that columns are read from, with the columns' types.
         other_streams: Fields that other streams of the table read from the same topic.
     """
@@ -24,12 +24,12 @@ class FieldTree:
 
     @property
     def has_columns(self) -> bool:
-        """Whether a column is read from it, so that its unknown fields are new ones."""
+        """Whether a column is read from the object, so that its unknown fields count as new."""
         return bool(self.values)
 
     @property
     def names(self) -> frozenset[str]:
-        """The fields that are known."""
+        """Names of the known fields."""
         return frozenset((*self.objects, *self.values)) | self.other_streams
 
 
@@ -57,6 +57,6 @@ def _tree(paths: list[tuple[_Path, DataType]], elsewhere: list[_Path]) -> FieldT
         name: _tree(below, [path[1:] for path in elsewhere if path[0] == name and len(path) > 1])
         for name, below in inner.items()
     }
-    # Of paths that lead deeper only the first name counts: this stream reads nothing below it.
+    # Of a path that leads deeper only the first name counts: this stream reads nothing below that field.
     others = frozenset(path[0] for path in elsewhere) - objects.keys() - values.keys()
     return FieldTree(objects=objects, values=values, other_streams=others)

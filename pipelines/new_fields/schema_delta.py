@@ -17,10 +17,10 @@ FieldPath: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaDelta:
-    """What a table needs for one message, for a task's part of a micro-batch, or for all of it.
+    """What a table needs for one message, for a task's part of a micro-batch, or for a whole micro-batch.
 
     Attributes:
-        new: Fields that are no column yet, by their path in the message, in the order in which they came.
+        new: Fields that are not columns yet, by their path in the message, in the order in which they came.
         wider: Columns that need a wider type, by name: fields that a ROW lacks, and values that their type
             does not hold.
     """
@@ -33,7 +33,7 @@ class SchemaDelta:
         return bool(self.new or self.wider)
 
     def to_json(self) -> Any:
-        """Return it as a JSON value."""
+        """Return the delta as a JSON value."""
         return {
             "new": [[list(path), shape_to_json(shape)] for path, shape in self.new.items()],
             "wider": [[name, shape_to_json(shape)] for name, shape in self.wider.items()],
@@ -58,7 +58,8 @@ class SchemaDeltaCollector:
         """Begin with nothing.
 
         Args:
-            fields_max: The most new fields; what comes beyond is left to the next round. None: no bound.
+            fields_max: The largest number of new fields; further ones are left to the next round. None: no
+                bound.
         """
         self._fields_max = fields_max
         self._new: dict[FieldPath, Shape] = {}
@@ -75,12 +76,12 @@ class SchemaDeltaCollector:
 
     @property
     def delta(self) -> SchemaDelta:
-        """All so far."""
+        """The merged delta so far."""
         return SchemaDelta(new=dict(self._new), wider=dict(self._wider))
 
 
 def merge_deltas(parts: Iterable[SchemaDelta]) -> SchemaDelta:
-    """Return the delta of a micro-batch; those of its tasks are bounded already."""
+    """Return the delta of a micro-batch; the deltas of its tasks are bounded already."""
     collector = SchemaDeltaCollector(fields_max=None)
     for part in parts:
         collector.add(part)

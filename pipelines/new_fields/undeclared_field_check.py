@@ -1,9 +1,9 @@
 """Check for undeclared fields in messages, evaluated in the JVM for every record.
 
 `from_json` has read the declared fields only, so the names in the message are read once more. They are
-compared only where there are more of them than columns with a value: a message without undeclared fields
-costs one count. For objects inside of the message that columns are read from, an outline is read, in which
-each object is a MAP from names to JSON texts. Streams that ignore undeclared fields have no such check.
+compared only where the message has more names than columns have a value: a message without undeclared
+fields costs one count. For inner objects that columns are read from, an outline is read, in which each
+object is a MAP from names to JSON texts. Streams that ignore undeclared fields have no such check.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,19 +27,19 @@ def has_undeclared_fields(
 ) -> Column:
     """Return whether a message has a field that is not declared; never null.
 
-    May be true of a message without one in which a name occurs twice: the reader in Python decides.
+    May also be true of a message in which a name occurs twice: the reader in Python decides.
 
     Args:
-        message: As `from_json` gives it, declared fields only.
+        message: The message as `from_json` returns it, with declared fields only.
         text: The JSON text.
         plan: The stream.
-        nulls_count: Whether a field that is null counts.
+        nulls_count: Whether a field that is null counts as undeclared.
     """
     return _any_of(_in_message(message, text, field_tree(plan), _Test(nulls_count)))
 
 
 class _Test:
-    """The test of one object: its names against those that are known."""
+    """The test of one object: whether it has names that are not known."""
 
     def __init__(self, nulls_count: bool) -> None:
         self._nulls_count = nulls_count
@@ -49,15 +49,15 @@ class _Test:
 
         Args:
             text: The object.
-            names: The known ones.
-            values: Its parsed fields.
+            names: The known names.
+            values: The object's parsed fields.
         """
         # `json_object_keys` is faster, and returns null for a text with NaN, which is not JSON and which
         # `from_json` accepts.
         keys = fn.coalesce(fn.json_object_keys(text), fn.map_keys(fn.from_json(text, _OBJECT)))
         if self._nulls_count:
             return _when_more(keys, values, _has_others(keys, names))
-        # The values are read only where there are more names; null when a name occurs twice.
+        # The values are read only where there are more names than values; null when a name occurs twice.
         others = fn.coalesce(_has_values(fn.from_json(text, _OBJECT), names), fn.expr("true"))
         return _when_more(keys, values, others)
 
@@ -66,8 +66,8 @@ class _Test:
 
         Args:
             outline: The object.
-            names: The known ones.
-            values: Its parsed fields; empty where they are not available.
+            names: The known names.
+            values: The object's parsed fields; empty where they are not available.
         """
         keys = fn.map_keys(outline)
         has = _has_others(keys, names) if self._nulls_count else _has_values(outline, names)
@@ -153,7 +153,7 @@ def _within(outline: Column, name: str, inner: str) -> Column:
 
 
 def _outline(data_type: DataType) -> str:
-    """Return the outline of a type that holds a ROW, as a type of Spark: each ROW is a MAP of its names."""
+    """Return the outline of a type that contains a ROW, as a Spark type: each ROW is a MAP by field name."""
     match data_type.root:
         case TypeRoot.ARRAY if data_type.element is not None:
             return f"array<{_outline(data_type.element)}>"
@@ -172,7 +172,7 @@ def _values(parsed: Column, tree: FieldTree) -> list[Column]:
 
 
 def _rows(tree: FieldTree) -> dict[str, DataType]:
-    """Return the columns that are a ROW or hold one."""
+    """Return the columns whose types are or contain a ROW."""
     return {name: data_type for name, data_type in tree.values.items() if _holds_row(data_type)}
 
 

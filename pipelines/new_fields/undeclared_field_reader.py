@@ -1,7 +1,7 @@
-"""Undeclared fields of one message: what its stream does not declare, or cannot hold as declared.
+"""Undeclared fields of one message, and values that do not fit their declared types.
 
 A field is new where it is beside a field that the stream reads: in the same object of the message, or in a
-ROW that one of its columns is or holds. Fields elsewhere are none of the stream's business. Nulls never
+ROW that is or is inside of one of the stream's columns. Fields elsewhere are ignored. Nulls never
 count: a null has no type, and a column that does not exist loses nothing by it.
 """
 
@@ -24,7 +24,7 @@ _SHOWN_MAX: Final = 200
 
 
 class UnrepresentableFieldError(Exception):
-    """A message has a field that no change of the table's columns makes room for."""
+    """A message has a field that no change of the table's columns could hold."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class UndeclaredFieldReader:
         plan: The stream.
         taken: Names that columns of the table have.
         refused: Why a field or a column stays as it is, by its address.
-        is_last: Whether no more columns are made now: every new field is refused.
+        is_last: Whether this is the last round, in which every new field is refused.
     """
 
     plan: StreamPlan
@@ -55,10 +55,10 @@ class UndeclaredFieldReader:
         """Return what the table needs before the message can be written.
 
         Args:
-            message: As `json_message.read_message` returns it.
+            message: A message that `json_message.read_message` returned.
 
         Raises:
-            UnrepresentableFieldError: It has a field that no column can hold; the text names it.
+            UnrepresentableFieldError: The message has a field that no column can hold; the error names it.
         """
         # All checks come before the delta is returned: one field without a column refuses the record, and
         # then nothing of it may change the table.
@@ -88,7 +88,7 @@ class UndeclaredFieldReader:
     def _beside(
         self, path: FieldPath, tree: FieldTree, value: Any
     ) -> Iterator[tuple[FieldPath, Any]]:
-        """Yield the unknown fields of objects that hold a field which the stream reads."""
+        """Yield the unknown fields of objects in which the stream reads a field."""
         if not isinstance(value, dict):
             return
         if tree.has_columns:
@@ -124,7 +124,7 @@ class UndeclaredFieldReader:
 
 
 def name_taken(column: str) -> str:
-    """Return why a field does not become a column whose name another one has, but for case."""
+    """Return why a field does not become a column: the name of another column differs in case only."""
     return (
         f"the table already has a column {column}, and the stream does not fill it from this field"
     )
@@ -162,10 +162,10 @@ def _held(value: Any, data_type: DataType) -> Iterator[tuple[Any, DataType]]:
 
 
 def _excess(value: Any, data_type: DataType, address: str) -> Shape | None:
-    """Return the part of a value that its type does not hold; None when it holds everything.
+    """Return the part of a value that its type does not hold; None when the type holds everything.
 
     Raises:
-        UnrepresentableFieldError: Nor would any type that the column could get.
+        UnrepresentableFieldError: No other type that the column could get would hold the value either.
     """
     if value is None:
         return None

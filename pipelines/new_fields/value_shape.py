@@ -1,10 +1,10 @@
-"""Shapes of JSON values: what decides the type of a column for them, for one value and for several.
+"""Shapes of JSON values, from which the type of a new column is derived.
 
 | values | type of a new column |
 |---|---|
 | `true`, `false` | BOOLEAN |
 | whole numbers | BIGINT; DECIMAL(38, 0) where one needs more than 64 bits |
-| numbers with a point or exponent, whole ones of up to 53 bits among them | DOUBLE |
+| numbers with a point or exponent, and whole numbers of up to 53 bits among them | DOUBLE |
 | objects | ROW of their fields |
 | lists | ARRAY of what the items have in common |
 | texts, values of different types, and what no type above holds as written | STRING: texts as they are, others as JSON |
@@ -51,8 +51,8 @@ class Shape:
 
     Attributes:
         kind: `NOTHING` for null and for unknown items; `MAP` only for a part of a column that is one.
-        item: Of a LIST the join of its items, of a MAP of its values.
-        fields: Of an OBJECT, by name, in the order in which they came.
+        item: The joined shape of the items of a LIST, or of the values of a MAP.
+        fields: Shapes of the fields of an OBJECT, by name, in the order in which they came.
     """
 
     kind: Kind
@@ -62,7 +62,7 @@ class Shape:
 
 NOTHING: Final = Shape(kind=Kind.NOTHING)
 TEXT: Final = Shape(kind=Kind.TEXT)
-# In the order of their types: values of each kind fit the type of any later one.
+# In the order of their types: values of each kind fit the type of any later kind.
 _WHOLE_KINDS: Final = (Kind.WHOLE, Kind.LONG, Kind.HUGE)
 _TYPES: Final[Mapping[Kind, DataType]] = {
     Kind.NOTHING: _STRING,
@@ -80,7 +80,7 @@ def shape_of(value: Any, *, depth: int = 0) -> Shape:
 
     Args:
         value: The value.
-        depth: How deep it is nested; what is nested too deep is a text.
+        depth: Depth of the value's nesting; a value that is nested too deep is a text.
     """
     match value:
         case None:
@@ -112,14 +112,14 @@ def join(one: Shape, other: Shape) -> Shape:
     kinds = {one.kind, other.kind}
     if kinds <= set(_WHOLE_KINDS):
         return max(one, other, key=lambda shape: _WHOLE_KINDS.index(shape.kind))
-    # Of LONG and HUGE a DOUBLE would lose digits.
+    # A DOUBLE would lose digits of LONG and HUGE.
     if kinds == {Kind.WHOLE, Kind.NUMBER}:
         return Shape(kind=Kind.NUMBER)
     return TEXT
 
 
 def join_all(shapes: Iterable[Shape]) -> Shape:
-    """Return the join of all shapes; `NOTHING` of none."""
+    """Return the join of all shapes; `NOTHING` without any."""
     return reduce(join, shapes, NOTHING)
 
 
@@ -135,7 +135,7 @@ def type_of(shape: Shape) -> DataType:
             return DataType(root=TypeRoot.ARRAY, element=type_of(shape.item or NOTHING))
         case Kind.OBJECT:
             fields = new_fields(shape)
-            # A ROW has at least one field: an object without a value in it is kept as its text.
+            # A ROW has at least one field: an object without any value is kept as its text.
             return DataType(root=TypeRoot.ROW, fields=fields) if fields else _STRING
         case _:
             return _TYPES[shape.kind]
@@ -182,7 +182,7 @@ def _shape_of_whole(size: int) -> Shape:
 def _is_exact(value: float | Decimal) -> bool:
     """Return whether a DOUBLE holds the number as it was written."""
     if isinstance(value, float):
-        return True  # NaN and infinities, which are written as such
+        return True  # NaN and infinities
     nearest = float(value)
     return not isinf(nearest) and Decimal(repr(nearest)) == value
 

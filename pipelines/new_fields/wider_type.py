@@ -1,4 +1,4 @@
-"""Wider types: the type that a column is changed to so that it holds values which it does not hold yet."""
+"""Wider types: the type that a column needs in order to hold values that do not fit its present type."""
 
 import binascii
 from dataclasses import replace
@@ -26,10 +26,10 @@ _NUMBERS: Final = {
 
 
 def is_fitting(value: Any, data_type: DataType) -> bool:
-    """Return whether a JSON value that is not null is one of a type that is not nested."""
+    """Return whether a JSON value, which is not null, fits a type, which is not nested."""
     if value_fault(value, data_type) is not None:
         return False
-    # Of base64 the decoded bytes count, which `value_fault` has checked to be decodable.
+    # The length of base64 is that of its decoded bytes; `value_fault` has checked that it can be decoded.
     length = data_type.length
     if length is None or not isinstance(value, str):
         return True
@@ -51,11 +51,12 @@ def widened(old: DataType, shape: Shape) -> DataType | None:
     """Return a type that holds the old values and the new ones; None when no safe widening leads to one.
 
     Args:
-        old: The column's type, or of a part of it.
-        shape: The values that it does not hold: of a ROW only such fields.
+        old: The type of the column, or of a part of it.
+        shape: The shape of the values that the type does not hold; of a ROW only the fields concerned.
 
     Returns:
-        Of a ROW only the fields that are new or become another type: the caller merges them into it.
+        The wider type. A ROW has only the fields that are new or get another type; the caller merges them
+        into the old type.
     """
     if old.root is TypeRoot.ROW:
         return _widened_row(old, shape)

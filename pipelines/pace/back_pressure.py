@@ -9,11 +9,11 @@ and more at once:
     at most num-sorted-run.compaction-trigger         halves, down to 1
     in between                                        stays
 
-After each micro-batch the factor is set by the bucket with the most runs of those that the batch wrote to.
-The interval between the starts of two batches, and the bound of a batch, are the declared ones times the
+After each micro-batch the factor is set by the largest number of runs among the buckets that the batch wrote
+to. The interval between the starts of two batches, and the bound of a batch, are the declared ones times the
 factor. What the stream may write per second stays the same, so its latency grows and its backlog does not;
 and compaction has fewer and larger files to merge. The range between the two triggers is a hysteresis: the
-factor does not change with every run that comes or goes.
+factor does not change with every run that is added or merged.
 """
 
 from dataclasses import dataclass
@@ -29,10 +29,10 @@ class Pace:
     """How fast a stream writes.
 
     Attributes:
-        factor: A power of two; 1: as declared.
-        runs: The most runs of a bucket that the newest batch wrote to; None before the first.
-        interval_ms: Between the starts of two micro-batches, at least.
-        records_max: The bound of a micro-batch.
+        factor: The factor, a power of two; 1: the declared pace.
+        runs: Largest number of runs among the buckets that the newest batch wrote to; None before the first.
+        interval_ms: Least time between the starts of two micro-batches, milliseconds.
+        records_max: The largest number of records in a micro-batch.
     """
 
     factor: int
@@ -47,9 +47,9 @@ class PaceRule:
 
     Attributes:
         trigger_ms: Interval between two micro-batches.
-        records_max: The bound of a micro-batch.
-        relaxed_runs: Up to this many runs of a bucket the factor halves.
-        runs_max: Above this many it doubles.
+        records_max: The largest number of records in a micro-batch.
+        relaxed_runs: With at most this many runs in a bucket the factor halves.
+        runs_max: With more than this many runs the factor doubles.
     """
 
     trigger_ms: int
@@ -65,10 +65,10 @@ class PaceRule:
         """Return the pace after a micro-batch.
 
         Args:
-            pace: Before it.
-            runs: The most runs of a bucket that it wrote to.
-            batch_ms: How long it took. Where batches take longer than their trigger, the interval is a
-                multiple of their length: a multiple of the trigger might put nothing off.
+            pace: The pace before the micro-batch.
+            runs: Largest number of runs among the buckets that the micro-batch wrote to.
+            batch_ms: Duration of the micro-batch. Where batches take longer than their trigger, the interval
+                is a multiple of their duration, because a multiple of the trigger might not delay anything.
 
         Example:
             >>> rule = PaceRule(trigger_ms=1_000, records_max=100, relaxed_runs=5, runs_max=8)

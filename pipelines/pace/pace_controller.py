@@ -4,10 +4,10 @@
 pace, which takes two threads, because the two parts of a pace are applied in different places:
 
     part of the pace         applied by                  how
-    interval between starts  Spark's query thread        `hold` puts off the end of a micro-batch, and thereby
+    interval between starts  Spark's query thread        `hold` delays the end of a micro-batch, and thereby
                                                          Spark's next one
     bound of a micro-batch   the supervisor's thread     an option of Spark's source: Spark's query is stopped
-                                                         and started again with another one
+                                                         and started again with the new bound
 
 A query is best stopped while it is held, because then no work is lost. `interrupted` wakes a query that
 is held, so that stopping it does not wait for the rest of the interval:
@@ -15,7 +15,7 @@ is held, so that stopping it does not wait for the rest of the interval:
     query thread        write, commit ── `measure` ── `hold` ┄┄┄┄┄┄┐ (stopped here) ── next micro-batch
     supervisor's thread        `due_bound` ── `interrupted`: wake ─┴─ stop ── start with the new bound
 
-Tasks never wait, and what was committed is committed.
+Tasks never wait, and commits are never undone.
 """
 
 import logging
@@ -38,12 +38,12 @@ class PaceController:
     """
 
     def __init__(self, plan: StreamPlan, *, table: Table, clock: Clock) -> None:
-        """Begin at the pace that is declared.
+        """Begin at the declared pace.
 
         Args:
             plan: The stream; trigger and bound of a running query never change.
             table: The table, in an object of the query's own.
-            clock: For the end of an interval.
+            clock: The clock that decides when an interval ends.
         """
         self._key = plan.key
         self._trigger_ms = plan.spec.trigger_ms
@@ -57,7 +57,7 @@ class PaceController:
 
     @property
     def pace(self) -> Pace:
-        """The pace that the stream shall have now."""
+        """The pace at which the stream has to write now."""
         return self._pace
 
     @property
@@ -69,15 +69,16 @@ class PaceController:
         """Set the pace by the runs that a committed micro-batch has left to compaction.
 
         Args:
-            buckets: The buckets that it wrote to, as (partition, bucket); none leave the pace as it is.
-            batch_ms: How long it took.
+            buckets: The buckets that the micro-batch wrote to, as (partition, bucket); without any the pace
+                stays.
+            batch_ms: Duration of the micro-batch, milliseconds.
         """
         if not buckets:
             return
         try:
             runs = self._table.runs_per_bucket()
         except (LakeError, OSError) as error:
-            # The batch is committed; how fast the next one comes is no reason to fail.
+            # The batch is committed: an error in measuring the pace must not fail it.
             _LOG.warning("runs cannot be counted stream=%s error=%s", self._key, error)
             return
         most = max(runs.get(bucket, 0) for bucket in buckets)
@@ -90,7 +91,7 @@ class PaceController:
         """Return when the next micro-batch may start: at once unless there is back-pressure.
 
         Args:
-            started_ms: When the micro-batch started that has just ended.
+            started_ms: Start time of the micro-batch that has just ended, milliseconds since the epoch.
         """
         # Without back-pressure Spark's own trigger keeps the interval.
         if self._pace.factor == 1:
@@ -102,10 +103,10 @@ class PaceController:
         self._is_held = False
 
     def due_bound(self, batch_records: int | None) -> int | None:
-        """Return the bound that Spark's query is to be started again with; None: it may run on.
+        """Return the bound with which Spark's query has to be started again; None: it continues.
 
-        A restart costs a moment, so it is made only where it matters: at the end of the pressure, and before
-        it while micro-batches are full and the query is held.
+        A restart interrupts the query, so it is made only where it matters: at the end of back-pressure, and
+        during it while micro-batches are full and the query is held.
 
         Args:
             batch_records: Records of the newest micro-batch; None before the first.
@@ -134,12 +135,12 @@ class PaceController:
         assert records_max > 0, "a micro-batch has a bound"
         self.release()
         yield
-        # Not before the query has stopped: else it could be held once more while it is being stopped.
+        # Reset only after the query has stopped: else it could be held again while it is being stopped.
         self._released.clear()
         self._records_max = records_max
 
     def release(self) -> None:
-        """Wake a query that is held, and hold it no more: it is about to be stopped."""
+        """Wake a query that is held, and stop holding it: it is about to be stopped."""
         self._released.set()
 
     def _rule(self) -> PaceRule:

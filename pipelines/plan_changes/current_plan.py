@@ -4,12 +4,12 @@
                                                                    └─ else before the next attempt
     query: before each attempt of a micro-batch ──► `refresh` ──► `PlanSource.newest` ──► plan, parser
 
-A plan is exchanged between two micro-batches, or two attempts of one, never within an attempt. It is
+A plan is exchanged between two micro-batches, or between two attempts of one, never within an attempt. It is
 exchanged when a refresh was requested, and whenever the table has another schema than the plan: rows that
 were parsed for one schema are never written under another.
 
-Not every field of a declaration can be exchanged under a running query: `LIVE_FIELDS` can, the others take
-a new query (`can_apply_live`), and until there is one the running query keeps its own (`with_live_fields`).
+Not every field of a declaration can be exchanged under a running query: `LIVE_FIELDS` can, the others
+need a new query (`can_apply_live`), and until it starts the running query keeps its own (`with_live_fields`).
 """
 
 import logging
@@ -42,8 +42,8 @@ class PlanVersion:
     """The declaration and the schema that a stream writes by.
 
     Attributes:
-        schema_id: Of the table's schema.
-        stream_version: Of the stream's declaration.
+        schema_id: Id of the table's schema.
+        stream_version: Version of the stream's declaration.
         since_ms: When both came into effect, milliseconds since the epoch, UTC.
     """
 
@@ -56,11 +56,11 @@ class PlanSource(Protocol):
     """Source of the newest plan of a stream."""
 
     def newest(self, plan: StreamPlan, table: Table) -> StreamPlan:
-        """Return the plan for the newest schema of the table, which is at that schema afterwards.
+        """Return the plan for the newest schema of the table; `table` is refreshed to that schema.
 
         Args:
-            plan: The plan in effect; its topic and all else that a query is fixed to stay.
-            table: The query's own, which is refreshed.
+            plan: The plan in effect; its topic and all else that is fixed for a query stay.
+            table: The query's own table object, which is refreshed.
 
         Raises:
             InvalidRequest: The stream does not fit its table any more.
@@ -79,10 +79,10 @@ class CurrentPlan:
         """Begin with a plan.
 
         Args:
-            plan: In effect from the start.
-            table: The query's own; it is refreshed whenever the plan is exchanged.
+            plan: The plan in effect from the start.
+            table: The query's own table object; it is refreshed whenever the plan is exchanged.
             source: Returns the newest plan.
-            clock: For `PlanVersion.since_ms`.
+            clock: The clock for `PlanVersion.since_ms`.
         """
         self._table = table
         self._source = source
@@ -100,29 +100,29 @@ class CurrentPlan:
 
     @property
     def parser(self) -> RecordParser:
-        """The parser of that plan, made when it is first needed."""
+        """The parser of the plan in effect, made when it is first needed."""
         if self._parser is None:
             self._parser = RecordParser(self._plan)
         return self._parser
 
     @property
     def version(self) -> PlanVersion:
-        """What is in effect, and since when; for any thread."""
+        """The declaration and schema in effect, and since when; for any thread."""
         return self._version
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Keep other threads from exchanging the plan, for the length of a micro-batch."""
+        """Keep other threads from exchanging the plan while the context lasts, which is one micro-batch."""
         with self._in_use:
             yield
 
     def request_refresh(self) -> None:
-        """Have a changed declaration taken up: at once between two micro-batches, else before the next attempt.
+        """Make the query apply a changed declaration: at once between two micro-batches, else before the next attempt.
 
         For any thread but the query's.
 
         Raises:
-            LakeError: As `refresh`, where it was done at once.
+            LakeError: What `refresh` raises, where the plan is exchanged at once.
         """
         # The flag comes before the attempt to lock: a micro-batch that holds the lock now sees it.
         self._is_requested.set()
@@ -139,12 +139,12 @@ class CurrentPlan:
             is_forced: Whether the newest plan is read even if nothing indicates that there is one.
 
         Raises:
-            LakeError: As `PlanSource.newest`; the plan in effect is still to be exchanged then.
+            LakeError: What `PlanSource.newest` raises; the plan in effect still has to be exchanged then.
         """
         is_other_schema = self._table.schema.id != self._plan.schema_id
         if not is_forced and not self._is_requested.is_set() and not is_other_schema:
             return
-        # Cleared before the newest plan is read: a change that comes after the reading sets it again.
+        # Cleared before the newest plan is read: a change after that sets the flag again.
         self._is_requested.clear()
         try:
             plan = self._source.newest(self._plan, self._table)
@@ -182,11 +182,11 @@ class FixedDeclaration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryPlans:
-    """Plans from the registry, read anew each time.
+    """Plans from the registry, which is read anew each time.
 
     Attributes:
-        registry: Of the warehouse.
-        catalog: Of the warehouse.
+        registry: The warehouse's registry.
+        catalog: The warehouse's tables.
     """
 
     registry: RegistryStore
@@ -204,7 +204,7 @@ class RegistryPlans:
             state = read_declared_table(self.registry, self.catalog, plan.table)
             table.refresh()
             schema = state.table.schema
-            # Document and schema have to be of one moment: a change in between makes them disagree.
+            # Document and schema have to be from the same moment: a change in between makes them disagree.
             if table.schema.id != schema.id:
                 continue
             entry = state.document.streams.get(plan.stream)
@@ -225,10 +225,10 @@ class RegistryPlans:
 
 
 def can_apply_live(old: StreamSpec, new: StreamSpec) -> bool:
-    """Return whether a running query can take up a stream's new declaration as a whole."""
+    """Return whether a running query can apply all changes of a stream's new declaration."""
     return old == with_live_fields(new, old)
 
 
 def with_live_fields(running: StreamSpec, new: StreamSpec) -> StreamSpec:
-    """Return the running declaration with those fields of the new one that a query can take up."""
+    """Return the running declaration with those fields of the new one that a running query can apply."""
     return running.model_copy(update={name: getattr(new, name) for name in LIVE_FIELDS})

@@ -20,24 +20,25 @@ class StreamEvolver(Protocol):
     """Changes the table of a stream."""
 
     def evolve(self, plan: StreamPlan, delta: SchemaDelta) -> Mapping[str, str]:
-        """Make columns of new fields and widen columns, as far as it is admissible.
+        """Make columns of new fields and widen columns, as far as the rules allow.
 
         Args:
             plan: The stream's plan in effect.
             delta: What its records need.
 
         Returns:
-            Why fields and columns stay as they are: by the address of a new field, or the name of a column.
+            The reasons why fields and columns stay as they are, by the address of a new field or the name of
+            a column.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryEvolver:
-    """Evolves through the registry, which checks that no other stream is harmed.
+    """Changes the table through the registry, which checks that no other stream is harmed.
 
     Attributes:
-        registrar: Of the warehouse.
+        registrar: The warehouse's registrar.
     """
 
     registrar: Registrar
@@ -46,13 +47,13 @@ class RegistryEvolver:
         """Alter the table once for the whole delta, or part by part where the rules refuse it as a whole.
 
         Raises:
-            RegistryConflict: The table is changed by others with every attempt.
+            RegistryConflict: Another process changes the table during every attempt.
             LakeError: The storage does not answer.
         """
         try:
             self._alter(plan, delta)
         except (DefinitionRefused, InvalidRequest) as error:
-            # The refusal may be about one part alone: one by one, the admissible parts are made.
+            # The refusal may concern only one part: the parts are tried one by one, and the admissible ones are made.
             parts = _single(delta)
             if len(parts) == 1:
                 return {parts[0][0]: _reason(error)}

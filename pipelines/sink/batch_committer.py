@@ -1,9 +1,9 @@
 """Committing of micro-batches: the replay check, the checks before a commit, the commit, the clean-up.
 
-Each check has its moment. Whether a micro-batch is a replay is checked before anything is written, to save
-the work; the commit checks it again, because another runner may have been faster. The budget of dead
-letters and the identity of the topic are checked after writing and before the commit. Files are deleted
-where it is certain that no snapshot names them, or ever will.
+Whether a micro-batch is a replay is checked before anything is written, to save the work; the commit checks
+it again, because another runner may have been faster. The budget of dead letters and the identity of the
+topic are checked after writing and before the commit. Files are deleted only where it is certain that no
+snapshot names them or ever will.
 """
 
 from collections.abc import Sequence
@@ -45,8 +45,8 @@ class BatchCommitter:
 
         Args:
             key: `<database>.<table>/<stream>`, for messages.
-            table: The query's own, because it caches manifests.
-            cluster: Of the topic.
+            table: The query's own table object, because it caches manifests.
+            cluster: The cluster of the topic.
             claimed: The stream's position as claimed.
             budget: Dead letters allowed in one micro-batch.
         """
@@ -64,7 +64,7 @@ class BatchCommitter:
 
     @property
     def next_sequence_number(self) -> int:
-        """The smallest number above all of the table."""
+        """The smallest sequence number that is greater than all in the table."""
         return self._committer.max_sequence_number() + 1
 
     def is_replay(self, batch: StreamBatch) -> bool:
@@ -82,18 +82,18 @@ class BatchCommitter:
 
         Args:
             batch: The micro-batch.
-            report: What its tasks wrote: of all of its records.
+            report: What its tasks wrote, which covers all of its records.
 
         Raises:
             LimitExceeded: More dead letters than the budget allows; nothing is committed.
             OffsetMismatch: The topic is another one than the one claimed.
-            CommitConflict: The schema has changed, or the table is rescaled: the rows are to be written again.
-            LakeError: As `TableCommitter.commit_stream_batch`.
+            CommitConflict: The schema has changed, or the table is rescaled: the rows have to be written again.
+            LakeError: What `TableCommitter.commit_stream_batch` raises.
         """
         assert not report.is_incomplete, "an incomplete attempt is written again, never committed"
         messages = commit_messages(report)
-        # The topic may have been deleted and made again since the claim: its offsets would then be of other
-        # records. Checked as late as possible.
+        # The topic may have been deleted and made again since the claim: its offsets would then belong to
+        # other records. Checked as late as possible.
         try:
             self._check_budget(report)
             check_topic(self._claimed, self._topics.require(batch.topic))

@@ -1,24 +1,24 @@
-"""Sink of one stream: takes micro-batches from Spark to the table, one after the other, in the driver.
+"""Sink of one stream: writes Spark's micro-batches to the table, one after the other, in the driver.
 
 1. The batch's offsets are read from the checkpoint (`micro_batch`) and compared with the table's: a replay
    ends here, a newer claim or a gap stops the query (`BatchCommitter.is_replay`).
 2. Executors write level-0 files and send dead letters (`BatchWriter`, `WriteTask`).
 3. The account is checked against the budget, and the topic is still the one that was claimed; the commit
    publishes files, offsets and account in one snapshot (`BatchCommitter.commit`).
-4. Where compaction is behind, the end of the micro-batch is put off (`PaceController`).
+4. Where compaction is behind, the end of the micro-batch is delayed (`PaceController`).
 
-Step 2 and 3 are an attempt. An attempt that cannot be committed is discarded and made again, by the newest
-declaration and schema (`CurrentPlan`), for one of these causes:
+Steps 2 and 3 are an attempt. An attempt that cannot be committed for one of these causes is discarded and
+made again, by the newest declaration and schema (`CurrentPlan`):
 
 | cause | before the next attempt |
 |---|---|
 | records have fields that the table has no column for, and the stream lets its table evolve | the table is changed (`FieldEvolution`) |
-| the table refuses rows that parsing has found nothing wrong with | a trial write finds the refused rows, which become dead letters (`trial_writes`) |
+| the table refuses rows in which parsing has found no fault | a trial write finds the refused rows, which become dead letters (`trial_writes`) |
 | a record has a timestamp that Spark's source cannot read | the batch is read without such timestamps (`overflowing_timestamps`) |
 | the schema has changed, or the table is rescaled | a rescale under way has ended |
 
-Each cause is bounded: evolution by its rounds, the trial and the timestamps because the next attempt cannot
-fail of the same cause, conflicts by a number.
+The number of attempts for each cause is bounded: evolution by its rounds, the trial and the timestamps
+because the next attempt cannot fail for the same cause, conflicts by a number.
 """
 
 import logging
@@ -81,17 +81,17 @@ class BatchSink:
         """Make the sink of one claim.
 
         Args:
-            plan: The stream's.
-            pace: The query's.
-            table: Its table; this sink's own, because it caches manifests.
-            cluster: Of topic and dead-letter topic.
-            position: As claimed; its epoch is what commits are made under.
+            plan: The stream's plan.
+            pace: The query's pace.
+            table: The stream's table, as an object of this sink's own, because it caches manifests.
+            cluster: The cluster of topic and dead-letter topic.
+            position: The claimed position; commits are made under its epoch.
             checkpoint: The query's checkpoint directory.
             budget: Dead letters allowed in one micro-batch.
             cores: Tasks that Spark runs at once.
-            clock: For the duration of micro-batches.
-            evolver: Makes columns of new fields; None: every new field is refused, where it is not
-                ignored.
+            clock: The clock for the durations of micro-batches.
+            evolver: Makes columns of new fields; None: every new field is refused unless the stream
+                ignores it.
         """
         self._plan = plan
         self._pace = pace
@@ -119,27 +119,27 @@ class BatchSink:
 
     @property
     def failure(self) -> BaseException | None:
-        """What stopped the sink, as it was raised: Spark only keeps its text."""
+        """The error that stopped the sink, as it was raised; Spark only keeps its text."""
         return self._failure
 
     def clear_failure(self) -> None:
-        """Forget a failure that came from stopping Spark's query: the next one repeats the micro-batch."""
+        """Forget a failure that was caused by stopping Spark's query: the next query repeats the micro-batch."""
         self._failure = None
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
         """Write and commit one micro-batch, and return when the next one may start.
 
         Args:
-            records: Of Spark's Kafka source, with headers.
-            batch_id: Spark's number; the same one when it replays.
+            records: Records of Spark's Kafka source, with headers.
+            batch_id: Spark's number of the micro-batch; a replay has the same number.
 
         Raises:
             StreamFenced: Another runner has claimed the stream.
             OffsetMismatch: The batch is not the next one, or the topic is another one.
             LimitExceeded: More dead letters than the budget allows; nothing is committed.
-            CommitUnknown: Whether the batch is in the table is not known. A new start finds it out from
+            CommitUnknown: It is unknown whether the batch is in the table. A new start reads this from
                 the table.
-            LakeError: As `TableCommitter.commit_stream_batch`.
+            LakeError: What `TableCommitter.commit_stream_batch` raises.
         """
         started_ms = self._clock.now_ms()
         try:
@@ -150,7 +150,7 @@ class BatchSink:
         except BaseException as error:
             self._failure = error
             raise
-        # Outside of the plan's lock: a declaration may be taken up while the query is held.
+        # Outside of the plan's lock: a changed declaration may come into effect while the query is held.
         batch_ms = self._clock.now_ms() - started_ms
         buckets = {(message.partition, message.bucket) for message in commit_messages(report)}
         self._pace.measure(buckets, batch_ms=batch_ms)
@@ -176,7 +176,7 @@ class BatchSink:
             try:
                 report = self._write(records, batch, is_in_kafka_order=not is_clamped)
             except Exception as error:
-                # Clamped once, none is left: the same error again would come from something else.
+                # After clamping no such timestamp is left: the same error again would have another cause.
                 if is_clamped or not is_timestamp_overflow(error):
                     raise
                 records, is_clamped = self._clamp_timestamps(records, batch), True
@@ -207,7 +207,7 @@ class BatchSink:
         )
 
     def _prepare_retry(self, report: TaskReport, batch: StreamBatch) -> None:
-        """Change what kept an attempt from being complete."""
+        """Remove the cause for which an attempt is incomplete."""
         assert report.is_incomplete, "a complete attempt is committed"
         if report.refusal is not None:
             _LOG.warning(

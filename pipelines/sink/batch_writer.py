@@ -38,9 +38,9 @@ class BatchWriter:
         """Prepare to write.
 
         Args:
-            plan: The stream's; it may be exchanged between two attempts.
+            plan: The stream's plan; it may be exchanged between two attempts.
             table: The table, in an object of the query's own.
-            cluster: Where dead letters go.
+            cluster: The cluster of the dead-letter topic.
             claimed: The stream's position as claimed.
             budget: Dead letters allowed in one micro-batch.
             cores: Tasks that Spark runs at once.
@@ -65,7 +65,7 @@ class BatchWriter:
         """Write level-0 files, send the dead letters, and return the sum of the tasks' reports.
 
         Args:
-            records: Of Spark's Kafka source.
+            records: Records of Spark's Kafka source.
             batch: The same micro-batch as ranges of offsets.
             first_sequence_number: Greater than all sequence numbers in the table.
             is_in_kafka_order: Whether the records of a partition come in the order of their offsets.
@@ -101,7 +101,7 @@ class BatchWriter:
             routed = parsed.coalesce(1)
             is_one_sequence = is_in_kafka_order and not has_several_partitions(batch)
             if plan.written.group is None and not is_one_sequence:
-                # Whole rows are ordered by their sequence numbers, which are given out as records come.
+                # Whole rows are ordered by their sequence numbers, which are assigned in the order of the records.
                 # Rows of sequence groups are ordered by their columns, whatever their numbers.
                 routed = routed.sortWithinPartitions(OFFSET, PARTITION)
         else:
@@ -111,7 +111,7 @@ class BatchWriter:
 
 
 def _function(task: WriteTask) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return the task as a plain function, which is all that Spark takes."""
+    """Return the task as a plain function, because Spark accepts nothing else."""
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return task(batches)

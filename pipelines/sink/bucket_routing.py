@@ -1,7 +1,7 @@
 """Bucket routing: a shuffle after which one task has all records of a bucket.
 
-For micro-batches of several tasks. Records of one bucket then go to one file, whatever the number of tasks;
-without it, every task would write a file of its own into every bucket.
+For micro-batches of several tasks. Records of one bucket are then written to one file, whatever the number of
+tasks; without the shuffle, every task would write a file of its own into every bucket.
 """
 
 from collections.abc import Iterator
@@ -28,14 +28,14 @@ def route_to_buckets(
     """Return the records in `tasks` partitions by bucket, each in the order of arrival: by offset, then partition.
 
     Args:
-        records: As `parse.RecordParser` returns them.
+        records: Records that `parse.RecordParser` returns.
         plan: The stream.
-        schema: Of the table that the rows will be written to.
-        tasks: How many partitions.
+        schema: The schema of the table that the rows will be written to.
+        tasks: Number of partitions to make.
 
     Returns:
-        The same columns and `bucket`. Refused records have no bucket of their own: theirs is 0, and they
-        go to the first task.
+        The same columns and `bucket`. Refused records have the bucket 0 and are in the first
+        task's partition.
     """
     router = BucketRouter(plan=plan, schema=schema)
 
@@ -65,8 +65,8 @@ class BucketRouter:
         is_accepted = batch.column(REASON).is_null()
         accepted = batch.filter(is_accepted)
         if accepted.num_rows:
-            # A row whose bucket cannot be computed is refused by the task that is to write it; here it is
-            # only decided which task that is.
+            # A row whose bucket cannot be computed is refused by the task that has to write it; this
+            # code only decides which task that is.
             with suppress(Exception):
                 keys = table_columns(accepted, self.plan, only=frozenset(self.plan.written.key))
                 mask = is_accepted.to_numpy(zero_copy_only=False)

@@ -37,7 +37,7 @@ class DeadLetterSender:
         """Send letters; waits whenever a thousand are not acknowledged yet.
 
         Raises:
-            StorageUnavailable: The cluster did not take them.
+            StorageUnavailable: The cluster did not accept them.
         """
         for letter in letters:
             self._send_one(letter, value=letter.value)
@@ -50,7 +50,7 @@ class DeadLetterSender:
         A letter that is too large for the topic is sent again with its value cut.
 
         Raises:
-            StorageUnavailable: The cluster did not take them.
+            StorageUnavailable: The cluster did not accept them.
         """
         for is_last_try in (False, True):
             pending, self._pending = self._pending, []
@@ -75,7 +75,7 @@ class DeadLetterSender:
         trace: TracebackType | None,
     ) -> None:
         if error is not None:
-            # Letters under way are given up; an error of that must not hide the first one.
+            # Letters under way are given up; an error in doing so must not hide the first error.
             with suppress(KafkaError):
                 self._close(timeout_s=0)
             return

@@ -1,7 +1,7 @@
 """Dead letters of refused records: the reason refined, and a message that names column, found and expected.
 
-Spark's checks give a reason and at most the name of a column. The rest is read from the raw record here, which
-is worth the time because refused records are few.
+Spark's checks give a reason and at most the name of a column. The rest is read from the raw record here;
+this costs time, but refused records are few.
 """
 
 import base64
@@ -32,7 +32,7 @@ from braid.pipelines.stream_plan import StreamPlan
 LETTER_COLUMNS: Final = [PARTITION, OFFSET, REASON, DETAIL, RAW_KEY, RAW_VALUE, RAW_HEADERS]
 """The columns of parsed records that a dead letter is made of."""
 
-# Of a message about undeclared fields: the number of names, and the length of each.
+# Bounds of a message about undeclared fields: the number of names, and the length of each.
 _NAMES_MAX: Final = 10
 _NAME_MAX: Final = 100
 _SHOWN_MAX: Final = 80
@@ -50,8 +50,8 @@ def dead_letter(record: dict[str, object], plan: StreamPlan) -> DeadLetter:
     """Return the dead letter of a refused record.
 
     Args:
-        record: The values of `LETTER_COLUMNS`; its reason is not null.
-        plan: The plan that it was parsed by.
+        record: The values of `LETTER_COLUMNS`; the reason is not null.
+        plan: The plan that the record was parsed by.
     """
     key, value = record[RAW_KEY], record[RAW_VALUE]
     if record[REASON] == UNPARSABLE:
@@ -94,7 +94,7 @@ def _message(
     if reason is DeadLetterReason.UNREADABLE:
         return str(detail)
     if reason is DeadLetterReason.NEW_FIELD:
-        # A detail comes from the reader in Python; the check in the JVM has none.
+        # The reader in Python gives a detail; the check in the JVM gives none.
         return str(detail) if detail is not None else _new_fields(value, plan)
     if reason is DeadLetterReason.TOO_LARGE and detail == KEY:
         names = ", ".join(plan.columns[index].name for index in plan.long_key_columns)

@@ -1,9 +1,9 @@
 """Exact texts: numbers in text columns as they were written, for the few records whose texts need it.
 
-A text column takes any JSON value as its text, and Spark copies numbers with a fraction or an exponent through
-a double (`json.inexact_text` marks such records in the JVM). Here the message of a marked record is parsed
-again, with every number kept as its text. Only texts with such numbers are replaced; what Spark made of all
-else in the record stays. Records with an unpaired surrogate in a declared value are refused.
+A text column takes any JSON value as its text, and Spark copies numbers with a fraction or an exponent
+through a double (`json.inexact_text` marks such records in the JVM). Here the message of a marked record is
+parsed again, with every number kept as its text. Only texts with such numbers are replaced; all other values
+stay as Spark read them. Records with an unpaired surrogate in a declared value are refused.
 """
 
 import json
@@ -38,12 +38,12 @@ def with_exact_texts(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     """Return parsed records with numbers in text columns as they were written.
 
     Args:
-        batch: As `parse.RecordParser` returns it.
+        batch: A batch that `parse.RecordParser` returns.
         plan: The stream.
 
     Returns:
-        As many rows, in the same order. Refused are those whose text is too long as it was written,
-        or has an unpaired surrogate, and those that Python's parser does not accept as JSON.
+        The same number of rows, in the same order. Rows are refused whose text is too long as it was
+        written or has an unpaired surrogate, and rows that Python's parser does not accept as JSON.
     """
     if INEXACT not in batch.schema.names:
         return batch
@@ -145,14 +145,14 @@ def _exact(value: Any, data_type: DataType, read: Any) -> Any:
     """Return a value as Spark read it, with numbers in its texts as they were written.
 
     Args:
-        value: In the message.
-        data_type: Of the column, or of a part of it.
-        read: As Spark read it.
+        value: The value in the message.
+        data_type: The type of the column, or of a part of it.
+        read: The value as Spark read it.
 
     Raises:
         _TooLongError: A text is too long as it was written.
     """
-    # Where Spark has read no value there is none to correct: it is the judge of what a value is.
+    # Where Spark has read no value there is none to correct: Spark decides what counts as a value.
     if value is None or read is None or not holds_text(data_type):
         return read
     match data_type.root:

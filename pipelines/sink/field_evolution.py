@@ -1,7 +1,7 @@
-"""Field evolution: how the new fields of a stream's micro-batches change its table, within bounds.
+"""Field evolution: changes of a table for the new fields of its stream's micro-batches, within bounds.
 
-A field that was refused once stays refused, and its records are dead letters, until the stream is
-declared otherwise: the registry is asked once, not for every record.
+A field that was refused once stays refused, and its records are dead letters, until the stream's
+declaration changes. So the registry is asked once, and not for every record.
 """
 
 import logging
@@ -30,10 +30,10 @@ class FieldEvolution:
     """Remembers refused fields, and bounds how often a micro-batch changes the table."""
 
     def __init__(self, evolver: StreamEvolver | None) -> None:
-        """Begin with nothing refused.
+        """Begin without refused fields.
 
         Args:
-            evolver: Changes the table; None: everything is refused.
+            evolver: Changes the table; None: every new field is refused.
         """
         self._evolver = evolver
         self._refused: dict[str, str] = {}
@@ -74,7 +74,7 @@ class FieldEvolution:
         old = current.plan
         refused = dict(self._evolver.evolve(old, delta))
         current.refresh(is_forced=True)
-        # What is neither refused nor in the new plan would come again with every attempt.
+        # A field that is neither refused nor in the new plan would be reported again by every attempt.
         refused = _left_out(old, current.plan, delta) | refused
         self._forget_outdated(current.plan)
         self._refused |= refused
@@ -86,13 +86,13 @@ class FieldEvolution:
         )
 
     def _forget_outdated(self, plan: StreamPlan) -> None:
-        """Forget what was refused under another declaration: it is asked again."""
+        """Forget the fields refused under another declaration: the registry is asked again."""
         if plan.version != self._refused_version:
             self._refused, self._refused_version = {}, plan.version
 
 
 def _left_out(old: StreamPlan, new: StreamPlan, delta: SchemaDelta) -> dict[str, str]:
-    """Return why fields, by address, and columns are as they were before."""
+    """Return why fields and columns stay as they were, by the field's address or the column's name."""
     paths = {column.path for column in new.columns}
     taken = {column.name.lower(): column.name for column in new.columns}
     reasons = {}

@@ -1,4 +1,4 @@
-"""Long keys: refusal of records whose keys are longer than the table takes, after their texts are exact."""
+"""Long keys: refusal of records whose keys are longer than the table allows, once their texts are exact."""
 
 import numpy as np
 import pyarrow as pa
@@ -12,16 +12,16 @@ from braid.pipelines.stream_plan import StreamPlan
 
 
 def refuse_long_keys(batch: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
-    """Return the batch with accepted records refused whose keys are too long.
+    """Return the batch, in which accepted records with too long keys are now refused.
 
     Spark has refused most of them already; exact texts may be longer than those it has measured.
 
     Args:
-        batch: As `parse.RecordParser` returns it.
+        batch: A batch that `parse.RecordParser` returns.
         plan: The stream.
 
     Returns:
-        As many rows, in the same order.
+        The same number of rows, in the same order.
     """
     columns = [batch.column(value_column(index)) for index in plan.long_key_columns]
     if not columns:

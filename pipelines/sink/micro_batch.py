@@ -9,11 +9,11 @@ from braid.pipelines.spark.checkpoint import batch_end, batch_start
 def read_micro_batch(
     checkpoint: Path, batch_id: int, *, topic: str, claimed: StreamPosition
 ) -> StreamBatch:
-    """Return the offsets of a micro-batch, under the claim that it is committed by; its account is empty.
+    """Return a micro-batch with its offsets and the claim under which it is committed; its account is empty.
 
     Args:
         checkpoint: The query's checkpoint directory.
-        batch_id: Spark's number.
+        batch_id: Spark's number of the micro-batch.
         topic: The query's only topic.
         claimed: The stream's position as claimed.
 
@@ -28,7 +28,7 @@ def read_micro_batch(
         batch_id=batch_id,
         topic=topic,
         topic_id=claimed.topic_id,
-        # A partition that was added since has no start: Spark reads it from 0.
+        # A partition that was added since the last batch has no start: Spark reads it from 0.
         start={partition: start.get(partition, 0) for partition in end},
         end=end,
     )

@@ -8,10 +8,10 @@ So after that error the micro-batch is read once more, in three parts that are j
 
 1. kafka-python reads the whole micro-batch and keeps the records whose timestamps overflow.
 2. Spark reads the ranges of offsets between them.
-3. The records of step 1 are added with a timestamp that Spark can hold and that is as far away (clamped).
+3. The records of step 1 are added with a clamped timestamp: one that Spark can hold and no table can.
 
-No table takes such a time, so the records become dead letters when it would be written (`trial_writes`), as do
-those with timestamps in microseconds; a table without tracking columns takes them.
+A table with tracking columns refuses such a time, so the records become dead letters (`trial_writes`), as do
+records with timestamps in microseconds; a table without tracking columns accepts them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ _SPARK_MESSAGE: Final = "overflows when converting to Spark's microsecond-precis
 _MS_MAX: Final = (2**63 - 1) // 1_000  # as microseconds it is still an int64
 _FAR_US: Final = 2**62  # in the year 148,108: Spark holds it, and no table does
 _POLL_MS: Final = 1_000
-_EMPTY_POLLS_MAX: Final = 30  # polls without a record, after which the cluster counts as away
+_EMPTY_POLLS_MAX: Final = 30  # polls without a record, after which the cluster counts as down
 _HELD_BYTES_MAX: Final = 64 * 1024 * 1024
 _PIECES_MAX: Final = 200  # each is a scan of its own in Spark's plan
 
@@ -59,7 +59,7 @@ _ROW: Final = StructType(
 
 
 def is_timestamp_overflow(error: BaseException) -> bool:
-    """Return whether an error is the one that Spark's source raises at an overflowing timestamp."""
+    """Return whether an error is the one that Spark's source raises for an overflowing timestamp."""
     return _SPARK_MESSAGE in str(error)
 
 
@@ -70,19 +70,19 @@ def read_with_clamped_timestamps(
     batch: StreamBatch,
     records_max: int,
 ) -> DataFrame:
-    """Return the records of a micro-batch, overflowing timestamps clamped to what Spark can hold.
+    """Return the records of a micro-batch, with overflowing timestamps clamped to what Spark can hold.
 
     Args:
-        session: Where they are read.
-        cluster: Where its topic is.
+        session: The session that reads them.
+        cluster: The cluster of the topic.
         batch: The micro-batch.
-        records_max: The most records with such timestamps.
+        records_max: The largest number of records with such timestamps.
 
     Returns:
         The columns of Spark's Kafka source that a stream reads; the records are in no order.
 
     Raises:
-        LimitExceeded: More have such timestamps.
+        LimitExceeded: More records have such timestamps.
         StorageUnavailable: The cluster does not answer.
     """
     overflowing = _find(cluster, batch, records_max=records_max)
@@ -103,7 +103,7 @@ def read_with_clamped_timestamps(
 def pieces_between(
     start: Mapping[int, int], end: Mapping[int, int], left_out: Iterable[tuple[int, int]]
 ) -> list[tuple[dict[int, int], dict[int, int]]]:
-    """Return ranges that together have all offsets but some; each range covers all partitions.
+    """Return pieces that together have all offsets except `left_out`; each piece has a range of every partition.
 
     Args:
         start: First offset by partition.
@@ -157,7 +157,7 @@ def _find(cluster: KafkaCluster, batch: StreamBatch, *, records_max: int) -> lis
                 consumer.seek(partition, first)
             for polled in _polls(consumer, batch.end):
                 for record in polled:
-                    # A poll may return records behind the end: they belong to the next micro-batch.
+                    # A poll may return records after the end: they belong to the next micro-batch.
                     if (
                         abs(record.timestamp) > _MS_MAX
                         and record.offset < batch.end[record.partition]

@@ -1,4 +1,4 @@
-"""Refusal of rows in Python: of records in which Spark's checks have found no fault."""
+"""Refusal of rows in Python, for records in which Spark's checks have found no fault."""
 
 from collections.abc import Mapping
 
@@ -13,12 +13,12 @@ def refuse_rows(
     """Return the batch with some rows refused.
 
     Args:
-        batch: As `parse.RecordParser` returns it.
+        batch: A batch that `parse.RecordParser` returns.
         refusals: The reason and its detail, by position of the row. A row that is refused already
             keeps its reason, which was found first.
 
     Returns:
-        As many rows, in the same order.
+        The same number of rows, in the same order.
     """
     if not refusals:
         return batch
@@ -33,7 +33,7 @@ def refuse_rows(
 
 
 def replace_columns(batch: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
-    """Return the batch with columns of the same names replaced; each has as many values."""
+    """Return the batch with columns replaced by new ones of the same names and lengths."""
     for name, column in columns.items():
         index = batch.schema.get_field_index(name)
         assert index >= 0, f"the batch has a column {name}"

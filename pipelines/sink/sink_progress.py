@@ -16,10 +16,10 @@ class SinkProgress:
 
     Attributes:
         position: The stream's position in the table after the newest commit or claim.
-        snapshot_id: Of the newest commit; None before the first.
+        snapshot_id: Snapshot id of the newest commit; None before the first.
         batch_id: The newest micro-batch that was committed or skipped as a replay.
-        batch_records: Records in the newest one that was committed.
-        batch_ms: From Spark's call to the end of its commit.
+        batch_records: Records in the newest micro-batch that was committed.
+        batch_ms: Time from Spark's call to the end of that micro-batch's commit, milliseconds.
         commits: Micro-batches committed.
         replays: Micro-batches that were in the table already.
         dead_letters: Refused records by reason.
@@ -27,8 +27,8 @@ class SinkProgress:
         pace: How fast the stream writes from now on; None before the first commit.
         plan_version: The declaration and schema that the stream writes by.
         records: Records of the micro-batches committed.
-        seen: Columns that some of them had a value for.
-        unmatched: The other columns, each with the path that messages were to have its value at.
+        seen: Columns that some of these records had a value for.
+        unmatched: The other columns, each with the path in messages at which its value was expected.
     """
 
     position: StreamPosition
@@ -65,13 +65,13 @@ class SinkProgress:
         """Return the progress after a micro-batch was committed.
 
         Args:
-            batch_id: Spark's number.
+            batch_id: Spark's number of the micro-batch.
             report: What its tasks did.
-            result: Of the commit.
+            result: The result of the commit.
             position: The stream's position in the table now.
-            plan: The plan that it was written by.
+            plan: The plan that the micro-batch was written by.
             pace: How fast the stream writes from now on.
-            batch_ms: From Spark's call to the end of the commit.
+            batch_ms: Time from Spark's call to the end of the commit, milliseconds.
             now_ms: Milliseconds since the epoch.
         """
         assert position.stream == self.position.stream, "a sink serves one stream"
@@ -87,7 +87,7 @@ class SinkProgress:
             commits=self.commits + 1,
             replays=self.replays,
             dead_letters=tuple(sorted(reasons.items())),
-            # A producer's clock may be wrong: one that is ahead would hide the lag from then on.
+            # A producer's clock may be wrong: a clock that is ahead would hide the lag from then on.
             newest_ms=min(newest_ms, now_ms) or None,
             pace=pace,
             records=self.records + report.account.records,

@@ -31,18 +31,18 @@ def table_columns(
     """Return the columns that the stream writes, under the table's names and in its types.
 
     Args:
-        batch: Accepted records, as `parse.RecordParser` returns them.
+        batch: Accepted records from `parse.RecordParser`.
         plan: The stream.
-        generation: Of the order of its group.
-        only: The columns to return, of those that are filled from messages; None: all of them, and the
-            generated ones.
+        generation: Generation of the order of the stream's group.
+        only: The columns to return, out of those that are filled from messages; None: all columns,
+            generated ones included.
 
     Returns:
-        As many rows, in the same order. Where a record has no ordering value and the stream
+        The same number of rows, in the same order. Where a record has no ordering value and the stream
         clears such records, every column of its group is null.
 
     Raises:
-        LimitExceeded: An offset is above what a stored offset holds.
+        LimitExceeded: An offset is larger than the largest that can be stored.
     """
     columns = {
         column.name: to_table_array(batch.column(value_column(index)), column.type)

@@ -1,6 +1,6 @@
 """Task plan: the number of tasks that write a micro-batch."""
 
-# One task writes about 50,000 records a second. Below this, starting more tasks and shuffling each bucket's
+# One task writes about 50,000 records a second. With fewer records, starting more tasks and shuffling each bucket's
 # records to one of them costs more than it saves; and the streams of a runner share its cores anyway.
 RECORDS_PER_TASK = 100_000
 
@@ -9,9 +9,9 @@ def plan_tasks(*, records: int, buckets: int, cores: int) -> int:
     """Return how many tasks write a micro-batch, at least one.
 
     Args:
-        records: In the micro-batch, at most.
-        buckets: Of the table; a bucket is written by one task.
-        cores: Tasks that Spark runs at once.
+        records: Largest possible number of records in the micro-batch.
+        buckets: Number of buckets of the table; a bucket is written by one task.
+        cores: Number of tasks that Spark runs at once.
 
     Example:
         >>> plan_tasks(records=500, buckets=4, cores=2)

@@ -23,12 +23,13 @@ class TaskReport:
         folded: Records merged with another one of the same key.
         ignored: Records that the declaration leaves out.
         dead_letters: Refused records by reason.
-        examples: Sentences about the first few of them, for the trace when there are too many.
-        max_sequence_number: The largest number given out; -1 without rows.
+        examples: Sentences about the first few dead letters, for the trace when there are too many.
+        max_sequence_number: The largest sequence number assigned; -1 without rows.
         newest_ms: Kafka's largest timestamp among the records, milliseconds since the epoch.
         schema_delta: What the table needs before all records can be written. If it is not empty, the
-            counts do not cover all of them.
-        refusal: Why the table refused rows, where it is not known which ones; the counts likewise.
+            counts do not cover all records.
+        refusal: Why the table refused rows, where it is unknown which rows; the counts do not cover all
+            records then. Else None.
         seen: Columns that some record had a value for.
     """
 
@@ -46,12 +47,12 @@ class TaskReport:
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether the records are to be written again, after what kept some of them out is changed."""
+        """Whether the records have to be written again, after the cause that kept some of them out is removed."""
         return bool(self.schema_delta) or self.refusal is not None
 
     @property
     def account(self) -> BatchAccount:
-        """The counts as the table keeps them."""
+        """The counts in the form in which the table stores them."""
         return BatchAccount(
             accepted=self.accepted,
             folded=self.folded,
@@ -60,7 +61,7 @@ class TaskReport:
         )
 
     def to_batch(self) -> pa.RecordBatch:
-        """Return the report of one task as the one row that it gives to Spark."""
+        """Return the report of one task as the single row that the task returns to Spark."""
         (message,) = self.messages
         report = {
             "accepted": self.accepted,
@@ -74,7 +75,7 @@ class TaskReport:
             "refusal": self.refusal,
             "seen": self.seen,
         }
-        # Commit messages are binary and go beside the JSON, not in it.
+        # Commit messages are binary, so they are a column beside the JSON, not a part of it.
         row = {"messages": [message], "report": [orjson.dumps(report).decode()]}
         return pa.RecordBatch.from_pydict(row, schema=_ARROW_SCHEMA)
 

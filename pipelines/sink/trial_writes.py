@@ -2,16 +2,16 @@
 
 The checks of parsing never cover all that can refuse a record: the writer's checks, the bucket function,
 partition paths, merge functions, encoders and statistics have limits of their own. One such row must not
-stop its stream. So where a write is refused, the micro-batch is written again and its rows are tried first,
-on storage that is thrown away:
+stop its stream. So where a write is refused, the micro-batch is written again, and its rows are tried first
+on temporary storage:
 
-1. All together. That is enough where none is refused.
-2. Else in halves, down to the rows that are refused by themselves.
-3. Rows that are refused only beside others, such as two whose sum overflows: what is left is tried again
-   in halves, each beside all that was taken before it. So the later one is refused.
+1. All rows together. That is enough where no row is refused.
+2. Else in halves, down to single rows that are refused by themselves.
+3. Some rows are refused only together with others, such as two whose sum overflows: the remaining rows are
+   tried again in halves, each together with all rows accepted before it. So the later row is refused.
 
-The cost is about twice the logarithm of the rows in trials for each refused row, and one trial of all rows of
-the next few micro-batches (`TrialSchedule`). A stream without refused rows pays nothing.
+The cost is about 2 log2(number of rows) trials for each refused row, and one trial of all rows in each of the
+next few micro-batches (`TrialSchedule`). A stream without refused rows pays nothing.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,14 +33,14 @@ Try = Callable[[pa.Table], None]
 
 
 class TrialSchedule:
-    """Which micro-batches have their rows tried before they are written."""
+    """Decides which micro-batches have their rows tried before they are written."""
 
     def __init__(self) -> None:
         self._batches = 0
 
     @property
     def is_due(self) -> bool:
-        """Whether the next attempt tries its rows."""
+        """Whether the next attempt has to try its rows."""
         return self._batches > 0
 
     def begin(self) -> None:
@@ -53,10 +53,10 @@ class TrialSchedule:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Return whether an error of a write is about its rows, as far as its class shows.
+    """Return whether an error of a write is about the rows, as far as its class shows.
 
-    Of our own errors one is. Errors of other classes come from a library or a defect that met a value which
-    it does not expect, and count as such; those of storage and memory do not.
+    Of our own error classes only one is about rows. Errors of foreign classes come from a library or a defect
+    that met an unexpected value, and count as errors about rows; errors of storage and memory do not.
     """
     if isinstance(error, LakeError):
         return isinstance(error, SchemaMismatch)
@@ -68,10 +68,10 @@ def find_refused_rows(rows: pa.Table, attempt: Try) -> Mapping[int, str]:
 
     Args:
         rows: In the order of arrival.
-        attempt: Tries rows; has no effect but its error.
+        attempt: Tries rows; raises an error where they are refused, and has no other effect.
 
     Raises:
-        Exception: What `attempt` raises, where it is not about the rows.
+        Exception: An error of `attempt` that is not about the rows.
     """
     trial = _Trial(attempt=attempt)
     if trial.refusal(rows) is None:
@@ -93,7 +93,7 @@ class _Trial:
     refused: dict[int, str] = field(default_factory=dict)
 
     def refusal(self, rows: pa.Table) -> str | None:
-        """Return why rows are refused; None when they are taken."""
+        """Return why rows are refused; None when they are accepted."""
         if not rows.num_rows:
             return None
         try:
@@ -105,7 +105,7 @@ class _Trial:
         return None
 
     def split(self, rows: pa.Table, *, first: int) -> None:
-        """Note which of some rows are refused by themselves.
+        """Note which of the rows are refused by themselves.
 
         Requires:
             The rows are refused together.
@@ -121,7 +121,7 @@ class _Trial:
                 self.split(part, first=first + start)
 
     def split_beside(self, taken: pa.Table, rows: pa.Table, *, first: int) -> pa.Table:
-        """Note which of some rows are refused beside those taken; return all that are taken then."""
+        """Note which of the rows are refused together with `taken`; return `taken` and the accepted rows."""
         reason = self.refusal(pa.concat_tables([taken, rows]))
         if reason is None:
             return pa.concat_tables([taken, rows])
@@ -147,7 +147,7 @@ def _without(rows: pa.Table, refused: Mapping[int, str]) -> pa.Table:
 
 
 def _reason(error: Exception) -> str:
-    """Return the message of an error about one row, in a line."""
+    """Return the message of an error about one row, as one line."""
     text = str(error) if isinstance(error, LakeError) else f"{type(error).__name__}: {error}"
     line = "; ".join(part.strip() for part in text.splitlines() if part.strip())
     return line[:_CHARACTERS_MAX]

@@ -19,11 +19,11 @@ class UnreadableValues:
     """The check of one stream's records against the aggregate functions of its table."""
 
     def __init__(self, plan: StreamPlan, schema: TableSchema) -> None:
-        """Find out which columns are checked.
+        """Determine the columns that are checked.
 
         Args:
             plan: The stream.
-            schema: The table's, under which rows are written.
+            schema: The table's schema, under which rows are written.
         """
         self._checks = ValueChecks.of(schema)
         self._columns = [
@@ -33,13 +33,13 @@ class UnreadableValues:
         ]
 
     def refuse(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the batch with accepted records refused that have such a value.
+        """Return the batch, in which accepted records with such a value are now refused.
 
         Args:
-            batch: As `parse.RecordParser` returns it.
+            batch: A batch that `parse.RecordParser` returns.
 
         Returns:
-            As many rows, in the same order.
+            The same number of rows, in the same order.
         """
         refusals: dict[int, tuple[str, str | None]] = {}
         if not self._columns:

@@ -5,12 +5,12 @@ Runs in Spark's Python workers. Each batch of records goes through the same step
     parsed in the JVM ─► undeclared fields ─► exact texts ─► key lengths ─► readable values ─┬─► rows to the writer
                                                                                              └─► dead letters, held
 
-A task numbers its rows from a range of its own, in the order in which they come. Where nothing else orders
-whole rows, that is their order of arrival, by offset and partition; the order of sequence groups is in their
-columns.
+A task numbers its rows from a range of its own, in the order in which it receives them. Where nothing else
+orders whole rows, this is their order of arrival, by offset and partition. Sequence groups are ordered by
+their columns.
 
-Dead letters are held until the rows are written: an attempt that turns out incomplete is made again and would
-send them twice. In a micro-batch with many of them they are sent earlier, to bound the memory: sending is at
+Dead letters are held until the rows are written: an incomplete attempt is made again and would send them
+twice. In a micro-batch with many dead letters they are sent earlier, to bound the memory: sending is at
 least once anyway.
 """
 
@@ -52,10 +52,10 @@ from braid.pipelines.sink.unreadable_values import UnreadableValues
 from braid.pipelines.stream_plan import StreamPlan
 
 _EXAMPLES_MAX = 3
-# Dead letters held until the rows are written; beyond, they are sent at once.
+# Bound of the dead letters held until the rows are written; beyond it, they are sent at once.
 _HELD_BYTES_MAX = 16 * 1024 * 1024
 _LETTER_BYTES = 512  # memory of a letter besides its value
-# Rows tried together: many, so that two rows that the table refuses only together meet.
+# Rows tried together: many, so that two rows which are refused only together are in one trial.
 _TRIED_BYTES = 128 * 1024 * 1024
 # Reasons that a wider type of the column may remove.
 _WIDENABLE = pa.array(
@@ -69,16 +69,16 @@ class WriteTask:
 
     Attributes:
         plan: The stream.
-        table: Where rows go.
-        cluster: Where dead letters go.
-        first_sequence_number: Of task 0.
-        sequence_numbers: How many each task may give out: the micro-batch's records.
-        dead_letters_max: With more of them none is sent any more: the driver will refuse the
-            micro-batch.
-        field_reader: Finds what the stream does not declare; None where it does not let its table evolve.
-        generation: Of the order of the stream's group, since the claim.
-        tries_rows: Whether rows go through a trial write before they are written, so that those that the
-            table refuses become dead letters. Requires that every record comes with its raw parts.
+        table: The table that rows are written to.
+        cluster: The cluster of the dead-letter topic.
+        first_sequence_number: First sequence number of task 0.
+        sequence_numbers: Sequence numbers of each task: as many as the micro-batch has records.
+        dead_letters_max: With more dead letters than this none is sent any more, because the driver will
+            refuse the micro-batch.
+        field_reader: Finds undeclared fields; None where the stream does not let its table evolve.
+        generation: Generation of the order of the stream's group since the claim.
+        tries_rows: Whether rows go through a trial write before they are written, so that refused rows
+            become dead letters. Requires that every record has its raw parts.
     """
 
     plan: StreamPlan
@@ -196,7 +196,7 @@ class _TaskRun:
 
     @property
     def _is_incomplete(self) -> bool:
-        """Whether the micro-batch is to be written again, so that files written now are deleted."""
+        """Whether the micro-batch has to be written again, so that files written now are deleted."""
         return bool(self._deltas.delta) or self._write_error is not None
 
     def _note_seen(self, batch: pa.RecordBatch) -> None:
@@ -214,17 +214,17 @@ class _TaskRun:
         return table_columns(batch, self._task.plan, generation=self._task.generation)
 
     def _attempt(self, write: Callable[[], None]) -> None:
-        """Write; where rows are refused, report it, so that the next attempt finds out which."""
+        """Write; if rows are refused, report this, so that the next attempt determines which rows."""
         try:
             write()
         except Exception as error:
-            # Rows that were tried are taken: a refusal now is a defect that another attempt would repeat.
+            # Rows that passed the trial are accepted: a refusal now is a defect that another attempt would repeat.
             if self._task.tries_rows or not is_refusal(error):
                 raise
             self._write_error = f"{type(error).__name__}: {error}"
 
     def _write_tried(self) -> None:
-        """Write the records that the table takes of those not tried yet, and refuse the others."""
+        """Try the records that are not tried yet, write those that the table accepts, and refuse the others."""
         if not self._untried:
             return
         rows = pa.Table.from_batches(self._untried)
@@ -252,7 +252,7 @@ class _TaskRun:
         """Collect the fields of a batch that are not declared.
 
         Returns:
-            The batch without the records that need a change of the table; those that no change would
+            The batch without the records that need a change of the table; records that no change would
             help are refused.
         """
         reason = batch.column(REASON)

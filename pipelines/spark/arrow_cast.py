@@ -9,14 +9,15 @@ _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def cut_cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Return an array in another type, as Arrow casts it but for timestamps.
+    """Return an array in another type, as Arrow casts it, except that timestamps are truncated.
 
     Args:
-        column: Slices included.
-        wanted: The same type, but for its parts, their names and their nullability.
+        column: The array; may be a slice.
+        wanted: The wanted type: of the same kind, with other parts, names and nullability.
 
     Returns:
-        As many values. Timestamps have the digits of `wanted`; further ones are cut off, towards the past.
+        The same number of values. Timestamps have the digits of `wanted`; further digits are cut off, towards
+        the past.
 
     Raises:
         pyarrow.ArrowInvalid: A value does not fit the type.
@@ -39,11 +40,11 @@ def cut_cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
 
 
 def _cut(column: pa.TimestampArray, wanted: pa.TimestampType) -> pa.TimestampArray:
-    # A wanted unit that is finer gives 0: nothing is cut off, and Arrow multiplies.
+    # For a finer wanted unit this is 0: nothing is cut off, and Arrow multiplies.
     factor = _PER_SECOND[column.type.unit] // _PER_SECOND[wanted.unit]
     if factor <= 1:
         return column.cast(wanted)
-    # Arrow divides towards zero, which is the past only after 1970; the format's writers floor.
+    # Arrow rounds towards zero, which is the past only after 1970; the format's writers round down.
     found = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     is_null = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
     return pa.array(np.floor_divide(found, factor), mask=is_null).cast(wanted)
@@ -59,7 +60,7 @@ def _cast_map(column: pa.MapArray, wanted: pa.MapType) -> pa.MapArray:
 
 
 def _with_child(column: pa.Array, wanted: pa.DataType, child: pa.Array) -> pa.Array:
-    """Return a list or map with other values under the same nulls and offsets, slices included."""
+    """Return a list or map, which may be a slice, with other values under the same nulls and offsets."""
     return pa.Array.from_buffers(
         wanted,
         len(column),

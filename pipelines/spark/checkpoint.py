@@ -1,11 +1,11 @@
 """Offsets in a checkpoint, which Spark writes before it runs a micro-batch.
 
 * `<checkpoint>/offsets/<batch id>`: a version line, a line of metadata, and one line per source;
-  a Kafka source writes `{"<topic>":{"<partition>":<next offset>}}`. Written before the batch and
-  read again when the batch is replayed, so it is exactly the batch's end.
+  a Kafka source writes `{"<topic>":{"<partition>":<next offset>}}`. It is written before the
+  batch and read again when the batch is replayed, so it has exactly the batch's end offsets.
 * `<checkpoint>/sources/0/0`: a version line and the offsets where micro-batch 0 starts.
 
-The layout is Spark's own, the same since 2.x; anything else is an error, and never guessed at.
+The layout is Spark's own, the same since 2.x. Any other content is an error; nothing is guessed.
 """
 
 import json
@@ -22,7 +22,7 @@ def batch_end(checkpoint: Path, batch_id: int, *, topic: str) -> dict[int, int]:
 
     Args:
         checkpoint: The query's checkpoint directory.
-        batch_id: Of the micro-batch, from 0.
+        batch_id: Id of the micro-batch, from 0.
         topic: The query's only topic.
 
     Raises:
@@ -37,7 +37,7 @@ def batch_start(checkpoint: Path, batch_id: int, *, topic: str) -> dict[int, int
     Partitions that were added since the batch before are missing: Spark reads them from 0.
 
     Raises:
-        CorruptData: As `batch_end`. Spark keeps the offsets of a hundred micro-batches.
+        CorruptData: As in `batch_end`. Spark keeps the offsets of a hundred micro-batches.
     """
     if batch_id == 0:
         return _read(checkpoint / "sources" / "0" / "0", _INITIAL_HEADER_LINES, topic)

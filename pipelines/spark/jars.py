@@ -1,4 +1,4 @@
-"""Pinned jars: those of `jars.lock`, resolved into a folder of the checkout or of the user.
+"""Pinned jars: the jars of `jars.lock`, downloaded into a folder of the checkout or of the user.
 
 The lock file lists every jar with its SHA-256, in groups called confs that never share a class
 path, because they need different versions of the same library:
@@ -8,9 +8,9 @@ path, because they need different versions of the same library:
 - `paimon`: the reference implementation of the table format and a Java compiler, for the tests;
 - `s3proxy`: a server of the S3 protocol, for the demo and the tests.
 
-A folder that is complete is recognised by a stamp and costs a few file lookups. Otherwise one
-process at a time downloads, checks every hash in a scratch folder, and moves the jars into place:
-a jar under its final name is whole and verified.
+A complete folder has a stamp file, so that checking it takes only a few file lookups. Otherwise one
+process at a time downloads the jars, checks every hash in a scratch folder, and moves the jars into
+place: a jar under its final name is complete and verified.
 
     python -m braid.pipelines.spark.jars [--quiet] [--dest DIR] [conf ...]
     python -m braid.pipelines.spark.jars --pin CONF org:name:version ...    (prints lines for the lock file)
@@ -51,18 +51,18 @@ class LockedJar:
 def resolve(confs: Iterable[str] | None = None, dest: Path | None = None) -> dict[str, list[Path]]:
     """Return the jars of each conf, downloading those that are missing.
 
-    Safe to call from several processes at once: one downloads, the others wait for it.
+    Safe to call from several processes at once: one downloads, and the others wait.
 
     Args:
-        confs: Names in the lock file; default all.
-        dest: Default `BRAID_JARS`, else `.jars` in the checkout, else, where the package is installed,
-            `braid/jars` in the user's cache (`XDG_CACHE_HOME`, or `~/.cache`).
+        confs: Names of confs in the lock file; by default all.
+        dest: The folder; by default `BRAID_JARS`, else `.jars` in the checkout, else, where the package is
+            installed, `braid/jars` in the user's cache (`XDG_CACHE_HOME`, or `~/.cache`).
 
     Returns:
         Absolute paths by conf, in the order of the lock file: ready for a class path.
 
     Raises:
-        JarError: A conf is unknown, Java is missing, or a jar cannot be downloaded or is not the one locked.
+        JarError: A conf is unknown, Java is missing, or a jar cannot be downloaded or has another hash.
     """
     folder = (dest or _default_dest()).absolute()
     locked = read_lock()
@@ -76,7 +76,7 @@ def resolve(confs: Iterable[str] | None = None, dest: Path | None = None) -> dic
 
 
 def read_lock(path: Path | None = None) -> dict[str, list[LockedJar]]:
-    """Return the jars of the lock file (default our own) by conf, in file order."""
+    """Return the jars of a lock file (by default the package's own) by conf, in file order."""
     confs: dict[str, list[LockedJar]] = {}
     for line in (path or LOCK_PATH).read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -92,7 +92,7 @@ def read_lock(path: Path | None = None) -> dict[str, list[LockedJar]]:
 
 
 def pin(conf: str, coordinates: Iterable[str]) -> list[LockedJar]:
-    """Return lock file lines for jars, downloaded now and trusted without a check."""
+    """Return lock file lines for jars, which are downloaded now and trusted without a check."""
     wanted = [Coordinate.parse(text) for text in coordinates]
     with tempfile.TemporaryDirectory(prefix="braid-pin-") as folder:
         download(wanted, Path(folder), find_repository())
@@ -125,7 +125,7 @@ def _resolve_conf(jars: Sequence[LockedJar], folder: Path) -> list[Path]:
         return paths
     folder.mkdir(parents=True, exist_ok=True)
     with _exclusive(folder / ".lock"):
-        if not _is_complete(jars, folder):  # else another process has just done it
+        if not _is_complete(jars, folder):  # else another process has just resolved it
             _fetch(jars, folder)
             _stamp_path(folder).write_text(_stamp(jars))
     return paths

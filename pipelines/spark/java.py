@@ -1,6 +1,6 @@
-"""Java of Spark, Kafka and the jar resolver: where it is, and whether it is new enough.
+"""Java for Spark, Kafka and the jar resolver: its location and the check of its version.
 
-Imports nothing outside the standard library, so that set-up can ask before anything is installed.
+Imports nothing outside the standard library, so that set-up can call it before anything is installed.
 """
 
 import os
@@ -22,7 +22,7 @@ class JarError(RuntimeError):
         what: What was checked.
         found: What was found.
         expected: What was expected.
-        hint: How to mend it.
+        hint: How to fix it.
     """
 
     def __init__(self, *, what: str, found: str, expected: str, hint: str) -> None:
@@ -37,7 +37,7 @@ def java_executable() -> Path:
     """Return the `java` of JAVA_HOME, else of PATH; its version is checked.
 
     Raises:
-        JarError: It is missing or older than Java 17, or JAVA_HOME is wrong.
+        JarError: Java is missing or older than Java 17, or JAVA_HOME is wrong.
     """
     expected = f"Java {JAVA_VERSION_MIN} or newer"
     home = os.environ.get("JAVA_HOME")
@@ -54,7 +54,7 @@ def java_executable() -> Path:
 
 @cache
 def _major_version(java: Path) -> int | None:
-    # The release file answers without the tenth of a second that starting a JVM takes.
+    # The release file has the version; starting a JVM to ask takes a tenth of a second.
     release = java.resolve().parents[1] / "release"
     if release.is_file():
         text = release.read_text(encoding="utf-8", errors="replace")

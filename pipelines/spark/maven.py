@@ -85,7 +85,7 @@ def find_repository(settings: Path | None = None) -> Repository:
     if not path.exists():
         return Repository()
     try:
-        root = ET.parse(path).getroot()  # noqa: S314  (the user's own file, as trusted as mvn's use of it)
+        root = ET.parse(path).getroot()  # noqa: S314  (the user's own file, which mvn trusts as well)
     except ET.ParseError as error:
         hint = "fix the file, or set MAVEN_REPO_URL"
         raise JarError(what=str(path), found=str(error), expected="XML", hint=hint) from error
@@ -195,7 +195,7 @@ def _realm(url: str) -> str:
         match = re.search(r'realm="([^"]*)"', error.headers.get("WWW-Authenticate") or "")
         return match.group(1) if match else ""
     except OSError:
-        return ""  # Ivy fails on it too, with a better message
+        return ""  # Ivy also fails on this URL, with a better message
 
 
 def _proxy_flags() -> list[str]:
@@ -225,7 +225,7 @@ def _ivy_jar() -> Path:
 
 
 def _ivy_complaint(output: str) -> str:
-    """Return the most telling line of Ivy's output: why a server failed, else what was not found."""
+    """Return the most informative line of Ivy's output: why a server failed, else what was not found."""
     lines = [line.strip(" :\t") for line in output.splitlines() if line.strip(" :\t")]
     for pattern in (r"\(.*Exception.*\)|denied|\b40\d\b", r"xception|rror", r"not found"):
         telling = next((line for line in lines if re.search(pattern, line)), None)

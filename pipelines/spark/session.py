@@ -1,9 +1,9 @@
 """Spark session of every job: local, quiet, and gone when its Python process is gone.
 
 Lifetime. Spark's JVM is a child of this Python process and holds the reading end of a pipe whose writing end
-only this process has. However the process ends, SIGKILL included, the JVM reads end-of-file and exits; its
-Python workers watch the JVM in the same way. The JVM may still finish a write in that second: a supervisor
-that restarts a job on the same checkpoint waits for it (`jvm_process_id`).
+only this process has. However the process ends, SIGKILL included, the JVM reads end-of-file and exits within
+a second; its Python workers watch the JVM in the same way. The JVM may finish a write in that second, so a
+supervisor that restarts a job on the same checkpoint waits for the JVM's end (`jvm_process_id`).
 """
 
 import os
@@ -74,12 +74,12 @@ def build_session(
 
     Args:
         app_name: Shown in logs.
-        work_dir: Created; holds the log configuration and Spark's scratch files.
+        work_dir: Folder for the log configuration and Spark's scratch files; created if missing.
         cores: Tasks that run at once, and partitions of a shuffle.
         memory: Heap of the JVM, as Spark writes it: `1g`, `768m`.
-        log_level: Of the JVM's log on standard error.
+        log_level: Level of the JVM's log on standard error.
         silent: Loggers of the JVM that are switched off, those below them included.
-        conf: More Spark settings; they take precedence over the ones made here, except
+        conf: More Spark settings. They take precedence over the settings made here, except for
             `spark.driver.extraClassPath` and `spark.driver.extraJavaOptions`, which are appended.
 
     Raises:
@@ -87,7 +87,7 @@ def build_session(
     """
     work_dir = work_dir.absolute()
     work_dir.mkdir(parents=True, exist_ok=True)
-    java_executable()  # one clear line now, instead of Spark's trace
+    java_executable()  # one clear error now, instead of Spark's trace later
     os.environ["PYSPARK_PYTHON"] = str(_write_worker(work_dir))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings: dict[str, bool | float | int | str | None] = {
@@ -111,7 +111,7 @@ def build_session(
     class_path = [str(jar) for jar in resolve(["spark"])["spark"]]
     class_path += filter(None, [conf.get("spark.driver.extraClassPath")])
     java_options = [f"-Dlog4j2.configurationFile={_write_log4j(work_dir, log_level, silent)}"]
-    # Libraries unpack native code into it, which a JVM that is killed leaves behind.
+    # Libraries unpack native code into it, which a killed JVM leaves behind.
     java_options += [f"-Djava.io.tmpdir={scratch}", "-XX:-UsePerfData"]
     java_options += ["-XX:+UseSerialGC", conf.get("spark.driver.extraJavaOptions", "")]
     settings["spark.driver.extraClassPath"] = os.pathsep.join(class_path)

@@ -3,9 +3,9 @@
 | module | what |
 |---|---|
 | `stream_supervisor` | compares the desired state with the query: starts, stops, retries |
-| `stream_query` | the protocols of a running query and of what starts one |
-| `ingest_starter`, `ingest` | from the registered stream to its query; the query: Spark's micro-batches |
+| `stream_query` | the protocols of a running query and of its starter |
+| `ingest_starter`, `ingest` | start of a registered stream's query; the query itself, with Spark's micro-batches |
 | `stream_claim` | the epoch that fences earlier queries, and the offsets to start at |
 | `stream_report`, `dead_letter_counts` | the stream's part of the runner's progress document |
-| `failure`, `failure_log` | which failures are permanent; log lines of a repeated one |
+| `failure`, `failure_log` | which failures are permanent; log lines of repeated failures |
 """

@@ -1,4 +1,4 @@
-"""Classification of failures: whether one is permanent or retried, and what is reported of it. Pure.
+"""Classification of failures: permanent or retried, and the report of each. Pure.
 
 | error | failure |
 |---|---|
@@ -6,11 +6,11 @@
 | `OffsetMismatch` while the stream is claimed or its topic is checked | permanent |
 | all others: Kafka, storage, Spark, unexpected ones | retried without end |
 
-An unknown error is retried: a stream that is retried in vain reports it and costs an attempt a minute, one
-that is given up for an error that would have passed costs the freshness of its data.
+An unknown error is retried: a stream that is retried in vain reports the error and costs an attempt a minute,
+while a stream that is given up for a passing error costs the freshness of its data.
 
-An error of a task comes out of Spark as text. Its last line has the class and the message, and a class of
-ours counts there as it does elsewhere.
+Spark reports an error of a task as text. Its last line has the class and the message, and the classes of the
+table apply to it, too.
 """
 
 import re
@@ -55,14 +55,14 @@ _QUERY_FOLLOWS: Final = "=== "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """What ended a query, or kept it from starting.
+    """The failure that ended a query, or kept it from starting.
 
     Attributes:
-        cause: One line.
-        text: The same with all that helps to mend it, in several lines.
-        problems: What has to be mended, field by field.
-        is_permanent: Whether it stays until a person has mended it.
-        is_expected: Whether its class is known, so that its trace adds nothing.
+        cause: The cause in one line.
+        text: The cause with all that helps to fix it, in several lines.
+        problems: What has to be fixed, field by field.
+        is_permanent: Whether the failure stays until a person has fixed its cause.
+        is_expected: Whether the error's class is known, so that its trace adds nothing.
     """
 
     cause: str
@@ -73,12 +73,12 @@ class Failure:
 
 
 def classify_failure(error: BaseException, *, is_topic_check: bool = False) -> Failure:
-    """Return the failure that an error is.
+    """Return the failure for an error.
 
     Args:
-        error: What was raised.
-        is_topic_check: Whether it comes from comparing the topic with the table, in a claim or later: a
-            mismatch found there is found by the next attempt as well.
+        error: The error that was raised.
+        is_topic_check: Whether the error comes from comparing the topic with the table, in a claim or later:
+            the next attempt would find such a mismatch again.
     """
     if not isinstance(error, LakeError):
         return _failure_of_spark(error)
@@ -96,7 +96,7 @@ def classify_failure(error: BaseException, *, is_topic_check: bool = False) -> F
 
 
 def _failure_of_spark(error: BaseException) -> Failure:
-    """Return the failure that an error of Spark or Python is: its innermost cause, without the traces."""
+    """Return the failure for an error of Spark or Python: its innermost cause, without the traces."""
     text = _innermost(str(error)) or f"{type(error).__name__}: {error}"
     kind, _, message = text.partition(": ")
     permanent = _NAMES_OF_PERMANENT.get(kind)
@@ -117,7 +117,7 @@ def _problems(kind: type[LakeError], text: str) -> tuple[Problem, ...]:
 
 
 def _innermost(text: str) -> str | None:
-    """Return the last error in a text of nested traces, with its hints; None when it has none."""
+    """Return the last error in a text of nested traces, with its hints; None when the text has no error."""
     found = list(_RAISED.finditer(text))
     if not found:
         return None

@@ -10,11 +10,11 @@ class FailureLog:
     """Logs the failures of one repeated action without repeating itself. For one thread."""
 
     def __init__(self, log: logging.Logger, what: str) -> None:
-        """Begin without a failure.
+        """Create the log, without a failure so far.
 
         Args:
-            log: Where to log.
-            what: The action and what it concerns, as in `registry not read`.
+            log: The logger.
+            what: The failed action and its subject, such as `registry not read`.
         """
         self._log = log
         self._what = what

@@ -2,10 +2,10 @@
 
 The table is the only checkpoint. Each start claims the stream, which raises its epoch and fences the query
 that ran before, and reads from the table's offsets with a checkpoint directory of its own that is deleted
-at the end. So neither the loss of a checkpoint, nor a runner that still believes it owns the stream, can
-lose or repeat a record.
+at the end. So no record is lost or repeated, even if a checkpoint is lost or a former runner still
+believes that it owns the stream.
 
-Where back-pressure asks for another bound of a micro-batch, Spark's query is stopped, and another one
+Where back-pressure requires another bound of a micro-batch, Spark's query is stopped, and another one
 continues from the same checkpoint within the same claim (`pace_controller`).
 
     stopped ── start() ──► running ── stop() ──► stopped
@@ -39,7 +39,7 @@ from braid.pipelines.stream_plan import StreamPlan
 # Column names of the format are case-sensitive; so is JSON.
 SESSION_CONF = {
     "spark.sql.caseSensitive": "true",
-    # Queries of several streams take turns on the cores, instead of the first one taking all.
+    # Queries of several streams share the cores, instead of the first query using all of them.
     "spark.scheduler.mode": "FAIR",
 }
 
@@ -49,10 +49,10 @@ class IngestContext:
     """The context that all queries of a process share.
 
     Attributes:
-        session: Spark, built with `SESSION_CONF`.
-        cores: Tasks that it runs at once.
-        work_dir: Checkpoints are made in it, and deleted.
-        clock: For durations in progress reports.
+        session: Spark's session, built with `SESSION_CONF`.
+        cores: Tasks that Spark runs at once.
+        work_dir: Folder in which checkpoints are created and deleted.
+        clock: The clock for durations in progress reports.
         budget: Dead letters allowed in one micro-batch.
     """
 
@@ -68,10 +68,10 @@ class _StartedQuery:
     """The parts of a query that exist from its start on.
 
     Attributes:
-        claimed: The claim; Spark's queries come and go within it.
+        claimed: The claim, within which several of Spark's queries may follow each other.
         plan: The plan in effect.
-        sink: Takes the micro-batches of all of Spark's queries.
-        query: Spark's query now.
+        sink: The sink for the micro-batches of all of Spark's queries.
+        query: Spark's current query.
     """
 
     claimed: ClaimedStream
@@ -81,7 +81,7 @@ class _StartedQuery:
 
 
 class Ingest:
-    """The query of one stream. Started and stopped once; a restart is a new one."""
+    """The query of one stream. Started and stopped once; a restart needs a new object."""
 
     def __init__(
         self,
@@ -100,18 +100,18 @@ class Ingest:
         """Prepare a query.
 
         Args:
-            context: What it shares with others.
+            context: What the query shares with others.
             plan: The stream.
-            table: Its table, not shared with another query.
-            cluster: Where the topic is.
-            fallback: As `ClaimTerms.fallback`.
-            expected_epoch: As `ClaimTerms.expected_epoch`.
-            former_epoch: As `ClaimTerms.former_epoch`.
+            table: The stream's table, in an object that is not shared with another query.
+            cluster: The cluster of the topic.
+            fallback: See `ClaimTerms.fallback`.
+            expected_epoch: See `ClaimTerms.expected_epoch`.
+            former_epoch: See `ClaimTerms.former_epoch`.
             checkpoint: A directory that is neither created nor deleted. Its offsets take precedence over
                 the table's, and the exactly-once rule decides about its micro-batches. For tests and
                 repairs; None everywhere else.
             plans: Source of the stream's newest plan; None: its declaration never changes.
-            evolver: Makes columns of new fields; None: they are refused, where not ignored.
+            evolver: Makes columns of new fields; None: new fields are refused unless the stream ignores them.
         """
         self._context = context
         self._plan = plan
@@ -136,7 +136,7 @@ class Ingest:
 
         Raises:
             InvalidRequest: The topic is missing or has lost records, or a column cannot be read.
-            LakeError: As `claim_stream`.
+            LakeError: What `claim_stream` raises.
         """
         assert self._started is None, "a query is started once"
         claimed = claim_stream(
@@ -166,17 +166,17 @@ class Ingest:
         return claimed.position
 
     def refresh_plan(self) -> None:
-        """Take up a changed declaration of the stream or of its table, between two micro-batches.
+        """Apply a changed declaration of the stream or of its table, between two micro-batches.
 
         Raises:
             InvalidRequest: The stream does not fit its table any more.
-            LakeError: Registry or table cannot be read; to be called again.
+            LakeError: Registry or table cannot be read; call again.
         """
         if self._started is not None:
             self._started.plan.request_refresh()
 
     def finish_step(self) -> None:
-        """End the query if it has read what it was to read before the next step (`added_partitions`)."""
+        """End the query if it has read all records of its step (`added_partitions`)."""
         started = self._started
         if started is None or not started.query.isActive:
             return
@@ -188,7 +188,7 @@ class Ingest:
             self._is_finished = True
 
     def apply_back_pressure(self) -> None:
-        """Give micro-batches the bound that back-pressure asks for, when it matters; for one thread."""
+        """Give micro-batches the bound that back-pressure requires, where it matters; for one thread."""
         started = self._started
         if started is None or not started.query.isActive:
             return
@@ -196,14 +196,14 @@ class Ingest:
         if records_max is None:
             return
         with self._pace.interrupted(records_max):
-            # Returns when the micro-batch under way has ended; one that is dropped is repeated.
+            # Returns when the micro-batch under way has ended; a dropped micro-batch is repeated.
             started.query.stop()
             started.sink.clear_failure()
         started.query = self._start_query(started.sink, started.claimed)
 
     @property
     def is_finished(self) -> bool:
-        """Whether the query has ended as planned: another one is to continue, with more partitions."""
+        """Whether the query has ended as planned, so that another one has to continue, with more partitions."""
         return self._is_finished
 
     @property
@@ -213,7 +213,7 @@ class Ingest:
 
     @property
     def failure(self) -> BaseException | None:
-        """What ended the query; None while it runs and after a stop."""
+        """The error that ended the query; None while it runs and after a stop."""
         if self._started is None:
             return None
         # The sink has the error as it was raised; Spark has its text, and later.
@@ -221,7 +221,7 @@ class Ingest:
 
     @property
     def progress(self) -> SinkProgress | None:
-        """What has been committed; None before the start."""
+        """What the query has committed; None before the start."""
         return None if self._started is None else self._started.sink.progress
 
     def end_offsets(self) -> dict[int, int]:
@@ -240,11 +240,11 @@ class Ingest:
         return self._topics.end(topic)
 
     def process_available(self) -> None:
-        """Return when all records that are in the topic now are committed.
+        """Return once all records that are in the topic now are committed.
 
         Raises:
             LakeError: The error that ended the query.
-            StreamingQueryException: The same, where it came from Spark.
+            StreamingQueryException: The error that ended the query, where it came from Spark.
         """
         assert self._started is not None, "the query is started"
         try:

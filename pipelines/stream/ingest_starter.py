@@ -1,4 +1,4 @@
-"""Starter of ingest queries: from a stream's entry in the registry to its running query."""
+"""Starter of ingest queries: makes a running query from a stream's entry in the registry."""
 
 from braid.formats.kafka_clusters import KafkaClusters
 from braid.lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition
@@ -29,11 +29,11 @@ class IngestStarter:
         """Make a starter.
 
         Args:
-            context: What the process's queries share.
+            context: What the queries of the process share.
             warehouse: Where the tables are.
             file_io: The warehouse's storage.
-            progress: Reports of runners: the last resort for a table that has lost its streams'
-                positions.
+            progress: Reports of runners: the last source of positions for a table that has lost those of its
+                streams.
             clusters: The Kafka clusters that streams may read from.
         """
         self._context = context
@@ -47,15 +47,15 @@ class IngestStarter:
 
         Raises:
             InvalidRequest: The stream cannot run as declared.
-            LakeError: As `Ingest.start`.
+            LakeError: What `Ingest.start` raises.
         """
         # Opened anew for each query: a table object caches, and is not shared between threads.
         catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._context.clock)
         registry = RegistryStore(self._file_io, self._warehouse, self._context.clock)
         registrar = Registrar(registry, catalog, self._context.clock)
         registrar.add_arrival_columns(document.identifier)
-        # Read before the registration: a deletion in between shows as a missing entry, and a later one
-        # as another epoch, which the claim refuses.
+        # Read before the registration: a deletion in between leads to a missing entry, and a later deletion
+        # to another epoch, which the claim refuses.
         positions = catalog.table(document.identifier).committer().stream_positions()
         position = positions.get(entry.spec.name)
         state = read_declared_table(registry, catalog, document.identifier)

@@ -1,12 +1,13 @@
 """Claim of a stream: the epoch that fences earlier queries, and the offsets that the new query starts at.
 
-A claim commits an empty snapshot with the stream's next epoch. What it is made of, in this order:
+A claim commits an empty snapshot with the stream's next epoch. Its steps, in this order:
 
-1. the topic is there and has an id, and the dead-letter topic exists: without harm to a query that runs;
-2. the stream's position in the table, unless the stream starts as declared (another topic, for example);
-3. the partitions that are read now (`added_partitions`);
-4. the commit of the claim, which checks epoch and position once more;
-5. the start offsets, which have to be in the topic.
+1. Check that the topic exists and has an id, and create the dead-letter topic if it is missing. A failure here
+   does no harm to a running query.
+2. Read the stream's position in the table, unless the stream starts as declared (another topic, for example).
+3. Determine the partitions that are read now (`added_partitions`).
+4. Commit the claim, which checks epoch and position once more.
+5. Determine the start offsets, which have to be in the topic.
 """
 
 import logging
@@ -35,11 +36,11 @@ class ClaimTerms:
     """What is known of a stream before its claim.
 
     Attributes:
-        fallback: The position from a progress document, for a table whose snapshots have all lost it;
-            used where it cannot be older than the last commit.
-        expected_epoch: Of the stream when it was last known to be registered, 0 for none: a stream
+        fallback: The position from a progress document, for a table none of whose snapshots has it any
+            more; used only if it cannot be older than the last commit.
+        expected_epoch: The epoch of the stream when it was last known to be registered, 0 for none: a stream
             that was deleted since is not claimed. None: the epoch is not checked.
-        former_epoch: As the stream's entry in the registry has it.
+        former_epoch: `former_epoch` of the stream's entry in the registry.
     """
 
     fallback: StreamFallback | None = None
@@ -52,9 +53,9 @@ class ClaimedStream:
     """A stream that has been claimed.
 
     Attributes:
-        position: As claimed.
+        position: The claimed position.
         assigned: The partitions that its query reads.
-        start_offsets: The next offset of each of them.
+        start_offsets: The next offset by partition, for the assigned partitions.
     """
 
     position: StreamPosition
@@ -74,17 +75,17 @@ def claim_stream(
 
     Args:
         plan: The stream.
-        committer: Of its table.
-        topics: Of its cluster.
+        committer: The committer of the stream's table.
+        topics: Reads the topics of the stream's cluster.
         terms: What is known of the stream.
         now_ms: Milliseconds since the epoch.
 
     Raises:
         InvalidRequest: The topic is missing or has lost records.
-        OffsetMismatch: The topic is not the one that the table's offsets are of.
+        OffsetMismatch: The table's offsets belong to another topic.
         StorageUnavailable: Kafka or the storage does not answer.
         StreamFenced: The stream was claimed or deleted meanwhile.
-        LakeError: As `TableCommitter.claim_stream`.
+        LakeError: What `TableCommitter.claim_stream` raises.
     """
     topic = topics.require(plan.spec.topic)
     check_topic_id(topic)
@@ -134,7 +135,7 @@ def _continued(
     order: GroupOrder | None,
     terms: ClaimTerms,
 ) -> StreamPosition | None:
-    """Return the position that the claim continues at; None: it starts as declared."""
+    """Return the position at which the claim continues; None: the stream starts as declared."""
     if discards_former_position(
         position,
         order=order,

@@ -1,4 +1,4 @@
-"""Stream queries as their supervisor sees them: a running query, and what starts one."""
+"""Stream queries as their supervisor sees them: a running query, and its starter."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class RegisteredStream:
     entry: StreamEntry
 
     def differs(self, other: "RegisteredStream") -> bool:
-        """Return whether a query or a failed start of the other one may be outdated."""
+        """Return whether a query, or a failed start, of the other registration may be outdated."""
         return (
             self.entry.spec != other.entry.spec
             or self.entry.version != other.entry.version
@@ -31,34 +31,34 @@ class StreamQuery(Protocol):
 
     @property
     def is_active(self) -> bool:
-        """Whether it still runs."""
+        """Whether the query still runs."""
         ...
 
     @property
     def is_finished(self) -> bool:
-        """Whether it has ended as planned, and another one is to continue."""
+        """Whether the query has ended as planned, and another one has to continue."""
         ...
 
     @property
     def failure(self) -> BaseException | None:
-        """What ended it."""
+        """The error that ended the query; None while there is none."""
         ...
 
     @property
     def progress(self) -> SinkProgress | None:
-        """What it has committed."""
+        """What the query has committed."""
         ...
 
     def refresh_plan(self) -> None:
-        """Take up what has changed in the declaration or the table; raises what ends the query."""
+        """Apply changes of the declaration or the table; raises only errors that end the query."""
         ...
 
     def finish_step(self) -> None:
-        """End the query if another one is to continue now, with more partitions; raises what ends it."""
+        """End the query if another one has to continue now, with more partitions; raises only errors that end it."""
         ...
 
     def apply_back_pressure(self) -> None:
-        """Apply the back-pressure of the table; raises only what ends the query."""
+        """Apply the back-pressure of the table; raises only errors that end the query."""
         ...
 
     def end_offsets(self) -> Mapping[int, int]:
@@ -66,7 +66,7 @@ class StreamQuery(Protocol):
         ...
 
     def stop(self) -> None:
-        """Stop it."""
+        """Stop the query."""
         ...
 
 

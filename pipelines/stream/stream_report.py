@@ -1,4 +1,4 @@
-"""Report of one stream for its progress document: state, lag, dead letters, and what it has committed.
+"""Report of one stream for its progress document: state, lag, dead letters, and what was committed.
 
 One thread writes; `progress` may be read from any.
 """
@@ -20,11 +20,11 @@ class StreamReport:
     def __init__(
         self, *, measure_ms: int, clock: Clock, dead_letters: Callable[[], Mapping[str, int]]
     ) -> None:
-        """Begin with a stream that is not assigned.
+        """Begin with the state UNASSIGNED.
 
         Args:
-            measure_ms: How often the topic's end is read.
-            clock: For the lag.
+            measure_ms: Interval between two reads of the topic's end, milliseconds.
+            clock: The clock for the lag.
             dead_letters: Returns the numbers of dead letters of the stream, by reason, that runners
                 have reported. Called here and once for each query that starts; raises nothing.
         """
@@ -34,7 +34,7 @@ class StreamReport:
         self._measured_ms = 0
         self._meter = LagMeter(started_ms=clock.now_ms())
         # Dead letters from before the running query. Reported from the start: this report may replace the
-        # one that had them.
+        # report that had them.
         self._counted: Counter[str] = Counter(dict(dead_letters()))
         self._progress = StreamProgress(
             state=StreamState.UNASSIGNED, dead_letters_by_reason=dict(self._counted)
@@ -42,7 +42,7 @@ class StreamReport:
 
     @property
     def progress(self) -> StreamProgress:
-        """The stream as it was last reported."""
+        """The latest report of the stream."""
         return self._progress
 
     def measure_anew(self) -> None:
@@ -56,11 +56,11 @@ class StreamReport:
         Args:
             done: What the query has committed so far.
         """
-        # The own count may be newer than any report of this runner, and another runner may have had the
-        # stream since: each count only grows, so the larger one of each reason is right.
+        # This process's count may be newer than any report of this runner, and another runner may have had
+        # the stream since: each count only grows, so the larger one of each reason is right.
         known = Counter(dict(self._progress.dead_letters_by_reason))
         known |= Counter(dict(self._dead_letters()))
-        # What the query itself has committed since its start is no earlier one.
+        # What the query itself has committed since its start does not count as earlier.
         total = 0 if done is None else done.position.account.dead_lettered
         own = 0 if done is None else sum(dict(done.dead_letters).values())
         self._counted = Counter(counts_before(known, dead_lettered=total - own))
@@ -73,7 +73,7 @@ class StreamReport:
             self._update(broker_reached_ms=broker_ms)
 
     def measure(self, done: SinkProgress | None, end: Callable[[], Mapping[int, int]]) -> bool:
-        """Measure how far the stream is behind its topic, if it is time to.
+        """Measure how far the stream is behind its topic, if the next measurement is due.
 
         Args:
             done: What the query has committed.
@@ -117,10 +117,10 @@ class StreamReport:
             state: The state.
             generation: `restart_generation` of the entry that the current query was started for; 0: none.
             trace: Why the stream has failed; ignored for STARTING, which keeps the last trace.
-            failure: The same in parts; ignored for STARTING, too.
+            failure: The reason as fields; ignored for STARTING, too.
         """
         if state is StreamState.STARTING:
-            # An attempt may take long, and the reason for it is the failure before.
+            # An attempt may take long; until it ends, the failure before it stays reported.
             trace, failure = self._progress.trace, self._progress.failure
         if state is not StreamState.RUNNING:
             self._forget_lag()
@@ -160,7 +160,7 @@ class StreamReport:
         )
 
     def _forget_lag(self) -> None:
-        """Report no lag: while the topic's end is not read, an old answer would look like a new one."""
+        """Report no lag: while the topic's end is not read, an old value would look like a new one."""
         self._update(end_offsets={}, lag_records=None, lag_seconds=None)
 
     def _update(self, **values: object) -> None:

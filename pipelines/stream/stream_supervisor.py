@@ -9,14 +9,14 @@
                                └─ Kafka does not answer; the query runs on by itself ─► RUNNING
     PAUSED keeps the lease without a query; STOPPED gives it back.
 
-A changed declaration is taken up by the running query between two micro-batches, where it can be
-(`current_plan.LIVE_FIELDS`); any other change takes a new query.
+The running query applies a changed declaration between two micro-batches, where that is possible
+(`current_plan.LIVE_FIELDS`); any other change needs a new query.
 
-A permanent failure (`failure` has the list) makes a stream FAILED until its restart is asked for or it is
-declared otherwise. Every other failure is retried without end, at most a minute apart, from the table's
+A permanent failure (`failure` has the list) makes a stream FAILED until its restart is requested or its
+declaration changes. Every other failure is retried without end, at most a minute apart, from the table's
 offsets.
 
-One thread calls `step`; `set_registered` and `progress` may be used from any.
+One thread calls `step`; `set_registered` and `progress` may be used from any thread.
 """
 
 import logging
@@ -66,13 +66,13 @@ class StreamSupervisor:
         Args:
             table: `<database>.<table>`.
             stream: The stream's name.
-            owner: Of the lease: unique to this process.
+            owner: The owner of the lease, unique to this process.
             starter: Starts queries.
-            leases: The warehouse's.
+            leases: The warehouse's leases.
             lease_ttl_ms: How long the stream stays with this process without a renewal.
             restarts: When failed queries start again.
-            measure_ms: How often the topic's end is read.
-            clock: For leases, waits and lag.
+            measure_ms: Interval between two reads of the topic's end, milliseconds.
+            clock: The clock for leases, waits and lag.
             dead_letters: Returns the dead letters of the stream that runners have reported, by
                 reason; called at once and before each start. Raises nothing.
         """
@@ -102,7 +102,7 @@ class StreamSupervisor:
 
     @property
     def progress(self) -> StreamProgress:
-        """The stream as of the last step."""
+        """The stream's report as of the last step."""
         return self._report.progress
 
     def set_registered(self, registered: RegisteredStream | None) -> None:
@@ -111,7 +111,7 @@ class StreamSupervisor:
             self._registered = registered
 
     def step(self) -> None:
-        """Do what is due, and return. Raises nothing that concerns only this stream."""
+        """Do all work that is due, and return. Errors that concern only this stream are not raised."""
         with self._lock:
             registered = self._registered
         desired = DesiredState.STOPPED if registered is None else registered.entry.desired_state
@@ -190,7 +190,7 @@ class StreamSupervisor:
             self._stop_query()
             self._fail(error, registered)
             return
-        # Not after an error of storage, which goes to `step`: the next step refreshes again.
+        # Not set after an error of storage, which `step` handles: the next step refreshes again.
         self._running = registered
 
     def _is_start_due(self) -> bool:
@@ -268,7 +268,7 @@ class StreamSupervisor:
         self._set_unanswered(failure)
 
     def _set_unanswered(self, failure: Failure) -> None:
-        """Report that the query, if there is one, runs on without result until something answers again."""
+        """Report that the query, if there is one, continues without result until Kafka or storage answers again."""
         attempts = max(1, self._unanswered)
         at_ms = self._clock.now_ms() + self._measure_ms
         trace = f"{failure.text}\nthe runner tries again without limit"
@@ -298,7 +298,7 @@ class StreamSupervisor:
             self._retry_ms = self._clock.now_ms() + wait_ms
             state = StreamState.RETRYING
             trace = f"{failure.text}\nattempt {self._attempts} in {wait_ms} ms"
-            # The trace of an unexpected error shows where it comes from; once is enough.
+            # The trace of an unexpected error shows its origin; logging it once is enough.
             is_new = not failure.is_expected and self._attempts == 1
             _LOG.warning(
                 "retrying stream=%s attempt=%d in_ms=%d error=%s",
