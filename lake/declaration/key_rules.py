@@ -76,7 +76,7 @@ def column_problems(schema: TableSchema) -> Iterator[Problem]:
 
 
 def _partition_problems(schema: TableSchema) -> Iterator[Problem]:
-    """Yield a problem when one key could be in several partitions, whose rows are not merged.
+    """Yield a problem if one key could be in several partitions: rows of different partitions never merge.
 
     The reference accepts such tables and returns one row of the key per partition.
     """

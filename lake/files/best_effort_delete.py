@@ -26,4 +26,4 @@ def delete_best_effort(file_io: FileIO, paths: Iterable[str]) -> None:
         try:
             file_io.delete(path)
         except (OSError, StorageUnavailable) as error:
-            _LOG.warning("left over, to be found by orphan cleaning: %s: %s", path, error)
+            _LOG.warning("not deleted, left for orphan cleaning: %s: %s", path, error)

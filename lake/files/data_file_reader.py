@@ -264,7 +264,7 @@ class DataFileReader:
 
     @cached_property
     def _sequence_number_of_all(self) -> int | None:
-        """The sequence number that replaces those of all rows; None keeps the rows' own.
+        """The sequence number that all rows get; None keeps the rows' own numbers.
 
         With `sequence.snapshot-ordering` the rows of an appended file have numbers of its writer, which do
         not compare with those of another writer; the commit put the snapshot's id into the manifest

@@ -8,7 +8,7 @@
 | `data_types`, `type_codec`, `arrow_types`, `value_limits`, `casts/` | column types, their spelling, Arrow form, limits and casts |
 | `binary_row`, `row_words`, `row_columns` | binary rows: one by one, from columns, to columns |
 | `bucket`, `partition_path`, `java_text`, `float_order` | the bucket and the directory of a row, and Java's spelling and order |
-| `statistics`, `system_columns`, `commit_message` | bounds, columns beside the table's, messages to the committer |
+| `statistics`, `system_columns`, `commit_message` | bounds, columns that only data files have, messages to the committer |
 | `arrays`, `corruption` | small operations on arrays; errors of decoding |
 
 One module per kind of file or rule of the specification; a subject of several modules (Avro, casts, indexes)

@@ -76,7 +76,7 @@ def decode_data_file(decoder: AvroDecoder, field_count: int) -> DataFileMeta:
     """
     assert FIELD_COUNT_MIN <= field_count <= 21, field_count
     long, byte_string = decoder.long, decoder.byte_string
-    # Python evaluates arguments in the order in which they are written, which is that of the record.
+    # Arguments are in the order of the record, because Python evaluates them in the order of the text.
     return DataFileMeta(
         file_name=decoder.string(),
         file_size=long(),

@@ -9,7 +9,7 @@ from braid.lake.errors import CorruptData
 
 
 class JsonDocument:
-    """One JSON object; every accessor raises `CorruptData`, with key and value, for a value of another kind."""
+    """One JSON object; accessors raise `CorruptData`, with key and value, for a value of another kind."""
 
     def __init__(self, document: Mapping[str, object], *, what: str) -> None:
         self._document = document

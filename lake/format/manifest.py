@@ -1,7 +1,7 @@
 """Manifests: data files added to and deleted from a table, as Avro files.
 
-The state of a table is the set of added files without those that a delete entry with the same identity removes.
-The order of the entries does not matter.
+The state of a table is the set of added files, except files for which there is a delete entry with the same
+identity. The order of the entries does not matter.
 
 Source: table-format 5.2 and 6.
 """

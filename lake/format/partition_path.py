@@ -1,7 +1,7 @@
 """Directory names of partitions and buckets, derived from the partition's row.
 
-Readers derive the path from the row in the manifest, so the text has to be exactly that of the format's other
-writers: Java's `toString`, escaped.
+Readers derive the path from the row in the manifest, so all writers have to spell values in exactly the same
+way: as Java's `toString`, escaped.
 
 Source: table-format 10.
 """

@@ -44,7 +44,7 @@ class SimpleStats:
 
     Attributes:
         min_values: Lower bounds as a serialised binary row (arity first), one field per covered column.
-        max_values: Likewise, for the upper bounds.
+        max_values: Upper bounds, in the same form.
         null_counts: One count per covered column; None where unknown.
     """
 

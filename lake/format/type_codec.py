@@ -1,8 +1,8 @@
 """Column types as schema files spell them: parsed and written.
 
-Atomic types are JSON strings (`DECIMAL(10, 2) NOT NULL`), nested ones JSON objects whose
-`type` word carries the nullability (`{"type": "ARRAY NOT NULL", "element": "INT"}`). The SQL form of nested
-types (`ARRAY<INT> NOT NULL`) is read as well; users and declarations write it.
+An atomic type is a JSON string (`DECIMAL(10, 2) NOT NULL`). A nested type is a JSON object, which has the
+nullability in its `type` (`{"type": "ARRAY NOT NULL", "element": "INT"}`). The SQL form of nested types
+(`ARRAY<INT> NOT NULL`) is read as well, because users and declarations write it.
 
 Source: table-format 2.1 and 2.2.
 """

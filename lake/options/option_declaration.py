@@ -56,7 +56,7 @@ class Option(Generic[ValueT]):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The key and its fallbacks, the one that wins first."""
+        """The key and its fallbacks, in the order of precedence."""
         return self.key, *self.fallbacks
 
     @property

@@ -188,7 +188,7 @@ def _parse_directory(text: str) -> str | None:
 
 
 def _parse_per_level(text: str) -> tuple[tuple[int, str], ...] | None:
-    """Return levels and words in lower case, ascending by level; None when it is not such a list."""
+    """Return levels and words in lower case, ascending by level; None for other texts."""
     pairs = [re.fullmatch(r"\s*(\d+)\s*:\s*([^\s:]+)\s*", part) for part in text.split(",")]
     found = sorted((int(pair.group(1)), pair.group(2).lower()) for pair in pairs if pair)
     is_whole = len(found) == len(pairs) and len(dict(found)) == len(found)

@@ -486,13 +486,13 @@ class TableOptions:
         "consumer.expiration-time",
         DURATION,
         default=None,
-        doc="Time after its last write from which a consumer no longer holds snapshots",
+        doc="Time after its last write from which a consumer no longer keeps snapshots",
     )
     consumer_changelog_only: bool = option(
         "consumer.changelog-only",
         FLAG,
         default=False,
-        doc="Consumers hold changelogs and no snapshots; leases hold snapshots all the same",
+        doc="Consumers keep changelogs but no snapshots from expiring; leases still keep snapshots",
     )
     tag_default_time_retained_ms: int | None = option(
         "tag.default-time-retained",
@@ -693,7 +693,7 @@ class TableOptions:
         KEY_BYTES_MAX,
         SIZE,
         default=64 << 10,
-        doc="Largest size in bytes of all texts and bytes of a key together when rows are "
+        doc="Largest total size in bytes of the texts and binaries of a key, checked when rows are "
         "written; Braid's own",
     )
     defaults_by_group: bool = option(

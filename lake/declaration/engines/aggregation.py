@@ -78,10 +78,10 @@ AGGREGATION: Final = EngineDeclaration(
     anomalies=(
         SINGLE_RECORD,
         "A -U or -D that a column's function cannot take back is stored when it is alone in "
-        "its commit, and from its key's next merge on every full scan and every compaction of "
-        "the table fails. Declare ignore-retract of such columns or ignore-delete with the "
-        "table, or, where only -D comes, aggregation.remove-record-on-delete: its options do "
-        "not change later.",
+        "its commit. From the next merge of its key on, every full scan and every compaction of "
+        "the table fails. Options do not change later, so create the table with ignore-retract "
+        "of such columns, or with ignore-delete, or, where only -D comes, with "
+        "aggregation.remove-record-on-delete.",
         "A retract that makes a NOT NULL column null is shown by scans, but [no compaction "
         "succeeds](../../guides/compaction.md#when-it-fails) until a value follows. Declare "
         "the column without NOT NULL, or ignore-retract.",
@@ -92,8 +92,8 @@ AGGREGATION: Final = EngineDeclaration(
         "null in the columns that are aggregated.",
         "A sequence field becomes null by a retract, because its function is last_value. Use only "
         "one of the two.",
-        "The merged record stands in the order where the last record of the merge stood, which "
-        "with a sequence field is not always the one that was written last.",
+        "The merged record takes the place of the last record in the order of the merge. With a "
+        "sequence field, that is not always the record that was written last.",
     ),
     compatibility=(MERGING, MAP_ORDER, ORDER_BY_SNAPSHOT, TYPES_EARLIER, NO_EFFECT),
     many_writers="Several streams where every column's function gives one answer in any order; "

@@ -10,7 +10,7 @@ IGNORE_DELETE = EngineOption(
     key="ignore-delete",
     type="true or false",
     default="false",
-    meaning="Records of kind -D, and those of kind -U too, are dropped when they are written. The "
+    meaning="Records of kind -D and -U are dropped when they are written. The "
     "older keys first-row.ignore-delete, deduplicate.ignore-delete and "
     "partial-update.ignore-delete have the same effect.",
 )
@@ -18,7 +18,7 @@ IGNORE_UPDATE_BEFORE = EngineOption(
     key="ignore-update-before",
     type="true or false",
     default="false",
-    meaning="Records of kind -U are dropped when they are written, those of kind -D are not.",
+    meaning="Records of kind -U are dropped when they are written; records of kind -D are not.",
 )
 ROW_KIND_FIELD = EngineOption(
     key="rowkind.field",

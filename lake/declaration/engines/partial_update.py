@@ -141,17 +141,17 @@ PARTIAL_UPDATE: Final = EngineDeclaration(
     ),
     anomalies=(
         SINGLE_RECORD,
-        "A retract that is the first record of its key gives the row its own values before it "
+        "A retract that is the first record of its key first gives its values to the row and then "
         "takes them back: with sum in a group, -U 5 and then +I 7 make 7, not 2. Let adds arrive first, or declare ignore-retract.",
-        "A key that has only retracts becomes a -D, which is a delete again when the row it "
-        "was meant for is merged later. Keep retracts behind the records that they take back.",
+        "A key that has only retracts becomes a -D, which deletes the row that it was meant for "
+        "if that row is merged later. Keep retracts behind the records that they take back.",
         "A retract at the same ordering value as the add it follows takes effect. Where it "
         "should not, let ordering values not repeat.",
         "A group whose ordering columns are partly null is compared with null as the smallest. "
         "Fill all of them or none.",
-        "A -D that clears a group makes its NOT NULL columns null, too, and so do two or more "
-        "records of a key, inserts as well, of which none has a version of the group: scans "
-        "show it, but [no compaction succeeds](../../guides/compaction.md#when-it-fails) until "
+        "A -D that clears a group also makes its NOT NULL columns null. So do two or more records "
+        "of a key, even inserts, if none of them has a version of the group. Scans "
+        "show the nulls, but [no compaction succeeds](../../guides/compaction.md#when-it-fails) until "
         "a value follows. Declare columns of groups without NOT NULL.",
     ),
     compatibility=(

@@ -117,7 +117,7 @@ def store_error(
 def _is_denied(error: Exception) -> bool:
     if isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
         return True
-    # S3 reports an expired token with status 400, hence the codes as well.
+    # S3 reports an expired token with status 400, so the error codes are checked too.
     return _status(error) in {"401", "403"} or _reason(error) in _DENIED_CODES
 
 

@@ -15,7 +15,7 @@ class ColumnBounds:
 
     Attributes:
         minima: Lower bounds in the column's Arrow type; null where unknown or without values.
-        maxima: Upper bounds, likewise.
+        maxima: Upper bounds, in the same form.
         null_counts: Numbers of nulls; -1 where unknown.
         row_counts: Numbers of rows.
     """

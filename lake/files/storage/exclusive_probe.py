@@ -56,8 +56,8 @@ def probe_exclusive_race(storage: ExclusiveCreator, directory: str) -> None:
     writers race. This probe finds such a gateway in nearly every case, but not in all.
 
     Raises:
-        UnsupportedFeature: Two calls returned True, or the file has not the content of the call that
-            returned True.
+        UnsupportedFeature: Two calls returned True, or the file does not have the content of the
+            call that returned True.
     """
     with ThreadPoolExecutor(_RACERS) as racers:
         for _ in range(_RACES):

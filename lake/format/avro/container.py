@@ -168,7 +168,7 @@ class EntryKind(Generic[EntryT]):
         return self.decode(written, blocks)
 
     def decode(self, written: WrittenSchema, blocks: Iterable[AvroBlock]) -> list[EntryT]:
-        """Return the entries of blocks, in their order; errors are those of `read`."""
+        """Return the entries of blocks, in their order; raises as `read`."""
         parsed = parsed_schema(written, what=self.what)
         records: Iterable[dict[str, Any]] = [
             record for block in blocks for record in decode_block(block, parsed, what=self.what)

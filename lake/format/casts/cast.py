@@ -39,7 +39,7 @@ ColumnCast: TypeAlias = Callable[[pa.Array], pa.Array]
 
 
 def column_cast(source: DataType, target: DataType) -> ColumnCast | None:
-    """Return the cast of columns of a type to another one; None for the identity.
+    """Return the cast of columns from one type to another; None for the identity.
 
     The cast takes a column in the Arrow form of `source`, returns one in that of `target`, and
     raises ValueError (ArrowInvalid is one) for a value that cannot be converted.
@@ -79,7 +79,7 @@ def _is_longer(source: DataType, target: DataType) -> bool:
 
 
 def read_text(text: str, target: DataType) -> pa.Scalar:
-    """Return the value of a type from its text, as default values are spelt.
+    """Return the value of a type from its text, in the spelling of default values.
 
     Raises:
         ValueError: The text is not a value of the type.

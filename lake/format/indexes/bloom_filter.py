@@ -112,7 +112,7 @@ class BloomFilter:
     def _may_have(self, value: int) -> bool:
         low, high = value & _INT_MASK, value >> 32
         for number in range(1, self.functions + 1):
-            # As `_bit_numbers`.
+            # The same number as `_bit_numbers` yields.
             combined = low + number * high & _INT_MASK
             bit = (combined if combined < _INT_SIGN else combined ^ _INT_MASK) % self.bits
             if not self.data[bit >> 3] >> (bit & 7) & 1:
