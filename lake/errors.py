@@ -118,7 +118,7 @@ class UnsupportedFeature(InvalidRequest):
 
 
 class CommitConflict(LakeError):
-    """The table has changed in a way that the commit cannot be rebased on."""
+    """The table has changed so that the commit cannot be rebased."""
 
     retryable = True
 
@@ -138,7 +138,7 @@ class StreamFenced(LakeError):
 
 
 class OffsetMismatch(LakeError):
-    """A batch neither begins at the table's offsets nor ends before them."""
+    """A batch does not continue at the table's offsets, and the table does not have all of it already."""
 
     def __init__(self, message: str, *, stream: str) -> None:
         self.stream = stream

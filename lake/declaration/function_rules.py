@@ -10,7 +10,7 @@ The reference finds these problems when it first uses a function; here the decla
 | `ignore-retract` is true or false, and not combined with `aggregation.remove-record-on-delete` | both |
 
 "Both" are aggregation and partial-update. As in the reference, these options are not checked under other
-engines, and an option that the column's function does not read is not checked under any.
+engines, and an option that the column's function does not read is not checked under any engine.
 
 Source: merge-semantics 2.5, 3.3 (8, 9), 4, 5.
 """

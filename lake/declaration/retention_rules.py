@@ -42,7 +42,7 @@ def retention_problems(declared: Mapping[str, str], options: TableOptions) -> It
 def snapshot_retention_problems(
     declared: Mapping[str, str], options: TableOptions
 ) -> Iterator[Problem]:
-    """Yield contradictions in the number of retained snapshots; arguments as `retention_problems`."""
+    """Yield contradictions in the number of retained snapshots; arguments as for `retention_problems`."""
     low, high = options.snapshot_num_retained_min, options.snapshot_num_retained_max
     if low > high:
         unset = "by default"
@@ -52,7 +52,7 @@ def snapshot_retention_problems(
 def _contradiction(
     declared: Mapping[str, str], least: tuple[str, int, str], most: tuple[str, int, str]
 ) -> Problem:
-    """Return the problem, at the maximum where that is declared, else at the minimum.
+    """Return the problem; its field is the maximum if that is declared, else the minimum.
 
     Args:
         declared: Options of the table.

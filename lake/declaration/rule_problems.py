@@ -40,7 +40,7 @@ def unknown_column(field: str, name: str, schema: TableSchema) -> Problem:
 def known_names(what: str, name: str, known: Collection[str]) -> str:
     """Return a hint for an unknown name: the known name that was probably meant, then all of them.
 
-    A name that differs in case or surrounding blanks only is preferred to similar ones.
+    A name that differs only in case or surrounding blanks is preferred to similar names.
 
     Example:
         >>> known_names("functions", "Sum", ["max", "sum"])

@@ -55,7 +55,7 @@ def _is_value(text: str, data_type: DataType) -> bool:
 
 
 def parquet_levels(data_type: DataType) -> int:
-    """Return the number of levels of a column of the type in the schema of a Parquet file.
+    """Return the number of levels that a column of the type has in the schema of a Parquet file.
 
     Example:
         >>> from braid.lake.format.type_codec import parse_type

@@ -266,8 +266,8 @@ class DataFileReader:
     def _sequence_number_of_all(self) -> int | None:
         """The sequence number that all rows get; None keeps the rows' own numbers.
 
-        With `sequence.snapshot-ordering` the rows of an appended file have numbers of its writer, which do
-        not compare with those of another writer; the commit put the snapshot's id into the manifest
+        With `sequence.snapshot-ordering` the rows of an appended file have numbers of its writer, which
+        cannot be compared with those of other writers; the commit put the snapshot's id into the manifest
         entry. The rows of a compacted file come from several snapshots, and have their ids as numbers.
         """
         if not self._schema.table_options.sequence_snapshot_ordering:

@@ -27,7 +27,7 @@ class DataFileMeta:
         min_key: Serialised binary row of the trimmed primary key of the first row, exact.
         max_key: The same for the last row, exact.
         key_stats: Statistics of all columns of the trimmed primary key; bounds are not truncated.
-        value_stats: Statistics of `value_stats_cols`.
+        value_stats: Statistics of the columns `value_stats_cols`.
         min_sequence_number: Lowest sequence number of the rows.
         max_sequence_number: Highest sequence number of the rows.
         schema_id: The schema that names the file's columns.

@@ -62,7 +62,7 @@ def decode_rows(
         len(rows) rows x the requested fields, in Arrow form, all nullable, in the given order.
 
     Raises:
-        CorruptData: A row has another arity or ends too early; the message has its number.
+        CorruptData: A row has another arity or ends too early; the message has the row's number.
         UnsupportedFeature: A nested field is not null.
     """
     matrix = _RowMatrix.of(rows, len(fields))

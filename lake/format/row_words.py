@@ -63,8 +63,8 @@ assert sys.byteorder == "little", "the format's words are read straight from Arr
 class Slot:
     """One word of every row, in halves; a half that is zero in every row is None.
 
-    The hash mixes 32 bits at a time, hence the halves. A half that is None is mixed once instead of for every
-    row.
+    The hash mixes 32 bits at a time, so words are in halves. A half that is None is mixed once instead of for
+    every row.
     """
 
     low: UInt32Array | None

@@ -1,4 +1,4 @@
-"""Options of file indexes: the columns of a data file that get a bloom filter, and its size.
+"""Options of file indexes: the columns of a data file that get a bloom filter, and the size of the filter.
 
 ```
 file-index.bloom-filter.columns        id,email,tags[color]      one key of a MAP counts as a column

@@ -136,7 +136,7 @@ def names(*, strip: bool = True) -> Parser[tuple[str, ...]]:
 
 
 def per_level(example: str) -> Parser[tuple[tuple[int, str], ...]]:
-    """Return the parser of a word for each of some levels, ascending by level."""
+    """Return the parser of lists of pairs of a level and a word; the result ascends by level."""
     return Parser(
         parse=_parse_per_level,
         expected=f"one value for each level, such as `{example}`, and no level twice",

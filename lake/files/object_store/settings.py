@@ -169,7 +169,7 @@ class StoreSettings:
         )
 
     def _credentials(self) -> dict[str, str]:
-        """Return the values in the credentials file, by the names in lower case."""
+        """Return the values in the credentials file by name; names are in lower case."""
         return {name: value for _, name, value in self._entries()}
 
     def _entries(self) -> list[tuple[int, str, str]]:

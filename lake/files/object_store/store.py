@@ -252,7 +252,7 @@ class ObjectStoreFileIO:
         """Do nothing: a deletion is durable when the store has acknowledged it."""
 
     def probe_exclusive_create(self, directory: str) -> None:
-        """Test that a second creation is refused, and once per bucket under concurrency."""
+        """Test that a second creation is refused; once per bucket, test it with concurrent calls too."""
         probe_exclusive_create(self, directory)
         root = parse_object_address(directory).root
         if root not in self._raced:

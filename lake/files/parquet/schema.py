@@ -37,7 +37,7 @@ def data_file_schema(schema: TableSchema, *, without: Collection[str] = ()) -> p
 
 
 def _own_id(column: DataField) -> int:
-    """Return the id from which the ids of nested parts are derived; for a `_KEY_` column, the key column's."""
+    """Return the id from which the ids of nested parts are derived: that of the table's column."""
     is_key = column.name.startswith(KEY_PREFIX) and column.id >= KEY_FIELD_ID_START
     return column.id - KEY_FIELD_ID_START if is_key else column.id
 

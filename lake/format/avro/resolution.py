@@ -78,7 +78,7 @@ def null_branch(schema: Any) -> int | None:
 
 
 def not_null(schema: Any) -> Any:
-    """Return the type beside null of a union, and every schema that is not a union unchanged.
+    """Return the type of a union that is not null; a schema that is not a union is returned unchanged.
 
     Raises:
         ValueError: As in `null_branch`.

@@ -61,7 +61,7 @@ def from_text(column: pa.Array, target: DataType) -> pa.Array:
 
 
 def fit_bytes(column: pa.Array, target: DataType) -> pa.Array:
-    """Return bytes truncated to the length of a type, and padded with zeros to that of BINARY."""
+    """Return bytes truncated to the length of a type and, for BINARY, padded with zeros to that length."""
     length = target.length
     assert length is not None
     if target.root is TypeRoot.BINARY:

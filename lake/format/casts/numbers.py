@@ -50,7 +50,7 @@ def number_to_decimal(column: pa.Array, target: pa.Decimal128Type) -> pa.Array:
 
 
 def decimal_to_number(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return decimals as whole numbers, truncated and wrapped, or the nearest floating-point ones."""
+    """Return decimals as whole numbers, truncated and wrapped, or as the nearest floating-point numbers."""
     if pa.types.is_floating(target):
         # Cast by way of text, which gives the nearest number; a division by a power of ten does not.
         doubles = column.cast(pa.string()).cast(pa.float64())

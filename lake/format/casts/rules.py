@@ -69,7 +69,7 @@ def cast_of(source: DataType, target: DataType) -> Cast:
 
 
 def can_cast(source: DataType, target: DataType, *, explicitly: bool) -> bool:
-    """Return whether the rules allow the cast; only an explicit one may lose nullability."""
+    """Return whether the rules allow the cast; only an explicit cast may turn a nullable type into NOT NULL."""
     if not explicitly and source.nullable and not target.nullable:
         return False
     cast = cast_of(source, target)

@@ -33,7 +33,7 @@ def to_text(column: pa.Array, source: DataType, target: DataType) -> pa.Array:
 
 
 def fit_text(texts: pa.Array, target: DataType) -> pa.Array:
-    """Return texts truncated to the length of a type, and padded with blanks to that of CHAR."""
+    """Return texts truncated to the length of a type and, for CHAR, padded with blanks to that length."""
     assert target.length is not None
     longest = pc.max(pc.utf8_length(texts)).as_py() or 0
     if longest > target.length:
