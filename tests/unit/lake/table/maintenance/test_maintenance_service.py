@@ -296,6 +296,38 @@ def test_a_bucket_that_is_compacted_is_not_submitted_again(tmp_path: Path) -> No
     assert (stats.compactions, stats.dropped) == (2, 0)
 
 
+class ScriptedWake(threading.Event):
+    """Wakes the service at once, after the next of some steps."""
+
+    def __init__(self, *steps: Callable[[], None]) -> None:
+        super().__init__()
+        self._steps = iter(steps)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        del timeout
+        next(self._steps)()
+        return True
+
+
+def test_a_clock_that_is_set_back_does_not_delay_the_next_poll(tmp_path: Path) -> None:
+    clock = ManualClock()
+    polls: list[int] = []
+
+    def names() -> Collection[str]:
+        polls.append(clock.now_ms())
+        return ()
+
+    with service(tmp_path, names=names, clock=clock) as maintenance:
+        maintenance._wake = ScriptedWake(
+            lambda: clock.advance(ms=-3_600_000),
+            lambda: clock.advance(ms=60_000),
+            maintenance.stop,
+        )
+        maintenance.run(interval_s=60)
+
+    assert [at - polls[0] for at in polls] == [0, -3_540_000]
+
+
 @pytest.mark.slow
 def test_it_runs_until_it_is_stopped(tmp_path: Path) -> None:
     table = given_table(tmp_path)
