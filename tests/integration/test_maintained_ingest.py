@@ -162,7 +162,7 @@ def run_together(bed: IngestBed, caplog: pytest.LogCaptureFixture, *, snapshots:
     print(f"seed {seed}")
     producer = Producer(bed, topics, seed=seed)
     table = bed.table()
-    caplog.set_level(logging.INFO, logger="braid.lake.table.maintenance.maintenance_service")
+    caplog.set_level(logging.INFO, logger="braid.lake.table.maintenance")
     lost = sendings = 0
     last: int | None = None
     with running_runner(bed):
