@@ -2,7 +2,7 @@
 
 A function has one definition, `AggregateFunction`, which combines one value after the other, and may
 have a second execution, `Reduction`, which combines all values of many keys at once with equal
-results. Values are those of `plain_values`; null is None.
+results. Values have the form that `plain_values` gives them; null is None.
 
 Source: merge-semantics 4.
 """
@@ -145,7 +145,7 @@ class FunctionDeclaration:
             their key would fail. None: the function reads every value.
         stores_unfit: The format stores such values, and so does the writer; only streams refuse them.
         make: Returns the definition, given the column's function and Arrow type.
-        reduction: Returns the vectorised execution or None, given the same.
+        reduction: Returns the vectorised execution or None, given the same as `make`.
     """
 
     name: str

@@ -3,7 +3,7 @@
 1. `segments`: rows by key and version, and where each key begins.
 2. Keys without retracts and keys with retracts each have a `History`: the effect of their records.
    Under partial-update and aggregation, the effect of a few keys' retracts depends on the merge
-   itself; those keys, and no others, go through the row machine.
+   itself; only those keys are merged by the row machine.
 3. Each column becomes a *pick*, the record that holds the value of each merged row, or, where an
    aggregate function computes new values, an array of them.
 4. `Selection.copy_from` copies the picked values, column by column.

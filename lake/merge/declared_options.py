@@ -41,7 +41,7 @@ class SequenceGroup:
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Return the names between commas as Java splits them: empty ones at the end are dropped."""
+    """Return the names between commas as Java splits them: empty names at the end are dropped."""
     names = text.split(",")
     while len(names) > 1 and not names[-1]:
         names.pop()

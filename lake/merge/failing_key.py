@@ -42,7 +42,7 @@ def error_of_key(
     """Return the error with the key in its message.
 
     Args:
-        error: Raised by merging the records of one key.
+        error: The error raised by merging the records of one key.
         key: At least one row with the key columns.
         key_columns: Their names.
     """

@@ -82,14 +82,14 @@ def steps_of(
         history: The history of some keys.
         chosen: One boolean per position: whether the record takes part in the column's group; None
             means all. Untouched and seeding records always make a step.
-        is_late: One boolean per position: adds that are older than an accumulated one; None when
-            none is.
+        is_late: One boolean per position: whether it has an add that is older than an accumulated
+            value; None when none has.
         without_retracts: The column ignores retracts.
     """
     segments = history.segments
     assert chosen is None or len(chosen) == len(segments.order), "one boolean per position"
     if chosen is None and history.is_retract is None and history.seeded is None:
-        # Every record is a step, so the segments of the history are those of the steps.
+        # Every record is a step, so the steps have the segments of the history.
         steps = (
             _codes(history, is_late, np.arange(len(segments.order)))
             if is_late is not None

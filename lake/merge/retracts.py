@@ -4,8 +4,8 @@ A record that removes the row replaces it by a copy of its own values (a *remova
 then only matters in two ways: whether an add was seen, and whether a function fails on it. So a history
 can begin at a removal, with the copy as its seed, and is vectorised like any other:
 
-1. Keys whose removals, or what these leave behind, depend on the merge itself go to the row machine
-   (`_needs_row_machine`).
+1. Keys whose removals, or the state after a removal, depend on the merge itself go to the row
+   machine (`_needs_row_machine`).
 2. For the other keys the last removal is found (`_last_removals`), and every record that is copied is
    checked for null in NOT NULL columns (`_check_copied_records`).
 3. Under partial-update a key has one history, from its last removal on. Under aggregation it has a

@@ -76,8 +76,9 @@ class Segments:
     def layers(self) -> tuple[Ints, ...]:
         """Return the rows in layers: layer n holds the n-th row from the end of each segment.
 
-        Segments are in the order of `by_length`, and those with n rows or fewer have none in layer n,
-        so a layer belongs to a prefix of the segments. At most `LAYERS_MAX` layers; read only.
+        Segments are in the order of `by_length`, and segments with n rows or fewer have no row in
+        layer n, so a layer belongs to a prefix of the segments. At most `LAYERS_MAX` layers; read
+        only.
         """
         lasts = self.lasts[self.by_length]
         lengths = lasts - self.starts[self.by_length] + 1

@@ -1,4 +1,4 @@
-"""Selections: the result of a merge before values are copied, by the record that holds each value.
+"""Selections: the result of a merge before values are copied, as the record that holds each value.
 
 A value that an aggregate function computed is in no record; such a column is held as an array.
 """

@@ -36,7 +36,7 @@ class MergeSpec:
         sequence_fields: Columns that order records of one key, before the sequence number.
         sequence_descending: The largest value of a sequence field merges first.
         groups: Sequence groups; only under partial-update. No column is in two.
-        ignore_delete: Records of kind -D and -U are skipped; aggregation never does.
+        ignore_delete: Records of kind -D and -U are skipped; never under aggregation.
         remove_record_on_delete: A -D removes the row (aggregation, partial-update without groups).
         removing_columns: Ordering columns of the groups whose -D removes the row.
         functions: One function per column that has one: under aggregation every column outside the

@@ -2,7 +2,7 @@
 
 State of one key: the row (all null at first), whether an add was seen, whether the row was seeded,
 whether the last record removed it, and the sequence number. A record is an *add* (+I, +U) or a
-*retract* (-U, -D), and takes these steps:
+*retract* (-U, -D), and is merged in these steps:
 
 Retract: R1 seed the row with all of the record's columns if nothing was merged before, even when
 the record is then ignored; R2 stop under `ignore-delete`; R3 take over the sequence number; R4 with

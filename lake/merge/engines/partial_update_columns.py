@@ -145,7 +145,7 @@ def _group_columns(
 
 
 def _winners(history: History, in_group: Bools, is_late: Bools | None) -> tuple[Pick, Pick]:
-    """Return the rows that give the ordering columns, and the protected ones without a function.
+    """Return picks of the ordering columns, and of the protected columns without a function.
 
     The last accepted record gives both, except that a retract makes the protected columns null. Without
     an accepted record a seed gives both.

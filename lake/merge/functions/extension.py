@@ -1,8 +1,8 @@
 """Users' aggregate functions: entry points of the group `braid.aggregates`.
 
-The name of a user's function has a dot, `<namespace>.<function>`. No function of the format has one, so
-every other engine refuses to merge such a table because the function is unknown, and none mistakes it for
-one of its own.
+The name of a user's function has a dot, `<namespace>.<function>`. No name of a function of the
+format has a dot, so every other engine refuses to merge such a table because the function is
+unknown, and no engine mistakes it for a function of its own.
 
 Entry points are looked up once, when a table first needs them. Packages have to be installed wherever the
 table is merged: by writers, readers and compactions.

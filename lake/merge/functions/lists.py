@@ -47,7 +47,7 @@ class Collect:
         """Do nothing: there is no state."""
 
     def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the accumulated elements, then those of the value; with `distinct`, each once.
+        """Return the accumulated elements, then the elements of the value; with `distinct`, each once.
 
         Accumulated elements that are nested or bytes are not compared with each other, so repeats in a
         first array that was written without `distinct` stay.

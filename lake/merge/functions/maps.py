@@ -1,6 +1,7 @@
 """Aggregate functions of maps: merge_map and merge_map_with_keytime.
 
-Keys are equal by value. The order of entries has no meaning; here it is that of first arrival.
+Keys are equal by value. The order of entries has no meaning; here entries are in order of first
+arrival.
 
 Source: merge-semantics 4 (`merge_map`), 4.3.
 """

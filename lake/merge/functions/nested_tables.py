@@ -1,7 +1,8 @@
 """Arrays of rows as tables inside of a column: the definitions of their aggregate functions.
 
-With a nested key, the fields of the key identify a row; without one, rows are only appended. The order of
-rows has no meaning; here it is that of first arrival. Every merge drops null elements.
+With a nested key, the fields of the key identify a row; without one, rows are only appended. The
+order of rows has no meaning; here rows are in order of first arrival. Every merge drops null
+elements.
 
 Source: merge-semantics 4.4, 4.5, and 10 for the first value of a key (2.0.0).
 """
@@ -101,7 +102,7 @@ class NestedUpdate:
         """Do nothing: there is no state."""
 
     def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the accumulated rows with those of the value; null adds nothing.
+        """Return the accumulated rows and the rows of the value together; null adds nothing.
 
         The limit counts keys if there is a nested key, else rows. Accumulated rows stay, whatever the
         limit.
@@ -118,11 +119,11 @@ class NestedUpdate:
         return accumulated if room <= 0 else _rows(accumulated) + _rows(value)[:room]
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the older rows with the accumulated ones put on top."""
+        """Return the older rows, to which the accumulated rows are added as newer ones."""
         return self.aggregate(value, accumulated)
 
     def retract(self, accumulated: object, value: object) -> object:
-        """Return the accumulated rows without those of the value.
+        """Return the accumulated rows without the rows of the value.
 
         With a nested key, every row with an equal key is removed, whatever its sequence; without
         one, every equal row is removed. A null on either side changes nothing.

@@ -33,7 +33,7 @@ FUNCTIONS: dict[str, FunctionDeclaration] = {
     declaration.name: declaration
     for declaration in chain.from_iterable(family.DECLARATIONS for family in _FAMILIES)
 }
-"""The functions of the format by their name, aliases left out; families one after another."""
+"""The functions of the format by name, without aliases; families one after another."""
 
 _ALIASES = {
     alias: declaration for declaration in FUNCTIONS.values() for alias in declaration.aliases
@@ -44,7 +44,8 @@ def function_named(name: str) -> FunctionDeclaration | None:
     """Return the function that options call by a name; None when there is none.
 
     Raises:
-        UnsupportedFeature: It is a user's function that cannot be loaded from its package.
+        UnsupportedFeature: The name is that of a user's function that cannot be loaded from its
+            package.
     """
     if is_user_function_name(name):
         return user_function(name)

@@ -30,7 +30,7 @@ _TEXT_MAX = 200
 
 @contextmanager
 def user_function_errors(function: ColumnFunction, part: str) -> Iterator[None]:
-    """Convert errors that a user's function raises inside the block; those of other functions pass.
+    """Convert errors that a user's function raises inside the block; errors of other functions pass.
 
     Args:
         function: The column's function.

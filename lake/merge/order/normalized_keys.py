@@ -183,7 +183,8 @@ def _big_endian_words(
     keep = np.array([(1 << 64) - (1 << 64 >> 8 * size) for size in range(9)], dtype=np.uint64)
     words = []
     for index in range(count):
-        # Bytes of the text in this word; those behind it belong to the next text and are masked out.
+        # Number of the text's bytes in this word; the bytes behind belong to the next text and are
+        # masked out.
         remaining = np.clip(lengths - 8 * index, 0, 8)
         at = np.where(remaining > 0, starts + 8 * index, 0)
         words.append(every[at].astype(np.uint64) & keep[remaining])

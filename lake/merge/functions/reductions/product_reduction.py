@@ -142,7 +142,7 @@ def _integers(steps: Steps, column: pa.Array) -> Reduced:
 
 
 def _with_division(values: Numbers, divides: Bools, segments: Segments) -> tuple[Numbers, Ints]:
-    """Return the products of segments with divisors, and the segments that are too long for it."""
+    """Return the products of segments with divisors, and the segments too long for this."""
     divide = np.divide if values.dtype.kind == "f" else _quotients
     with np.errstate(all="ignore"):
         products = values[segments.starts]

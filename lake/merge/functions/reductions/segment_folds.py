@@ -1,9 +1,9 @@
 """Folds of numbers: one number per segment from the numbers at its positions.
 
 Integer sums are differences of one running sum: it wraps around, and the difference of two wrapped
-numbers is exact whenever the sum fits. Floating sums and all products are computed value by value, the
-first two values of every segment at once, then the third of those that have one, and so on: because of
-rounding their order matters.
+numbers is exact whenever the sum fits. Floating sums and all products are computed value by value,
+the first two values of every segment at once, then the third values, and so on: because of
+rounding, the order of values matters.
 """
 
 from typing import Any
@@ -107,7 +107,7 @@ def _differences(running: Numbers, segments: Segments) -> Numbers:
 
 
 def _one(ufunc: np.ufunc, folded: Any, values: Numbers, first: int, last: int) -> Any:
-    """Return the fold of a value and those at some positions."""
+    """Return the fold of a value and the values at some positions."""
     # Not `reduce`: it adds pairwise, and would round differently.
     rest = np.concatenate(([folded], values[first : last + 1])).astype(values.dtype, copy=False)
     return ufunc.accumulate(rest)[-1]

@@ -175,7 +175,7 @@ def _zero_where_null(values: Numbers, has_value: Bools | None) -> Numbers:
 
 
 def _with_signs(values: Numbers, steps: Steps) -> Numbers:
-    """Return the values with those of retracts negated."""
+    """Return the values; the values of retracts are negated."""
     if not steps.has(Step.RETRACT):
         return values
     # In 64 bits: the negative of the smallest value does not fit a narrower type.

@@ -20,7 +20,7 @@ _ASCII_SPACE_MAX = 0x20
 
 
 def joined_texts(steps: Steps, column: pa.Array, *, delimiter: str, white_space: str) -> Reduced:
-    """Return the texts of each segment that are not blank, joined.
+    """Return for each segment its texts that are not blank, joined.
 
     Args:
         steps: ADD and LATE only.

@@ -32,7 +32,7 @@ def united_32(accumulated: bytes, value: bytes) -> bytes:
     """Return the union of two bitmaps, byte for byte as the reference writes it.
 
     Raises:
-        ValueError: One is malformed.
+        ValueError: One of the two is malformed.
     """
     if not _has_runs(accumulated) and not _has_runs(value):
         # Without runs in the sources the library chooses the same kinds as the reference.

@@ -147,7 +147,7 @@ def united_64(accumulated: bytes, value: bytes) -> bytes:
     """Return the union of two bitmaps, byte for byte as the reference writes it.
 
     Raises:
-        ValueError: One is malformed.
+        ValueError: One of the two is malformed.
     """
     union = Bitmap64(accumulated)
     union.add(Bitmap64(value))

@@ -56,7 +56,7 @@ def united_hll(accumulated: bytes, value: bytes) -> bytes:
     The result has the precision of the less precise one.
 
     Raises:
-        ValueError: One is malformed.
+        ValueError: One of the two is malformed.
     """
     old, new = _read_hll(accumulated), _read_hll(value)
     union = datasketches.hll_union(new.lg_config_k)
@@ -70,7 +70,7 @@ def united_theta(accumulated: bytes, value: bytes) -> bytes:
     """Return the union of two theta sketches, of 4096 nominal entries, compact and ordered.
 
     Raises:
-        ValueError: One is malformed, or was made with another seed.
+        ValueError: One of the two is malformed, or was made with another seed.
     """
     union = datasketches.theta_union()
     union.update(_read_theta(accumulated))

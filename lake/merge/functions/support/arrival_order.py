@@ -17,11 +17,11 @@ def value_counts(steps: Steps, positions: Ints) -> Ints:
 
 
 def late_first(steps: Steps, positions: Ints) -> Ints:
-    """Return the positions, segment by segment: late ones, the last first, then the others in order.
+    """Return the positions, segment by segment: late ones in reverse order, then the others in order.
 
     A late value is combined as `aggregate(value, accumulated)`, so it precedes everything accumulated
-    before it. A stable partition by arithmetic: the rank of a position among the late ones, or the
-    others, of its segment gives its index in the result.
+    before it. A stable partition by arithmetic: the rank of a position among the late positions of
+    its segment, or among the others, gives its index in the result.
 
     Args:
         steps: The steps of one column.

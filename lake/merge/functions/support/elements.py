@@ -80,7 +80,8 @@ def gather_elements(steps: Steps, column: pa.Array, *, in_order: bool) -> Elemen
 def _ranges(firsts: Int32s, lengths: Int32s, ends: Ints) -> Ints:
     """Return ranges of numbers, given by first number and length, one after another.
 
-    A running sum of differences: 1 within a range, and from the end of a range to the next one's first.
+    They are a running sum of differences: 1 within a range, and between ranges the difference from
+    the last number of a range to the first number of the next.
 
     Args:
         firsts: First number of each range.

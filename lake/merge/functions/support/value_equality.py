@@ -1,7 +1,7 @@
 """Equality and order of column values.
 
-Values are those of `plain_values`. Python's `==` is not sufficient: NaN equals NaN here, -0.0 does not
-equal 0.0, and the entries of a MAP have no order.
+Values have the form that `plain_values` gives them. Python's `==` is not sufficient: NaN equals NaN
+here, -0.0 does not equal 0.0, and the entries of a MAP have no order.
 
 Source: merge-semantics 4.2 (equality), 3.1 (order, see `order_values`).
 """
