@@ -1,7 +1,7 @@
 """Conversion of Python values to a column's type: each is converted exactly, or refused.
 
 Arrow rounds when it converts into a narrower type (1.5 becomes 1, a timestamp becomes a day), and a
-rounded value would match other rows than the requested ones.
+rounded value would match rows that were not requested.
 """
 
 import math

@@ -26,7 +26,7 @@ class _Wanted:
 
     Attributes:
         field: The column.
-        values: At least one; the condition holds if the column is one of them.
+        values: At least one value; the condition holds if the column has one of them.
     """
 
     field: DataField

@@ -139,7 +139,8 @@ def _bind(condition: Condition, schema: TableSchema) -> BoundCondition | Problem
         message = f"the operator {operator} expects a list of values"
         return Problem(field=name, value=str(condition.value), message=message)
     column_type = schema.field(name).type
-    # A comparison with null is never true, so nulls are left out: `in` then matches the others only.
+    # A comparison with null is never true, so nulls are left out: `in` then matches only the other
+    # values.
     present = [value for value in values if value is not None]
     try:
         array = exact_array(present, column_type, arrow_type) if takes_value else pa.nulls(0)

@@ -38,7 +38,7 @@ class Bounds:
 
     Attributes:
         minima: Lower bounds; null where unknown or without values.
-        maxima: Upper bounds likewise.
+        maxima: Upper bounds; null where unknown or without values.
         null_counts: int64; -1 where unknown.
         row_counts: int64.
     """

@@ -68,7 +68,7 @@ def read_split(
         batch_rows: Upper bound of the rows of a batch.
         machine: Which execution merges.
         vectors: Caches deletion vectors between splits; None: they are read anew.
-        indexes: Caches the indexes of files likewise.
+        indexes: Caches the indexes of files between splits; None: they are read anew.
         counters: Counters to add to, if given.
         merge_counters: Counters to add to, if given.
 
@@ -103,7 +103,8 @@ def read_split(
                     yield batch
             continue
         for table in reader.merged_rows(section, columns, conditions):
-            # All conditions again: below the merge only those on the key were applied.
+            # All conditions are checked again: below the merge only conditions on the key were
+            # applied.
             mask = matching_rows(table, conditions)
             matching = table if mask is None else table.filter(mask)
             yield from _non_empty(matching.select(list(columns)), batch_rows)

@@ -1,6 +1,6 @@
 """Plan of a scan: the files to read, chosen from metadata alone.
 
-1. Level 0 of first-row tables and of those with deletion vectors is skipped; a compaction makes it
+1. Level 0 is skipped in first-row tables and in tables with deletion vectors; a compaction makes it
    visible.
 2. Partitions are chosen by their values, which are known exactly.
 3. Buckets are chosen by hash, when the conditions fix the whole bucket key.
@@ -155,8 +155,8 @@ def plan_scan(
 def is_visible(entry: ManifestEntry, schema: TableSchema) -> bool:
     """Return whether scans read a file: scans of some tables skip level 0.
 
-    Only a compaction determines which rows of a first-row table come first, and which rows the new
-    ones of a table with deletion vectors replace (table-format 13.5).
+    Only a compaction determines which rows of a first-row table come first, and which rows are
+    replaced by the new rows of a table with deletion vectors (table-format 13.5).
     """
     return entry.file.level > 0 or not schema.table_options.hides_level_0
 
@@ -189,7 +189,7 @@ def _prune_keys(
     on_key = [item for item in conditions if item.column in schema.trimmed_primary_keys]
     if not on_key or not entries:
         return list(entries)
-    # Files without key statistics are kept; bounds are decoded for the others together.
+    # Files without key statistics are kept; the bounds of all other files are decoded together.
     known = [not entry.file.key_stats.min_values.startswith(_EMPTY_ARITY) for entry in entries]
     files = [entry.file for entry, is_known in zip(entries, known, strict=True) if is_known]
     bounds: dict[str, Bounds] = file_bounds(

@@ -85,7 +85,7 @@ def changed_files(
         mode: Which files are wanted.
 
     Returns:
-        ADD entries, by partition directory and bucket, those of a bucket in the order of the
+        ADD entries, by partition directory and bucket; within a bucket, in the order of the
         manifests; none where the snapshot changed no rows.
 
     Raises:

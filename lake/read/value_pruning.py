@@ -1,7 +1,8 @@
 """Pruning by value statistics: files whose statistics prove that no row fulfils the conditions.
 
-Files are checked together: the statistics of all files with the same columns are decoded at once, and
-only those of columns in conditions. A table may have a hundred thousand files and hundreds of columns.
+Files are checked together: the statistics of all files with the same columns are decoded at once,
+and only for the columns in conditions. A table may have a hundred thousand files and hundreds of
+columns.
 """
 
 from collections import defaultdict

@@ -39,7 +39,7 @@ class BackgroundJobs:
         self._lock = threading.Lock()
 
     def submit(self, job: Job) -> None:
-        """Queue a job. Requires: it raises nothing, because no caller would get the error."""
+        """Queue a job. Requires: the job raises nothing, because no caller would get the error."""
         with self._lock:
             self._jobs.append(job)
             if self._running >= copy_threads():
@@ -58,7 +58,7 @@ class BackgroundJobs:
             raise
 
     def _next(self) -> Job | None:
-        """Return the next job; None to end the thread, which is no longer counted then."""
+        """Return the next job; None ends the calling thread, which is then no longer counted."""
         with self._lock:
             if is_ending():
                 self._jobs.clear()

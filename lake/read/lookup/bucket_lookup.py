@@ -140,9 +140,10 @@ class BucketLookup:
         """Return the newest record of each key on the levels above a given one.
 
         Args:
-            keys: Has the columns of the trimmed primary key, in the table's types, without nulls;
-                other columns are ignored.
-            above_level: -1 includes level 0, from the newest file on.
+            keys: Rows with the columns of the trimmed primary key, in the table's types, without
+                nulls; other columns are ignored.
+            above_level: Only levels above this one are searched; -1 includes level 0, from the
+                newest file on.
             vectors: Current deletion vectors of the bucket.
 
         Returns:

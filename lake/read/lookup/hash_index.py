@@ -51,15 +51,17 @@ _BLOCK_ROWS: Final = 1 << 20
 """Entries whose prefixes are counted at a time: a temporary array has 8 MB."""
 
 _BLOCK_KEYS: Final = 2_048
-"""Keys that are probed at a time: with a dozen entries each their array has 200 kB, which a cache holds."""
+"""Keys that are probed at a time: with a dozen entries for each, their array has 200 kB and fits
+into a cache."""
 
 _COUNTED_KEYS_MIN: Final = 64
 """From this many keys on, comparing with the entries of other groups costs more than counting the
 entries of each group."""
 
 _WINDOW_MAX: Final = 64
-"""Largest group that is probed as a whole. Only keys that were chosen to collide make larger ones;
-those are searched by bisection, so that a probe costs a logarithm and not the size of the group."""
+"""Largest group that is probed as a whole. Only keys that were chosen to collide make larger
+groups, which are searched by bisection, so that a probe costs a logarithm and not the size of the
+group."""
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: cached_property needs a dictionary
@@ -68,7 +70,7 @@ class HashIndex:
 
     Attributes:
         entries: Sorted; one per row.
-        begins: int32; one more than there are prefixes.
+        begins: int32; one entry more than there are prefixes.
         row_bits: Bits of an entry that are the row's number.
         shift: Bits of a hash that are not in the prefix.
         longest: Entries of the largest group.

@@ -139,7 +139,7 @@ def raw_numbers(array: pa.Array) -> npt.NDArray[Any]:
 
 
 def canonical(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return integers as they are, and floats as their bits with one NaN for all."""
+    """Return integers as they are, and floats as their bits, which are the same for all NaNs."""
     if values.dtype.kind != "f":
         return values
     bits = values.view(f"i{values.dtype.itemsize}")

@@ -14,7 +14,8 @@ class LookupSettings:
     Attributes:
         directory: A local directory, created when it is needed; None: the system's for temporary
             files.
-        max_disk_bytes: Bound of copies on disk; None: half of what is free when the first is made.
+        max_disk_bytes: Bound of copies on disk; None: half of the space that is free when the first
+            copy is made.
         max_memory_bytes: Bound of copies in memory, which are mainly those of small files.
     """
 
