@@ -1,8 +1,8 @@
 """Merge of the flushes of one commit where they overlap, so that a snapshot has each key once.
 
 Only tables ordered by snapshot need it: all records of one snapshot have the same sequence number there, so
-the order of two records of a key would be undefined. In all other tables the numbers in the files order
-them, and reads merge.
+the order of two records of a key would be undefined. In all other tables the sequence numbers in
+the files order the records, and reads merge them.
 
 Source: merge-semantics 3.7: the order inside one snapshot is undefined.
 """
@@ -29,8 +29,8 @@ class MergedFlushes:
     """Files of several flushes after the merge.
 
     Attributes:
-        files: Key-disjoint, in key order; those that overlapped no other are the given ones.
-        replaced: Given files whose rows are in new ones; to be deleted.
+        files: Key-disjoint files in key order; given files that overlapped no other are among them.
+        replaced: Given files whose rows are in new files now; the caller has to delete them.
         rows_folded: The number of rows merged into another row of their key.
     """
 
@@ -42,7 +42,7 @@ class MergedFlushes:
 def merge_flushes(
     sink: DataFileSink, files: Sequence[DataFileMeta], spec: MergeSpec, *, machine: Machine
 ) -> MergedFlushes:
-    """Return files of level 0 with the rows of the given ones, each key once.
+    """Return files of level 0 with the rows of the given files, each key once.
 
     Memory: that of `merge_runs` for the overlapping flushes, and one row group.
 

@@ -79,7 +79,7 @@ class PartitionBuckets:
         return buckets
 
     def changed_hashes(self) -> dict[int, Int32Array]:
-        """Return all hashes of each bucket that got new ones since `mark_written`, by bucket."""
+        """Return all hashes of each bucket that got new hashes since `mark_written`, by bucket."""
         changed = np.array(sorted(self._changed), dtype=np.int16)
         if not len(changed):
             return {}
@@ -98,7 +98,7 @@ class PartitionBuckets:
     def _are_known(self, hashes: Int32Array) -> npt.NDArray[np.bool_]:
         if not len(self._hashes):
             return np.zeros(len(hashes), dtype=np.bool_)
-        # A hash above all known ones would be searched beyond the end.
+        # The index of a hash above all known hashes would be beyond the end.
         indexes = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
         known: npt.NDArray[np.bool_] = self._hashes[indexes] == hashes
         return known
@@ -108,12 +108,13 @@ class PartitionBuckets:
 
         Args:
             hashes: Ascending, repeated or not.
-            rows: The row number of each, ascending for equal hashes.
+            rows: The row number of each hash, ascending for equal hashes.
         """
         is_first = run_starts(hashes)
         distinct = hashes[is_first]
         buckets = np.empty(len(distinct), dtype=np.int16)
-        # Buckets come in the order in which they are filled, and go to the hashes by first arrival.
+        # `_make_room` returns buckets in the order in which they are filled; hashes get them by
+        # first arrival.
         buckets[np.argsort(rows[is_first])] = self._make_room(len(distinct))
         self._insert(distinct, buckets)
         self._changed.update(np.unique(buckets).tolist())

@@ -5,7 +5,8 @@ Copying the rows of a bucket together is the most expensive part of a write, so 
 1. If all rows are in one bucket, nothing is copied here; folding sorts.
 2. If no bucket has a key twice, one copy orders all rows by bucket and key. Buckets are slices of it, and
    folding has nothing to do.
-3. Else the rows of each bucket are copied in arrival order, and folding copies those that remain.
+3. Else the rows of each bucket are copied in arrival order, and folding copies the rows that
+remain.
 """
 
 from collections.abc import Iterator, Sequence
@@ -155,6 +156,6 @@ def _partitions(table: pa.Table, schema: TableSchema) -> tuple[Ints, list[bytes]
 
 
 def _dense(codes: Ints) -> Ints:
-    """Return codes replaced by 0, 1, 2…, equal for equal and in the same order."""
+    """Return the rank of each code among the distinct codes, from 0."""
     inverse: Ints = np.unique(codes, return_inverse=True)[1]
     return inverse.astype(np.int64)

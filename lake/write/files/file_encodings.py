@@ -67,7 +67,7 @@ def option_problems(options: TableOptions) -> list[Problem]:
 def _kinds(options: TableOptions) -> Iterator[tuple[int, bool]]:
     """Yield each kind of file that a table may get: its level, and whether it is a changelog file.
 
-    One level stands for all that have no encoding of their own.
+    One level represents all levels that have no encoding of their own.
     """
     declared = {
         level

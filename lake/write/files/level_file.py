@@ -68,7 +68,7 @@ class LevelFile(StagedWrite):
         file_source: FileSource,
         without: Collection[str] = (),
     ) -> None:
-        """Choose a name; storage is written to with the first rows.
+        """Choose a name; nothing is written to storage before the first rows.
 
         Args:
             sink: Destination.

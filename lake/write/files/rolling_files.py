@@ -105,7 +105,7 @@ class RollingFiles(StagedWrite):
         return tuple(self._files)
 
     def discard(self, error: BaseException | None = None) -> None:
-        """Delete the open file, if there is one; those before it stay."""
+        """Delete the open file, if there is one; finished files stay."""
         if self._file is not None:
             self._file.discard(error)
 
@@ -133,7 +133,7 @@ class RollingFiles(StagedWrite):
         return self._rows_in(self._target_bytes - self._file.size)
 
     def _rows_in(self, file_bytes: int) -> int:
-        """Return about how many rows like those held take `file_bytes` in a file."""
+        """Return about how many rows take `file_bytes` in a file, if they are like the held rows."""
         row_bytes = self._held_bytes * self._shrunk_to / self._held_rows
         return max(0, int(file_bytes / max(_ROW_BYTES_MIN, row_bytes)))
 

@@ -16,7 +16,7 @@ def lossless_cast(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArr
     """Return the column under another type; only digits of floating-point numbers may be rounded.
 
     Raises:
-        pa.ArrowInvalid: A value does not fit, a finite number that becomes infinite included.
+        pa.ArrowInvalid: A value does not fit, or a finite number would become infinite.
         pa.ArrowNotImplementedError: There is no such cast.
     """
     cast = column.cast(target)
@@ -34,7 +34,7 @@ def _holds_float(kind: pa.DataType) -> bool:
 
 
 def _infinities(column: pa.ChunkedArray) -> int:
-    """Return the number of infinite values, those inside of nested values included."""
+    """Return the number of infinite values, including values inside of nested values."""
     return sum(
         pc.sum(pc.is_inf(leaf)).as_py() or 0 for chunk in column.chunks for leaf in _floats(chunk)
     )
@@ -50,7 +50,8 @@ def _floats(values: pa.Array) -> Iterator[pa.Array]:
         for part in values.flatten():
             yield from _floats(part)
     elif pa.types.is_map(kind):
-        # `keys` and `items` are those of the whole buffer, of which the array may be a slice.
+        # `keys` and `items` have the entries of the whole buffer, of which the array may be a
+        # slice.
         start, end = values.offsets[0].as_py(), values.offsets[-1].as_py()
         for part in (values.keys, values.items):
             yield from _floats(part.slice(start, end - start))

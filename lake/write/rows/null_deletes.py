@@ -1,9 +1,9 @@
 """Retracts as a table with `braid.null-deletes` stores them: without the values that they delete.
 
 In the format the effect of a retract depends on the row that it meets when it is merged; where it is the
-first record of its key, it even leaves its own values. In a table with `braid.null-deletes` the retracts of
-the sequence groups that the option names are rewritten when they are written, into records whose effect
-does not depend on that:
+first record of its key, it even leaves its own values. In a table with `braid.null-deletes` the
+writer replaces the retracts of the sequence groups that the option names by records whose effect
+does not depend on that row:
 
 | a retract of a group | is written as |
 |---|---|

@@ -23,8 +23,8 @@ def row_kinds(rows: pa.Table, kinds: pa.Array | None, schema: TableSchema) -> pa
 
     Args:
         rows: Under the table's Arrow schema.
-        kinds: Integer row kinds, one per row. None: those in the column that `rowkind.field` names, or
-            else all +I. Must be None in a table with such a column.
+        kinds: Integer row kinds, one per row. None: the kinds in the column that `rowkind.field`
+            names, or all +I without such a column. Must be None in a table with such a column.
         schema: The table's schema.
 
     Raises:
