@@ -152,7 +152,7 @@ def chosen_columns(
         what: What reads the columns, for the message, such as `a scan`.
 
     Raises:
-        InvalidRequest: They are no list of names, or an empty one, or a name is repeated.
+        InvalidRequest: `columns` is no list of names, is empty, or repeats a name.
         SchemaMismatch: The table has no such column.
     """
     if columns is None:

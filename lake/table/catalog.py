@@ -57,8 +57,8 @@ class Catalog:
             file_io: Storage; chosen by the address when None.
             clock: The time of commits; the machine's clock when None.
             random: Source of names and waiting times; the system's when None.
-            lookups: Directory and bounds of the copies that lookups make; the directory for temporary
-                files and half of what is free there when None.
+            lookups: Directory and bounds of the copies that lookups make; None: the directory for
+                temporary files, and half of the free space there.
         """
         if file_io is None:
             file_io, warehouse = file_io_for(warehouse), path_for(warehouse)

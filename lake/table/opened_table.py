@@ -256,7 +256,7 @@ class OpenedTable:
         return schema
 
     def older_schemas(self, schema: TableSchema, entries: Iterable[ManifestEntry]) -> OlderSchemas:
-        """Return the schemas of files whose columns are not those of the schema, by id.
+        """Return the schemas of files that were written with other columns than the schema's, by id.
 
         Args:
             schema: The schema under which the files are read.

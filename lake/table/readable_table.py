@@ -46,7 +46,7 @@ from braid.lake.table.readable_state import live_at
 
 
 class ReadableTable:
-    """The methods of a table that change nothing; `Table` adds those that do."""
+    """The methods of a table that change nothing; `Table` adds the methods that change it."""
 
     def __init__(
         self,
@@ -166,7 +166,8 @@ class ReadableTable:
         """Return a snapshot.
 
         Raises:
-            InvalidRequest: It was never made or has expired; the message names those that are kept.
+            InvalidRequest: The snapshot was never made or has expired; the message names the
+                snapshots that are kept.
             TableNotFound: The table was dropped, or created anew.
         """
         return self._opened.snapshot(snapshot_id)
@@ -266,7 +267,8 @@ class ReadableTable:
         Args:
             after: The last snapshot before the range, by its id or as a state; 0, or a time before
                 the first commit, means the beginning.
-            until: The last snapshot of the range, likewise; None means the newest now.
+            until: The last snapshot of the range, by its id or as a state; None means the newest
+                now.
             mode: `delta` reads the records that appends added even if the table has a changelog;
                 `changelog` requires one.
             columns: Columns of the result, in order, after the kinds; None means all.
@@ -335,10 +337,10 @@ class ReadableTable:
     def lookup_at(self, at: SnapshotRef | None = None) -> SnapshotLookup:
         """Return a lookup of rows of one state by key, fixed by this call.
 
-        Files that keys may be in are copied, once for all snapshots: small ones to memory, others to
-        local disk, within `lookup.cache-max-memory-size` and `lookup.cache-max-disk-size`. Large files
-        are copied in the background, and beyond the bounds not at all: the row groups that may have a
-        key are read instead.
+        Files that keys may be in are copied, once for all snapshots: small files to memory, other
+        files to local disk, within `lookup.cache-max-memory-size` and `lookup.cache-max-disk-size`.
+        Large files are copied in the background, and beyond the bounds not at all: the row groups
+        that may have a key are read instead.
 
         Args:
             at: The state: the id of a snapshot, or a `ReadAt`; None means the newest now.

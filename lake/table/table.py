@@ -1,4 +1,4 @@
-"""A table: the methods that change it, beside those of `ReadableTable` that read it.
+"""A table: the methods that change it; `ReadableTable` has the methods that read it.
 
 The contract of each method is here and in `braid.lake.table.readable_table`, which makes both long. The work
 is done by functions over the opened table, one module for each subject (`braid.lake.table.operations`).
@@ -127,12 +127,12 @@ class Table(ReadableTable):
         Not idempotent: after `CommitUnknown` check whether the rows are there before trying again.
         When a rescale or a schema change is committed first, the rows are written again for the new
         buckets or schema; so are rows that do not fit the schema seen, where storage has a newer one.
-        Up to 100 attempts in all, without a wait between those after schema changes.
+        Up to 100 attempts in all, without a wait before an attempt after a schema change.
 
         Args:
             rows: Table columns by name; missing ones become null.
-            kinds: int8 row kinds (0 +I, 1 -U, 2 +U, 3 -D), one per row; None means all +I. A table
-                with `rowkind.field` takes them from that column, and none may be given.
+            kinds: int8 row kinds (0 +I, 1 -U, 2 +U, 3 -D), one per row; None means all +I. Must be
+                None in a table with `rowkind.field`, whose column has them.
             commit_user: Named in the snapshot; a fresh random one when None.
             machine: Which execution folds.
 
@@ -152,8 +152,8 @@ class Table(ReadableTable):
     def delete_uncommitted(self, messages: Iterable[CommitMessage]) -> None:
         """Delete the new files of messages that will never be committed.
 
-        For messages that were never given to a committer, and after a commit of which nothing was
-        committed: an error with `committed_nothing`, or a replay with `are_files_unused`. After any
+        For messages that were never given to a committer, and after a commit that committed
+        nothing: an error with `committed_nothing`, or a replay with `are_files_unused`. After any
         other outcome the files may be live; `commit_or_discard` makes the distinction. Files that
         cannot be deleted are left to `clean_orphans`.
 
@@ -166,8 +166,8 @@ class Table(ReadableTable):
     def follow_schema(self, *, wait_ms: int = WAIT_MS) -> bool:
         """Read the newest schema, and wait for the end of a rescale that is under way.
 
-        For writers, after a `CommitConflict`: if this returns True, write rows that were routed for
-        the old bucket count, or written under the old schema, again.
+        For writers, after a `CommitConflict`: if this returns True, rows that were routed for the
+        old bucket count, or written under the old schema, have to be written again.
 
         Args:
             wait_ms: Longest wait, milliseconds; commits of writers are refused meanwhile.
@@ -252,7 +252,8 @@ class Table(ReadableTable):
         """Return the buckets that `compact` would change, to distribute them over processes.
 
         Args:
-            full: Return all that a full compaction would change; else those that are due.
+            full: Return all buckets that a full compaction would change; else the buckets that are
+                due.
             memory: State that a caller keeps to repeat this call; updated for the buckets that are
                 not returned, and cleared of buckets that are gone.
 
@@ -278,7 +279,7 @@ class Table(ReadableTable):
         one.
 
         Args:
-            changes: In order; each is applied to the result of those before.
+            changes: The changes in order; each is applied to the result of the changes before.
 
         Returns:
             The newest schema; the same as before when nothing changes.
@@ -358,8 +359,8 @@ class Table(ReadableTable):
 
         Every record keeps its level, sequence number and kind, so scans, lookups, changelogs and
         later compactions find what they would have found. Near the end, commits of rows that were
-        routed for the old count become `CommitConflict`; streams and `write_and_commit` wait for the
-        end and write them again. Other writers: see `follow_schema`.
+        routed for the old count fail with `CommitConflict`; streams and `write_and_commit` wait for
+        the end and write such rows again. Other writers: see `follow_schema`.
 
         A rescale that was interrupted continues when it is run again, or is undone by a rescale to
         the old count. A table that was rolled back to a snapshot before a rescale is rescaled anew.
@@ -527,9 +528,9 @@ class Table(ReadableTable):
     ) -> RollbackResult:
         """Take the table back to a snapshot or a tag; all later snapshots are lost.
 
-        Stop the table's streams first. One that runs nevertheless is fenced: its commits fail with
-        `StreamFenced`. After a restart it continues at the offsets of the target. For readers the
-        change is atomic: they see either the newest rows or those of the target.
+        Stop the table's streams first. A stream that runs nevertheless is fenced: its commits fail
+        with `StreamFenced`. After a restart it continues at the offsets of the target. For readers
+        the change is atomic: they see either the newest rows or the rows of the target.
 
         Consumers that had passed the target continue after it. The target is leased meanwhile, and
         for a day if the rollback is interrupted.
@@ -542,8 +543,8 @@ class Table(ReadableTable):
             commit_user: Named in the snapshot that fences the streams; a fresh random one when None.
 
         Raises:
-            InvalidRequest: Neither or both are given, the target does not exist, or it does not have
-                the positions of the streams.
+            InvalidRequest: Neither or both of `snapshot_id` and `tag` are given, the target does
+                not exist, or it does not have the positions of the streams.
             CommitConflict: Other processes keep committing.
             CommitUnknown, StorageUnavailable: The table is as before or as at the target; roll back
                 again.

@@ -85,7 +85,7 @@ PARTITIONS: Final = pa.schema(
         pa.field("newest_file_at", _WALL_MS),
     ]
 )
-"""`partitions`: one row per partition with files; `buckets` counts those that have any."""
+"""`partitions`: one row per partition with files; `buckets` counts its buckets with files."""
 
 
 def file_rows(

@@ -29,7 +29,7 @@ SNAPSHOTS: Final = pa.schema(
 )
 """`snapshots`: one row each, oldest first.
 
-`rows` are physical, and `added_rows` those of added files less those of deleted files.
+`rows` are physical, and `added_rows` are the rows of added files less the rows of deleted files.
 """
 
 COMPACTIONS: Final = pa.schema(

@@ -172,7 +172,7 @@ class Inspection:
         return self.newest()[1] if chosen.is_newest else self.at(chosen)
 
     def _kept(self, last: int | None) -> Iterator[Snapshot]:
-        """Yield the last snapshots, oldest first; those that expire meanwhile are left out."""
+        """Yield the last snapshots, oldest first; snapshots that expire meanwhile are left out."""
         store = SnapshotStore(self.file_io, self.paths)
         ids = sorted(store.list_ids())
         for number in ids if last is None else ids[-last:]:

@@ -29,7 +29,7 @@ class LookupKeys:
 
         Raises:
             InvalidRequest: A key does not name exactly the primary key; or a value does not fit its
-                column: `problems` are those of the first such key.
+                column: `problems` describes the first such key.
         """
         for key in keys:
             self._check_columns(key)
@@ -48,7 +48,7 @@ class LookupKeys:
         """Return keys that are given as columns, in any order.
 
         Raises:
-            InvalidRequest: The columns are not those of the primary key, or do not fit them.
+            InvalidRequest: The columns are not the columns of the primary key, or do not fit them.
         """
         if not isinstance(keys, pa.Table | pa.RecordBatch):
             refuse_argument("keys", keys, "a pyarrow Table or RecordBatch")

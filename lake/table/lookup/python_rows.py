@@ -28,7 +28,7 @@ def python_columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
     what Arrow returns depends on whether pandas is installed.
 
     Raises:
-        UnsupportedFeature: A date or time that Python cannot hold; names the column.
+        UnsupportedFeature: A date or time that Python cannot hold; the message names the column.
     """
     columns = {}
     for name, column in zip(batch.schema.names, batch.columns, strict=True):

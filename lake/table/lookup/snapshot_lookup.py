@@ -188,7 +188,8 @@ class SnapshotLookup:
     def load(self, columns: Sequence[str] | None = None) -> None:
         """Copy all files, a few in parallel, as far as the bounds leave room.
 
-        Lookups may run at the same time. Files that find no room are read by row group, as before.
+        Lookups may run at the same time. Files whose copies find no room are read by row group, as
+        before.
 
         Args:
             columns: Columns to copy; None means all.

@@ -1,7 +1,7 @@
 """The compaction of one bucket as a value, which is planned in one process and run in another.
 
-A process of a pool, or an executor of a cluster, receives it, opens the table, compacts and commits the
-one bucket, and returns the outcome.
+A process of a pool, or an executor of a cluster, receives the value, opens the table, compacts the
+bucket, commits it, and returns the outcome.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ class BucketOutcome:
     error: LakeError | OSError | None = None
 
     def __post_init__(self) -> None:
-        """Check that it is one of the two outcomes."""
+        """Check that the compaction did not both succeed and fail."""
         assert self.result is None or self.error is None, "compacted or failed"
 
 
@@ -103,7 +103,7 @@ class BucketPool(Protocol):
         ...
 
     def close(self, *, grace_s: float | None = None) -> None:
-        """Drop queued buckets, let those in progress finish, and end the processes.
+        """Drop queued buckets, let buckets in progress finish, and end the processes.
 
         Args:
             grace_s: How long to wait for the buckets in progress; None: as long as it takes. A

@@ -59,7 +59,7 @@ class CompactionPool:
         self.close()
 
     def close(self, *, grace_s: float | None = None) -> None:
-        """Drop queued buckets, let those in progress finish, and end the processes.
+        """Drop queued buckets, let buckets in progress finish, and end the processes.
 
         Args:
             grace_s: How long to wait for the buckets in progress; None: as long as it takes. After

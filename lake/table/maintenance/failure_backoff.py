@@ -72,7 +72,8 @@ class FailureBackoff:
         """Count a failure and postpone the next attempt.
 
         Returns:
-            Whether it is new: the subject did not fail before, or with another message.
+            Whether the failure is new: the subject had no failure before, or one with another
+                message.
         """
         # Removed first, so that the subject moves to the end: the newest.
         before = self.active.pop(subject, None)

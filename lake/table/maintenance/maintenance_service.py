@@ -4,10 +4,10 @@
                                                                 │ while processes are free
                            counted ◄── outcome ◄── one process per bucket
 
-A bucket that takes long delays no other: while it is worked on, all others are polled again. Expiry
-runs in a thread beside. A failure is logged once and retried after a pause that doubles, and delays
-only the bucket or table that it is about. Any number of services may maintain the same table: work
-that another process finished first is dropped and counted.
+A slow bucket delays no other: while it is compacted, all others are polled again. Expiry runs in a
+thread beside. A failure is logged once and retried after a pause that doubles, and delays only the
+bucket or table that it is about. Any number of services may maintain the same table: work that
+another process finished first is dropped and counted.
 
 | part | module |
 |---|---|
@@ -64,7 +64,7 @@ class MaintenanceService:
             identifiers: Returns the tables to maintain, as `db.table`; called at each poll, and less
                 often while it fails.
             workers: Buckets compacted at once, each in a process of its own.
-            new_pool: Starts those processes when the first bucket is due, and again after one was
+            new_pool: Starts the processes when the first bucket is due, and again after one was
                 killed; None: on this machine.
             expires: Whether snapshots expire, too.
             clock: Measures intervals, and pauses after failures.
@@ -196,7 +196,7 @@ class MaintenanceService:
         return identifiers
 
     def _poll_table(self, identifier: str) -> list[DueBucket]:
-        """Begin the table's expiry if it is due; return its due buckets, none when that fails."""
+        """Begin the table's expiry if it is due; return its due buckets, none after a failure."""
         try:
             table = self._refreshed(identifier)
             maintained = self._tables[identifier]

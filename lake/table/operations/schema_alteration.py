@@ -73,7 +73,7 @@ def _refusal(
     problems = attribute_problems(
         error.problems,
         len(changes),
-        # Each change was accepted as such, so whether the table has snapshots makes no difference.
+        # Each change alone was accepted, so whether the table has snapshots makes no difference.
         lambda count: _changed(table, changes[:count], has_snapshots=False),
     )
     if problems == list(error.problems):

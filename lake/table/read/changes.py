@@ -122,8 +122,8 @@ class Changes:
         batch_rows: Upper bound of the rows of a batch.
         keeper: Leases the snapshots that are still to be read, if reading takes long.
         counters: Cost of reading so far.
-        older_schemas: From a schema and files to the schemas, by id, of those files that were written
-            with other columns than the schema's.
+        older_schemas: Returns, given a schema and files, by id the schemas of the files that were
+            written with other columns than the schema's.
     """
 
     file_io: FileIO
@@ -208,14 +208,14 @@ class Changes:
             )
 
     def held(self, snapshot: Snapshot) -> AbstractContextManager[None]:
-        """Lease the changes of a snapshot and of all later ones, if the block takes long."""
+        """Lease the changes of a snapshot and of all later snapshots, if the block takes long."""
         what = "a reader of changes"
         return self.keeper.hold(snapshot, what=what, is_changelog=not self._needs_data)
 
     @property
     def _needs_data(self) -> bool:
         """Whether changes are read from data files, which expire with their snapshot."""
-        # Without a producer the data files are the changelog, and are kept as such.
+        # Without a producer the data files are the changelog, and are kept as changelogs are.
         producer = self.schema.table_options.changelog_producer
         return self.mode is ChangesMode.DELTA and producer is not ChangelogProducer.NONE
 

@@ -33,7 +33,7 @@ def find_range(
     Raises:
         InvalidRequest: A bound does not exist or was not made yet, or the bounds are in the wrong
             order.
-        ChangesExpired: The snapshots of a time that is a bound have expired.
+        ChangesExpired: The snapshots of the time that a bound names have expired.
     """
     last_id = 0 if newest is None else newest.id
     first = _check("after_snapshot_id", _id_of(table, after, last_id), low=0, newest=last_id)
@@ -44,7 +44,7 @@ def find_range(
 
 
 def _id_of(table: OpenedTable, bound: object, newest: int) -> object:
-    """Return the id of a bound; a value that is no `ReadAt` unchanged, to be checked later."""
+    """Return the id of a bound, or the bound itself, to be checked later, if it is no `ReadAt`."""
     if not isinstance(bound, ReadAt):
         return bound
     if bound.tag is not None:

@@ -55,7 +55,7 @@ class Scan(SnapshotRows):
     def splits(self, *, target_bytes: int | None = None) -> tuple[Split, ...]:
         """Return parts of the scan that can be read in any order, in any process; no I/O.
 
-        Each is a bucket, or some of its sections, which have no key in common with the others.
+        Each part is a bucket, or some sections of a bucket; no key is in two sections of a bucket.
         Serialised, a split takes a few hundred bytes per file.
 
         Args:
