@@ -2,10 +2,10 @@
 
 | modules | what |
 |---|---|
-| `levels`, `sorted_run`, `run_counts` | the files of a bucket by level, as sorted runs, and the number of these |
+| `levels`, `sorted_run`, `run_counts` | the files of a bucket by level, as sorted runs, and the number of runs |
 | `compaction_pick`, `level_0_merge` | which runs are compacted next |
 | `compaction_plan` | which files are rewritten, and which only change their level |
-| `merge_runs`, `round_merge` | the streaming merge of runs, and its step |
+| `merge_runs`, `round_merge` | the streaming merge of runs, and the merge of each of its rounds |
 | `changelog`, `row_equality` | the changes that a merge makes |
 | `tombstones` | retracts that a compaction keeps |
 """

@@ -5,7 +5,7 @@
 | no row | row | `+I` after |
 | no row | no row | - |
 | row | no row | `-D` before |
-| row | row | `-U` before, `+U` after; nothing where duplicates are left out and both are equal |
+| row | row | `-U` before, `+U` after; nothing where duplicates are left out and both rows are equal |
 
 A retract counts as no row. `-U` and `-D` carry the sequence number of the old row, `+I` and `+U` that of
 the new one.
@@ -14,8 +14,8 @@ Both producers that compare rows follow this table; they differ in which record 
 
 | producer | before | keys with a change |
 |---|---|---|
-| `full-compaction` | the record on the highest level | those with a record below it |
-| `lookup` | of the records from level 1 on, those found by lookup included, the one on the lowest level | those with a record on level 0 |
+| `full-compaction` | the record on the highest level | keys with a record on a lower level |
+| `lookup` | the record on the lowest level from 1 on, which may have been found by lookup | keys with a record on level 0 |
 
 So one number distinguishes them: the *base level*, which is the highest for `full-compaction` and 1 for `lookup`.
 A record on that level or a higher one is the old row.
@@ -94,7 +94,7 @@ def round_changes(
     if not is_new.any():
         return merged.slice(0, 0)
     keys, after = _align(records, codes, merged, key_columns)
-    # Only a new record can change a row; rows of other keys were merged with nothing.
+    # Only a new record can change a row; rows of keys without one were merged with nothing.
     is_changed = keys.any_of(is_new)
     before = _Coded(merged.slice(0, 0), keys.codes[:0])
     if not is_new.all():
@@ -118,7 +118,7 @@ def first_row_changes(
     Rows keep their kind, so an update that comes first stays `+U`.
 
     Args:
-        records: Key-value table with `_LEVEL`, all records that were merged; for keys that a lookup
+        records: Key-value table with `_LEVEL`: all records that were merged; of a key that a lookup
             found, any record with its level.
         codes: The records' `key_codes`, if known.
         merged: The merged rows, sorted by key.
@@ -216,14 +216,14 @@ def _with_kinds(rows: pa.Table, kinds: npt.NDArray[np.int8]) -> pa.Table:
 def _align(
     records: pa.Table, codes: Uints | None, merged: pa.Table, key_columns: Sequence[str]
 ) -> tuple[_Keys, _Coded]:
-    """Return the records' keys, and the merged rows with codes that compare with theirs."""
+    """Return the records' keys, and the merged rows with codes that are comparable with those of the keys."""
     if codes is not None:
         keys = _Keys(codes)
         # As many rows as keys, both in key order: the codes of the keys are those of the rows.
         if len(keys.codes) == merged.num_rows:
             return keys, _Coded(merged, keys.codes)
-    # A key without a merged row: codes of one call compare with each other only, so both are coded
-    # together.
+    # The codes are unknown, or some key has no merged row. Codes are comparable only within one call, so
+    # records and rows are coded together.
     both = _codes_of(records, merged, key_columns)
     return _Keys(both[: records.num_rows]), _Coded(merged, both[records.num_rows :])
 
@@ -238,7 +238,7 @@ def _codes_of(first: pa.Table, second: pa.Table, key_columns: Sequence[str]) -> 
 
 
 def _is_in(codes: Uints, wanted: Uints) -> Bools:
-    """Return which codes are among the wanted ones, which are ascending."""
+    """Return which codes are among the wanted codes; `wanted` is ascending."""
     if not len(wanted):
         return np.zeros(len(codes), dtype=np.bool_)
     positions = np.minimum(np.searchsorted(wanted, codes), len(wanted) - 1)

@@ -4,26 +4,26 @@ A unit takes runs from the newest on. The first of these rules that applies deci
 
 | rule | when | takes |
 |---|---|---|
-| early full compaction | enough commits were made, an interval has passed, the bucket is small, or the levels below the highest are large | all |
-| size amplification | all runs but the oldest are large compared with the oldest | all |
-| size ratio | the newest runs are about as large as the next one | those, as long as that holds |
-| run count | there are more runs than the trigger | enough to come down to it, then by size ratio |
-| level 0 has to go up | the table needs lookup, or declares it | all of level 0, then by size ratio |
+| early full compaction | enough commits were made, an interval has passed, the bucket is small, or the levels below the highest are large | all runs |
+| size amplification | all runs but the oldest are together large compared with the oldest | all runs |
+| size ratio | the newest run is about as large as the next one, or larger | the newest run, and each next one as long as this is true of all runs before it together |
+| run count | there are more runs than the trigger | enough runs to leave as many as the trigger, then more by size ratio |
+| level 0 has to go up | the table needs lookup, or has `compaction.force-up-level-0` | all of level 0, then more by size ratio |
 
-The middle three require at least as many runs as the trigger. The output level of a unit is one below
-that of the first run left out, or the highest level when none is. It is never level 0, so a unit takes
-levels 0 and 1 whole, whatever their sizes.
+The middle three rules require at least as many runs as the trigger. The output level of a unit is one below
+the level of the first run left out, or the highest level when no run is left out. It is never level 0, so a unit
+takes levels 0 and 1 whole, whatever their sizes.
 
 Releases of the format differ in when levels 0 and 1 are taken. Release 2.0.0 compares sizes first, stops
-at the first run that is too large, and at the end adds the rest of level 0, and the level behind it.
+at the first run that is too large, and at the end adds the rest of level 0, and the level after it.
 Here, as in later releases, levels 0 and 1 are taken at once, so that their sizes count against the next
 level. Otherwise level 1 of a table that needs lookup would absorb every small commit and grow without
 bounds, because such a table never has enough runs for another rule. Readers see the same rows.
 
 Commits are counted by the files that they added to level 0 of the bucket, because files do not record
-which of them were committed together: a commit of several files makes a full compaction earlier, and
-none becomes later. Files that other units took from level 0 in the meantime are remembered; without a
-memory they count as enough.
+which of them were committed together. So a commit of several files makes a full compaction earlier, and no full
+compaction becomes later. Files that other units have taken from level 0 since the last full compaction are
+remembered; if their number is unknown, a full compaction is due.
 
 Source: merge-semantics 6.2, 7.2, 7.3, 10.
 """
@@ -41,9 +41,9 @@ class CompactionUnit:
     """Runs to compact together.
 
     Attributes:
-        output_level: Of the files that replace them.
-        runs: At least one, newest first; with every run of the levels up to the output level, unless
-            `rewrites_each`.
+        output_level: Level of the files that replace the runs.
+        runs: At least one run, newest first; includes every run of the levels up to the output level,
+            unless `rewrites_each`.
         rewrites_each: Each file is rewritten by itself; otherwise files are merged and moved by the
             rules of `plan_compaction`.
     """
@@ -59,8 +59,8 @@ class PickState:
 
     Attributes:
         last_full_ms: When all runs were last picked, milliseconds since 1970; None if unknown.
-        misses: How often level 0 alone could have been picked and was not, since it was.
-        commits: Number of committed files that picks have taken from level 0 since all runs were
+        misses: Number of picks that could have forced level 0 up but did not, since the last that did.
+        commits: Number of committed files that picks have taken from level 0 since all runs were last
             picked; None if unknown.
     """
 
@@ -74,8 +74,8 @@ class Picked:
     """The outcome of a pick.
 
     Attributes:
-        unit: To compact; None when no rule applies.
-        state: For the next pick of the bucket.
+        unit: The unit to compact; None when no rule applies.
+        state: State for the next pick of the bucket.
         is_early: The unit is an early full compaction, which must not be deferred.
     """
 
@@ -90,7 +90,7 @@ def first_pick_state(levels: Levels, *, utc_ms_of: Callable[[int], int]) -> Pick
     The newest file on the highest level gives the time of the last full compaction.
 
     Args:
-        levels: Of the bucket.
+        levels: Levels of the bucket.
         utc_ms_of: From the local time stored in files, in milliseconds as if it were UTC, to
             milliseconds since 1970 UTC.
     """
@@ -109,14 +109,14 @@ def pick_compaction(
     """Return what to compact next in a bucket.
 
     Args:
-        levels: Of the bucket.
-        options: Of the table.
-        state: From the last pick of the bucket, else `first_pick_state`.
-        now_ms: Milliseconds since 1970.
+        levels: Levels of the bucket.
+        options: Options of the table.
+        state: State from the last pick of the bucket, else `first_pick_state`.
+        now_ms: Milliseconds since 1970 UTC.
         local_hour: 0 to 23, in the time zone of `compaction.offpeak.*.hour`.
 
     Returns:
-        A unit of the newest runs that contains all of level 0, or none.
+        A unit of the newest runs that contains all of level 0, or no unit if no rule applies.
     """
     assert 0 <= local_hour <= 23, local_hour
     picker = _Picker(levels, options, local_hour)
@@ -136,7 +136,7 @@ def pick_compaction(
 
 
 def state_after_taking(state: PickState, unit: CompactionUnit) -> PickState:
-    """Return the state after a unit that is not of all runs takes files from level 0."""
+    """Return the state after the pick of a unit that has not all runs of the bucket."""
     return replace(state, commits=(state.commits or 0) + _appended(unit.runs))
 
 
@@ -144,7 +144,7 @@ def is_off_peak(options: TableOptions, local_hour: int) -> bool:
     """Return whether an hour is off-peak, when `compaction.offpeak-ratio` adds to the size ratio.
 
     Args:
-        options: Of the table: from `compaction.offpeak.start.hour` until before
+        options: Options of the table: off-peak hours are from `compaction.offpeak.start.hour` until before
             `compaction.offpeak.end.hour`, across midnight if the end is smaller than the start.
         local_hour: 0 to 23.
     """
@@ -223,7 +223,7 @@ class _Picker:
         return sum(run.size for run in self._below_top) > threshold
 
     def _size_amplification(self) -> int:
-        # The oldest run is about the size of the live rows; the rest is what they take in addition.
+        # The oldest run has about the size of the live rows; the newer runs are the additional space.
         *newer, oldest = self._sizes or [0]
         percent = self._options.compaction_max_size_amplification_percent
         return len(self._runs) if 100 * sum(newer) > percent * oldest else 0
@@ -232,15 +232,16 @@ class _Picker:
         """Return how many of the newest runs to take by size ratio: at least `count`, or 0.
 
         Args:
-            count: Of the newest runs that are taken first, at least 1.
-            is_forced: They are taken even if no other run is added; several always are.
+            count: Number of the newest runs that are taken first, at least 1.
+            is_forced: These runs are taken even if no other run is added. That is always so for two or
+                more.
         """
         assert count > 0, "an extension begins with a run"
         is_triggered = is_forced or count > 1
         size = sum(self._sizes[:count])
         for run, next_size in zip(self._runs[count:], self._sizes[count:], strict=True):
             is_too_large = size * self._percent < next_size * 100
-            # The output must not be level 0, so levels 0 and 1 are taken whole, too large or not.
+            # The output must not be level 0, so levels 0 and 1 are taken whole, even if too large.
             if is_too_large and not (is_triggered and run.level <= 1):
                 break
             size += next_size
@@ -260,8 +261,8 @@ def _unit(levels: Levels, count: int) -> CompactionUnit:
 def _commits_per_full(options: TableOptions) -> int | None:
     """Return the number of commits per full compaction; None when commits do not count.
 
-    A table whose changelog comes from full compactions has no changelog without them, so there every
-    commit counts unless a number is declared.
+    A table whose changelog comes from full compactions has no changelog without them, so there the number
+    is 1 unless another one is declared.
     """
     needs_full = options.changelog_producer is ChangelogProducer.FULL_COMPACTION
     declared = options.full_compaction_delta_commits

@@ -9,8 +9,8 @@ Files are planned section by section, in key order:
 4. A file that stays whole gets its new level in the metadata, unless a rule of the table rewrites it
    (see `_UpgradeRules`).
 
-Retracts are dropped where no older record can be left on a level above the output: the output is the
-highest level with files, or deletion vectors have marked what is older.
+Retracts are dropped where no older record can be left on a level above the output level: either the output level
+is the highest one with files, or deletion vectors have marked the older records.
 """
 
 from collections.abc import Iterable
@@ -29,9 +29,9 @@ class Upgrade:
     """A file that only changes its level.
 
     Attributes:
-        file: Before the change.
-        scans: Its records are still read: for a changelog, or to mark the older records of its keys
-            in deletion vectors.
+        file: The file before the change.
+        scans: The file's records are still read: for a changelog, or to mark the older records of its
+            keys in deletion vectors.
     """
 
     file: DataFileMeta
@@ -43,7 +43,7 @@ class Rewrite:
     """Sections that are merged into new files together.
 
     Attributes:
-        sections: At least one, key-disjoint, in key order.
+        sections: At least one section; the sections are key-disjoint and in key order.
     """
 
     sections: tuple[Section, ...]
@@ -61,10 +61,10 @@ class CompactionPlan:
     """The plan for the files of one unit; files that it does not name stay unchanged.
 
     Attributes:
-        output_level: Of the files that are written or moved.
+        output_level: Level of the files that are written or moved.
         drops_retracts: Rewritten files have no retracts.
-        upgrades: In key order.
-        rewrites: In key order. The keys of a rewrite lie between those of the upgrades, never across.
+        upgrades: The upgrades, in key order.
+        rewrites: The rewrites, in key order. No upgraded file lies within the key range of a rewrite.
     """
 
     output_level: int
@@ -88,15 +88,16 @@ class CompactionPlan:
 def full_compaction_unit(
     levels: Levels, options: TableOptions, *, marked: frozenset[str] = frozenset()
 ) -> CompactionUnit | None:
-    """Return the unit that makes a bucket one sorted run on the highest level; None if it is one.
+    """Return the unit that makes a bucket one sorted run on the highest level; None if nothing is to do.
 
-    If it is one already, files with deleted rows are rewritten, each by itself.
+    If the bucket is one such run already, the unit has the files with deleted rows, and each is rewritten
+    by itself.
 
     Args:
-        levels: Of the bucket.
-        options: Of the table: `compaction.force-rewrite-all-files`.
+        levels: Levels of the bucket.
+        options: Options of the table: `compaction.force-rewrite-all-files`.
         marked: Names of files of the bucket with rows that a rewrite drops: deletion vectors mark
-            them, or they are retracts past their retention.
+            these rows, or the rows are retracts past their retention.
 
     Source:
         merge-semantics 7.4.
@@ -111,7 +112,7 @@ def full_compaction_unit(
 
 
 def _rewrite_unit(levels: Levels, names: frozenset[str]) -> CompactionUnit | None:
-    """Return the unit that rewrites named files of the highest level, each by itself; None for none."""
+    """Return the unit that rewrites the named files of the highest level one by one; None without any."""
     files = tuple(
         file for file in levels.files if file.level == levels.max_level and file.file_name in names
     )
@@ -132,11 +133,11 @@ def plan_compaction(
     A file with a deletion vector may change its level: the vector refers to the file by name.
 
     Args:
-        unit: Of the bucket.
-        levels: Of the bucket, those that the unit was picked from.
+        unit: The unit to plan.
+        levels: Levels of the bucket that the unit was picked from.
         key_fields: Trimmed primary key, in order.
-        options: Of the table: `target-file-size`, `compaction.small-file-ratio`,
-            `compaction.force-rewrite-all-files`, and those of its merges.
+        options: Options of the table: `target-file-size`, `compaction.small-file-ratio`,
+            `compaction.force-rewrite-all-files`, and the options of its merge.
 
     Source:
         merge-semantics 6.2, 6.4, 7.4.
@@ -152,9 +153,9 @@ def drops_retracts(output_level: int, levels: Levels, options: TableOptions) -> 
     """Return whether files written to a level need no retracts.
 
     Args:
-        output_level: Of the unit.
-        levels: Of the bucket, before.
-        options: Of the table.
+        output_level: Output level of the unit.
+        levels: Levels of the bucket before the compaction.
+        options: Options of the table.
     """
     assert 0 <= output_level <= levels.max_level, output_level
     # A retract hides older records, which lie on higher levels only.
@@ -196,7 +197,8 @@ class _Planner:
             if file.file_size < self._small_bytes:
                 self._pending.append(Section(runs=(SortedRun(files=(file,)),)))
             else:
-                # Ends it even if small files follow: a rewrite across this file would overlap it.
+                # The pending rewrite ends here even if small files follow: a rewrite across this file
+                # would overlap it.
                 self._end_rewrite()
                 self._keep_whole(file)
 
@@ -221,10 +223,10 @@ class _UpgradeRules:
     """Rules of a table for a file that could stay whole.
 
     A file of level 0 in a table that needs lookup holds records that have not been merged with the
-    compacted rows of their keys. On the highest level there are no such rows. On another level a record
-    replaces the row as a whole if the table deduplicates by sequence number alone; every other merge
-    needs both, so the file is rewritten. It is rewritten too where its new level has another format;
-    a file that is already merged keeps its own.
+    compacted rows of their keys. If the output level is the highest one, there are no such rows. Otherwise
+    a record replaces the compacted row as a whole if the table deduplicates by sequence number alone; every
+    other merge needs both the record and the row, so the file is rewritten. The file is also rewritten where
+    its new level has another file format; files of higher levels keep their format.
 
     Source:
         merge-semantics 6.3.
@@ -236,7 +238,7 @@ class _UpgradeRules:
 
     def rewrites(self, file: DataFileMeta) -> bool:
         """Return whether the file is rewritten alone."""
-        # A count of None is that of a very old writer: there may be retracts.
+        # Very old writers leave the count None: there may be retracts.
         may_hold_retracts = file.delete_row_count != 0
         if self.options.compaction_force_rewrite_all_files:
             return True

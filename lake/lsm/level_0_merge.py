@@ -1,15 +1,15 @@
 """Merges of small files within level 0, where a compaction would rewrite much more.
 
-A compaction takes level 1 and possibly more, however little is new. With many small commits, that
-rewrites all rows again and again. So instead of a compaction the newest files of level 0 may be merged
+A compaction rewrites level 1, and possibly higher levels, however few the new rows are. With many small commits,
+that rewrites all rows again and again. So instead of a compaction the newest files of level 0 may be merged
 into one file of level 0, as long as level 0 is small: below the geometric mean of the bytes appended
 since the last such merge, and of the bytes that the compaction would rewrite in addition. At that size,
 merges of level 0 have written as much as the compaction will.
 
-1. Newest first, files are taken as long as the next one is no larger than those before it together;
-   then further ones, until at most one run more than `num-sorted-run.compaction-trigger` is left.
-2. A single file waits for more, and so does level 0 when nothing was appended since it was merged: the
-   one additional run is what this costs readers.
+1. Files are taken from the newest on, as long as the next file is no larger than all files before it together;
+   then further files are taken, until at most one run more than `num-sorted-run.compaction-trigger` is left.
+2. A single file waits for more files. A level 0 to which nothing was appended since its last merge waits, too.
+   This costs readers one additional run.
 3. A level 0 above the bound, or above the size of small files, is compacted as usual.
 
 Bytes written per byte appended, commits of one size, one compaction between commits:
@@ -21,10 +21,10 @@ Bytes written per byte appended, commits of one size, one compaction between com
 | 10,000 | all new | 50.1 | 12.0 |
 | 10,000 | as many as 200 commits hold | 7.6 | 5.7 |
 
-Merging files of level 0 alone must not change results. It does not where merging adjacent records first,
-and their result with the others, gives the same as merging all at once: see `can_merge_adjacent`. Tables
-that need lookup are never merged like that, because there level 0 holds the records that have not been
-merged with compacted rows; nor are those with `compaction.force-up-level-0`.
+Merging files of level 0 alone must not change results. So it is allowed only where adjacent records can be merged
+first, and their result with the other records later, as if all were merged at once (see `can_merge_adjacent`).
+Level 0 is never merged alone in tables that need lookup, because there it holds the records that have not been
+merged with compacted rows, nor in tables with `compaction.force-up-level-0`.
 """
 
 from collections.abc import Sequence
@@ -48,13 +48,13 @@ from braid.lake.options.table_options import MergeEngine, TableOptions
 _ASSOCIATIVE: Final = frozenset(
     {"last_value", "last_non_null_value", "first_value", "first_non_null_value"}
 )
-"""Of the functions that depend on the order, those by which adjacent records can be merged first."""
+"""Functions that depend on the order of records, but by which adjacent records can be merged first."""
 
 _ASSOCIATIVE_IN_GROUPS: Final = frozenset({"last_value"})
-"""The same in sequence groups, where a record may be older than the one before it."""
+"""Such functions in sequence groups, where a record may be older than the one before it."""
 
 _ARITHMETIC: Final = frozenset({"sum", "product"})
-"""Functions whose values round or overflow, at different records when they merge in another order.
+"""Functions whose values round or overflow; in another order of merges they do so at other records.
 
 Only a BIGINT `sum` is allowed: it does not round, and overflow is least likely in 64 bits.
 """
@@ -72,16 +72,16 @@ def pick_merge_or_compaction(
     """Return what to compact next in a bucket: the pick of `pick_compaction`, or files of level 0 only.
 
     Args:
-        levels: Of the bucket.
+        levels: Levels of the bucket.
         spec: How the table's records merge.
-        options: Of the table.
-        state: From the last pick of the bucket, else `first_pick_state`.
-        now_ms: Milliseconds since 1970.
+        options: Options of the table.
+        state: State from the last pick of the bucket, else `first_pick_state`.
+        now_ms: Milliseconds since 1970 UTC.
         local_hour: 0 to 23, in the time zone of `compaction.offpeak.*.hour`.
 
     Returns:
-        The unit of `pick_compaction`, or a unit of the newest files of level 0 with output level 0; or
-        none.
+        The unit of `pick_compaction`; or a unit of the newest files of level 0 with output level 0; or
+        no unit.
     """
     picked = pick_compaction(levels, options, state, now_ms=now_ms, local_hour=local_hour)
     if picked.unit is None or picked.is_early:
@@ -101,10 +101,10 @@ def count_level_0_merge(
     """Return how many of the newest files of level 0 to merge instead of compacting a unit.
 
     Args:
-        levels: Of the bucket.
+        levels: Levels of the bucket.
         unit: The unit that is due; it contains all of level 0.
         spec: How the table's records merge.
-        options: Of the table.
+        options: Options of the table.
 
     Returns:
         A number from 1 on, where 1 means to wait; None when the unit has to be compacted.
@@ -137,11 +137,12 @@ def count_level_0_merge(
 def can_merge_adjacent(spec: MergeSpec) -> bool:
     """Return whether adjacent records may be merged first, and their result with the others later.
 
-    Under deduplicate all may. Under partial-update and aggregation adds may, if no sequence field orders
-    records otherwise, and functions give the same for a merged record as for those it was merged from.
+    Under deduplicate all records may. Under partial-update and aggregation adds may, if no sequence field
+    orders the records differently, and if the functions give the same result for a merged record as for the
+    records it was merged from.
 
     Args:
-        spec: Of a table that does not need lookup.
+        spec: Merge of a table that does not need lookup.
     """
     if _is_order_free(spec):
         return True
@@ -186,7 +187,7 @@ def _count_of_similar_size(new: Sequence[LevelRun], options: TableOptions) -> in
 
 
 def _count_with_overlapping(new: Sequence[LevelRun], count: int) -> int:
-    """Return how many files to take so that no other file has records between theirs."""
+    """Return how many files to take so that no file left out has records between those of the files taken."""
     files: list[DataFileMeta] = [run.files[0] for run in new]
     while count < len(files):
         oldest = min(file.min_sequence_number for file in files[:count])

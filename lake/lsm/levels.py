@@ -18,8 +18,8 @@ class LevelRun:
     """A sorted run of one level.
 
     Attributes:
-        level: Of its files.
-        files: At least one, in no particular order; exactly one on level 0.
+        level: Level of the files.
+        files: At least one file, in no particular order; exactly one on level 0.
     """
 
     level: int
@@ -27,7 +27,7 @@ class LevelRun:
 
     @property
     def size(self) -> int:
-        """Return the bytes of its files."""
+        """Return the size of the files in bytes."""
         return sum(file.file_size for file in self.files)
 
 
@@ -36,8 +36,8 @@ class Levels:
     """All runs of one bucket.
 
     Attributes:
-        runs: Newest first: the files of level 0 by their sequence numbers, then the levels that
-            have files, ascending.
+        runs: The runs, newest first: the files of level 0 by their sequence numbers, then the levels
+            that have files, ascending.
         max_level: The highest level of the table, with or without files.
     """
 
@@ -60,7 +60,7 @@ def levels_of(files: Sequence[DataFileMeta], options: TableOptions) -> Levels:
 
     Args:
         files: Live files of one partition and bucket, in any order.
-        options: Of the table: `num-levels`, which existing files may exceed.
+        options: Options of the table: `num-levels`, which the levels of existing files may exceed.
     """
     members: defaultdict[int, list[DataFileMeta]] = defaultdict(list)
     for file in files:

@@ -2,12 +2,12 @@
 
 Each round:
 
-1. Every run that has more is read until about `batch_rows` of its rows are buffered. The part of the
+1. Every run with rows left to read is read until about `batch_rows` of its rows are buffered. The part of the
    budget that short runs leave unused goes to the runs from which the last round took most rows: a
    large run beside many small ones would otherwise take a round for each of its batches, and each
    round compares all buffered rows.
-2. The *bound* is the smallest of the last buffered keys of runs that have more: every row up to it is
-   buffered.
+2. The *bound* is the smallest of the last buffered keys of the runs with rows left to read: every row up to the
+   bound is buffered.
 3. The rows up to the bound are merged and yielded; the others stay buffered, as slices.
 
 The round takes all buffered rows of the run that set the bound, so every round makes progress. When one
@@ -30,7 +30,7 @@ BUFFERED_ROWS: Final = 524_288
 """Approximate number of rows of all runs of a section that are buffered."""
 
 BUFFERED_BYTES: Final = 256 * 1024 * 1024
-"""Approximate bytes of them: far from the 2 GiB that a text column can hold in one array."""
+"""Approximate bytes of these rows: far less than the 2 GiB that a text column can hold in one array."""
 
 # Fewest and most rows that are buffered of one run.
 _ROWS_PER_RUN: Final = (1_024, 65_536)
@@ -55,15 +55,15 @@ def merge_runs(
     batch_rows: int = 65_536,
     batch_bytes: int = BUFFERED_BYTES,
 ) -> Iterator[pa.Table]:
-    """Yield the merge of the runs, key-disjoint tables in ascending key order.
+    """Yield the merge of the runs as key-disjoint tables in ascending key order.
 
     Args:
-        runs: Oldest first. Each yields key-value batches of one schema, ascending by key, a key
-            at most once per run. Consumed lazily.
+        runs: The runs, oldest first. Each yields key-value batches of one schema, ascending by key, a
+            key at most once per run. They are consumed lazily.
         merge: Merges the records of a range of keys.
         batch_rows: Approximate number of rows buffered per run, at least 1; on average over the runs
-            at most twice that.
-        batch_bytes: The same in bytes; whichever is reached first counts.
+            at most twice as many are buffered.
+        batch_bytes: The same bound in bytes; the bound that is reached first counts.
 
     Yields:
         Tables of at least one row, retracts kept; together what `merge` gives for all records at
@@ -105,7 +105,7 @@ class _Run:
         self._batches = batches
         self._batch_rows = batch_rows
         self._batch_bytes = batch_bytes
-        self._rest = pa.table({})  # of a batch that exceeds the byte budget
+        self._rest = pa.table({})  # rows left of a batch that exceeds the byte budget
         self._rows_read = 0
         self._bytes_read = 0
         self.has_more = True
@@ -143,7 +143,7 @@ class _Run:
             self.rows = pa.concat_tables(parts)
 
     def _next(self) -> pa.Table | None:
-        """Return the next rows, of one batch and within the byte budget; None at the end."""
+        """Return the next rows of one batch, within the byte budget; None at the end."""
         part = self._rest
         if not part.num_rows:
             batch = next(self._batches, None)
@@ -154,7 +154,7 @@ class _Run:
             self._bytes_read += part.nbytes
         count = part.num_rows
         if part.nbytes > self._batch_bytes:
-            # At least one row, or a row above the budget would never be read.
+            # At least one row: otherwise a row above the budget would never be read.
             count = max(1, count * self._batch_bytes // part.nbytes)
         self._rest = part.slice(count)
         return part.slice(0, count)
@@ -180,8 +180,8 @@ def _fill(runs: Sequence[_Run], *, rows: int, size: int) -> None:
     """Fill the buffer of every run; the unused budget goes to runs by their share of the last round.
 
     Args:
-        runs: With rows buffered or to come.
-        rows: Budget of all of them.
+        runs: Runs with rows buffered or left to read.
+        rows: Number of rows to buffer of all runs together.
         size: The same in bytes.
     """
     free_rows = max(0, rows - sum(run.rows.num_rows for run in runs))
@@ -198,9 +198,9 @@ def _take_round(
     """Return all rows up to this round's bound, their codes, and the bound as a table of one row.
 
     Args:
-        runs: Several, oldest first, each with rows buffered.
+        runs: At least two runs, oldest first, each with rows buffered.
         key_columns: The key, in order.
-        previous_bound: That of the last round, to check that no run has a key up to it.
+        previous_bound: Bound of the last round, to check that all keys are above it; None in the first.
     """
     # Codes compare only within one call, so the keys of all runs, and the bound, are coded together.
     keys = [run.rows.select(key_columns) for run in runs]

@@ -2,12 +2,12 @@
 
 | table | merge |
 |---|---|
-| needs lookup | `LookupMerge`: the records of level 0, and the one on the lowest level of all others |
-| any other | `PlainMerge`: all records of a key; a single one stays as it is |
+| needs lookup | `LookupMerge`: the records of level 0 and, of the other records, the one on the lowest level |
+| any other | `PlainMerge`: all records of a key; a single record stays as it is |
 
 A table needs lookup when its compactions merge each new record with the row that is already compacted.
-There a record of level 1 or above is a whole merged row, and those on deeper levels are its earlier
-versions.
+In such a table a record of level 1 or above is a whole merged row, and records of its key on higher levels are
+earlier versions of the row.
 
 Source: merge-semantics 1.6, 1.7, 6.3.
 """
@@ -56,7 +56,7 @@ class RoundMerge(Protocol):
             codes: The rows' `key_codes`, if known.
 
         Raises:
-            SchemaMismatch: Records that the table's merge refuses.
+            SchemaMismatch: The table's merge refuses some records.
         """
         ...
 
@@ -102,7 +102,7 @@ class PlainMerge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookupMerge:
-    """Merges the records of level 0 with that of the lowest other level.
+    """Merges the records of level 0 with the record on the lowest other level.
 
     Input records have the column `_LEVEL` (int32, not null), merged rows do not.
 
@@ -147,7 +147,7 @@ class LookupMerge:
             counters=self.counters,
             codes=codes,
             # A compacted row is a merged row, and merging it alone gives the same row. So the result
-            # does not depend on whether deeper ones were left out before.
+            # does not depend on whether records of higher levels were left out before.
             single_untouched=self.single_untouched,
         )
 
@@ -158,11 +158,11 @@ def lowest_levels(
     """Return which records count: those of level 0, and per key the one on the lowest other level.
 
     Args:
-        levels: Of each record's file; a level from 1 on has a key at most once.
+        levels: Level of each record's file; a level from 1 on has a key at most once.
         codes: The records' `key_codes`.
 
     Returns:
-        One per record; None when all of them count.
+        One boolean per record; None when all records count.
     """
     compacted = np.flatnonzero(levels > 0)
     if not len(compacted):

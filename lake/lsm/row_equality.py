@@ -1,16 +1,16 @@
 """Vectorised equality of the values of two columns, row by row.
 
-| type | equal are |
+| type | two values are equal iff |
 |---|---|
-| every | null and null, and nothing else with null |
-| FLOAT, DOUBLE | NaN and NaN; not -0.0 and 0.0 |
-| ROW | rows whose fields are |
-| ARRAY | arrays whose elements are, position by position |
-| MAP, MULTISET | maps with the same entries, in whatever order |
-| any other | equal values |
+| every | both are null, or neither is null and the rule of the type is met |
+| FLOAT, DOUBLE | they are the same number, or both are NaN; -0.0 and 0.0 differ |
+| ROW | all fields are equal |
+| ARRAY | they have the same length, and the elements at each position are equal |
+| MAP, MULTISET | they have the same entries, in whatever order |
+| any other | they are the same value |
 
-The reference intends the same, but null inside of ARRAYs and MAPs, and numbers in MAPs outside of -128
-to 127, differ from themselves there, so it reports updates that change nothing. That is not imitated.
+The reference intends the same, but there null inside of ARRAYs and MAPs, and numbers in MAPs outside of -128
+to 127, are not equal to themselves, so it reports updates that change nothing. This module does not imitate that.
 
 Source: merge-semantics 6.5.
 """
@@ -35,8 +35,8 @@ def equal_values(left: pa.Array | pa.ChunkedArray, right: pa.Array | pa.ChunkedA
     """Return one boolean per row, true where both columns hold the same value.
 
     Args:
-        left: Of any type of the format.
-        right: Of the same type, equally long.
+        left: A column of any type of the format.
+        right: A column of the same type and length.
     """
     assert len(left) == len(right), "values are compared in pairs"
     left, right = combined_array(left), combined_array(right)
@@ -52,7 +52,7 @@ def equal_values(left: pa.Array | pa.ChunkedArray, right: pa.Array | pa.ChunkedA
 
 
 def _equal_present(left: pa.Array, right: pa.Array) -> Bools:
-    """Return the same for columns without null."""
+    """Return one boolean per row, true where the values are equal; neither column has nulls."""
     kind = left.type
     if pa.types.is_floating(kind):
         return _equal_numbers(left, right)
@@ -83,8 +83,8 @@ def _equal_elements(left: pa.Array, right: pa.Array, _row_of: Ints) -> Bools:
 
 
 def _equal_entries(left: pa.Array, right: pa.Array, row_of: Ints) -> Bools:
-    """Return the same for entries, which are first sorted by key within each map."""
-    # Keys of both sides are coded together, because codes of one call compare with each other only.
+    """Return which entries of maps are equal, after sorting the entries of each map by key."""
+    # Keys of both sides are coded together, because codes are comparable only within one call.
     codes = key_codes([pa.concat_arrays([left.field(0), right.field(0)])])
     one, other = codes[: len(left)], codes[len(left) :]
     order, other_order = np.lexsort([one, row_of]), np.lexsort([other, row_of])
@@ -100,10 +100,11 @@ def _equal_sequences(left: pa.Array, right: pa.Array, compare: _Compare) -> Bool
     """Return which lists are equal; elements of lists of different lengths are not compared.
 
     Args:
-        left: Lists or maps, none null.
-        right: The same.
-        compare: From the elements of lists of equal lengths, side by side, and the number of each
-            element's list to which elements are equal; may reorder the elements of a list.
+        left: Lists or maps, none of them null.
+        right: As many lists or maps of the same type, none of them null.
+        compare: Called with the elements of the left lists, those of the right lists of the same
+            lengths, and the number of each element's list; returns which elements are equal. It may
+            reorder the elements within a list.
     """
     starts, lengths = _extents(left)
     other_starts, other_lengths = _extents(right)

@@ -1,4 +1,4 @@
-"""Number of sorted runs per bucket: what every read merges, and a measure of pending compaction.
+"""Number of sorted runs per bucket: every read merges that many, so it measures pending compaction.
 
 Source: merge-semantics 7.1.
 """

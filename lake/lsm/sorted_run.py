@@ -15,7 +15,7 @@ class SortedRun:
     """Files whose keys do not overlap: read one after another they are sorted.
 
     Attributes:
-        files: At least one, in key order.
+        files: At least one file, in key order.
     """
 
     files: tuple[DataFileMeta, ...]
@@ -26,7 +26,7 @@ class Section:
     """Runs whose keys overlap with each other and with no other section of the bucket.
 
     Attributes:
-        runs: At least one, oldest first: by their smallest `min_sequence_number`.
+        runs: At least one run, oldest first, which means by their smallest `min_sequence_number`.
     """
 
     runs: tuple[SortedRun, ...]
@@ -34,7 +34,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class _Interval:
-    """The key range of one file, as codes that compare with those of the other files; sorts by them."""
+    """The key range of one file, as codes that are comparable with those of the other files."""
 
     low: int
     high: int
@@ -77,7 +77,7 @@ def _cut_into_sections(intervals: Sequence[_Interval]) -> Iterator[list[_Interva
     section: list[_Interval] = []
     bound = -1
     for interval in intervals:
-        # Not only above the last interval: an earlier one may reach further.
+        # Compared with `bound` and not with the last interval: an earlier one may reach further.
         if section and interval.low > bound:
             yield section
             section = []
@@ -88,7 +88,7 @@ def _cut_into_sections(intervals: Sequence[_Interval]) -> Iterator[list[_Interva
 
 
 def _pack_into_runs(section: Sequence[_Interval]) -> list[list[_Interval]]:
-    """Return the fewest runs: each interval is appended to the run that ends first, if it fits.
+    """Return the fewest runs: each interval is appended to the run that ends first, if it fits there.
 
     Greedy interval partitioning: intervals come by their low key, so if the run that ends first
     overlaps an interval, every run does, and a new run is needed.

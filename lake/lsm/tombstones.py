@@ -1,11 +1,11 @@
-"""Tombstones: retracts of deleted rows that a compaction keeps although nothing older is left.
+"""Tombstones: retracts of deleted rows that a compaction keeps although no older record is left.
 
 The first compaction to the highest level drops a deleted row and its retract. A record that arrives late
 is then the only one of its key and brings the row back. A table with `braid.delete-retention` keeps
-retracts on the highest level until they are older than that, so that late records still merge before
-the delete. Readers drop them as they drop every retract.
+retracts on the highest level until they are older than that duration, so that late records still merge before
+the delete. Readers drop these retracts as they drop every retract.
 
-Source: ours; merge-semantics 7.4 for what is otherwise dropped.
+Source: an extension of this engine; merge-semantics 7.4 for the retracts that are dropped without it.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def drop_old_retracts(table: pa.Table, time_fields: Sequence[str], *, oldest_ms:
         table: Key-value table with the columns of `time_fields`.
         time_fields: Columns of type TIMESTAMP, with or without zone; the latest of their values is
             the time of the delete. A retract without a value has no age and is dropped.
-        oldest_ms: Milliseconds since 1970; retracts from then on are kept.
+        oldest_ms: Milliseconds since 1970; retracts of this time or later are kept.
     """
     kinds = combined_array(table.column(VALUE_KIND)).to_numpy()
     retracts = np.flatnonzero(is_retract(kinds))
