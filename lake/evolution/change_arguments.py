@@ -1,7 +1,7 @@
 """Type check of the attributes of schema changes.
 
-Callers in Python pass them unchecked. A `str` as a path is the common mistake: each of its letters
-would be taken for a name.
+Python callers can pass values of any type. The common mistake is a `str` as a path: each of its letters
+would count as a name.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,9 +20,9 @@ class _Kind:
     """The values that an attribute may have.
 
     Attributes:
-        is_right: Returns whether a value is one of them.
-        expected: Their description in messages.
-        hint: An example; None where `expected` is enough.
+        is_right: Returns whether a value is allowed.
+        expected: Description of the allowed values, for messages.
+        hint: An example of such a value; None where `expected` is enough.
     """
 
     is_right: Callable[[object], bool]
@@ -63,14 +63,14 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         "such as `Position(kind=PositionKind.LAST)`",
     ),
 }
-"""By the name of the attribute, which means the same in every change."""
+"""Kinds by attribute name; an attribute name means the same in every change."""
 
 
 def check_parts(change: SchemaChange) -> None:
     """Refuse a change with an attribute of the wrong type.
 
     Raises:
-        RefusedChangeError: Names the first such attribute.
+        RefusedChangeError: An attribute has the wrong type; the error names the first such attribute.
     """
     for field in fields(change):
         value = getattr(change, field.name)

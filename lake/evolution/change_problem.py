@@ -15,7 +15,7 @@ class ChangeProblem(Problem):
     """A problem that one change of a list has, or has caused in the resulting schema.
 
     Attributes:
-        index: Of the change in its list, from 0.
+        index: Index of the change in its list, from 0.
         part: An attribute of the change (`name`), or the column or option key of the resulting schema
             that is wrong; "" for the change as a whole.
         option: Key of the option that the change cannot set or remove; None for every other problem.
@@ -35,8 +35,8 @@ class ChangeProblem(Problem):
         """Return a problem, located at a change.
 
         Args:
-            index: Of the change in its list, from 0.
-            problem: Its `field` is relative to the change; "" for the change as a whole.
+            index: Index of the change in its list, from 0.
+            problem: The problem; its `field` is relative to the change, "" for the change as a whole.
             option: Key of the option that the change cannot set or remove, if that is the problem.
         """
         change = f"changes[{index}]"

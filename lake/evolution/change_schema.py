@@ -49,15 +49,15 @@ def change_schema(
     """Return the schema after all changes, with the next id; the same schema when nothing changes.
 
     Args:
-        schema: The newest of the table.
-        changes: In order.
+        schema: The newest schema of the table.
+        changes: The changes, in order.
         has_snapshots: Whether the table ever held data; some changes are for empty tables only.
         now_ms: The new schema's time, milliseconds since 1970 UTC.
 
     Raises:
-        InvalidRequest: `problems` has a `ChangeProblem` for each change that cannot be made, or
-            else what the rules for tables find wrong with the result.
-        UnsupportedFeature: As for new tables.
+        InvalidRequest: Some changes cannot be made, and `problems` has a `ChangeProblem` for each of
+            them; or the result breaks rules for tables, and `problems` has these problems.
+        UnsupportedFeature: A user's aggregate function cannot be loaded from its package.
     """
     changed, problems = schema, list[Problem]()
     for index, change in enumerate(changes):

@@ -33,7 +33,8 @@ def add_column(schema: TableSchema, change: AddColumn) -> TableSchema:
     """Return the schema with one more field, at its position, with an id above every other.
 
     Raises:
-        RefusedChangeError: It is NOT NULL, its name is taken, or its neighbour does not exist.
+        RefusedChangeError: The new field is NOT NULL, its name is taken, or its parent or its neighbour
+            does not exist.
     """
     if not change.type.nullable:
         message = "existing rows have no value for it"
@@ -59,7 +60,8 @@ def rename_column(schema: TableSchema, change: RenameColumn) -> TableSchema:
     """Return the schema with a field of another name; keys and options that name a column follow.
 
     Raises:
-        RefusedChangeError: It is a partition column, or the name is taken.
+        RefusedChangeError: The field does not exist or is a partition column, or the new name is empty or
+            taken.
     """
     old, new = change.path[-1], change.name
     # Only a column of the table can be part of a key or be named by an option; nested fields cannot.
@@ -91,7 +93,7 @@ def drop_column(schema: TableSchema, change: DropColumn) -> TableSchema:
     """Return the schema without a field.
 
     Raises:
-        RefusedChangeError: It belongs to the key, or is the last one.
+        RefusedChangeError: The field does not exist, belongs to a key, or is the only one left.
     """
     name = change.path[-1]
     if len(change.path) == 1 and name in (*schema.primary_keys, *schema.partition_keys):
@@ -110,15 +112,15 @@ def update_type(schema: TableSchema, change: UpdateColumnType) -> TableSchema:
     """Return the schema with another type of a field, or of the elements of a field.
 
     Raises:
-        RefusedChangeError: It belongs to the key, the old values cannot be read as the new type, or
-            may be null while the new type is NOT NULL.
+        RefusedChangeError: The field belongs to a key, its old values cannot be read as the new type, or
+            they may be null while the new type is NOT NULL.
     """
     name = change.path[0]
     if name in (*schema.primary_keys, *schema.partition_keys):
         _refuse_key(name, "its values decide the bucket of a row and the order of rows in files")
 
     def update(old: DataType) -> DataType:
-        # The type may be that of elements of an ARRAY or values of a MAP inside the column.
+        # `old` may be the type of the elements of an ARRAY or of the values of a MAP inside the column.
         new = change.type.with_nullable(old.nullable) if change.keep_nullability else change.type
         if not change.keep_nullability:
             _check_nullability(schema, change.path, old, new)
@@ -133,7 +135,7 @@ def update_nullability(schema: TableSchema, change: UpdateColumnNullability) -> 
     """Return the schema with another nullability of a field.
 
     Raises:
-        RefusedChangeError: It belongs to the primary key, or existing rows may hold null.
+        RefusedChangeError: The field belongs to the primary key, or existing rows may have null in it.
     """
     if change.nullable and change.path[0] in schema.primary_keys:
         _refuse_key(change.path[0], "a key is never null")

@@ -25,8 +25,8 @@ def column_differences(
 ) -> tuple[SchemaChange, ...]:
     """Return the additions and changes of type, in the order of the new columns.
 
-    Nullability is not compared, because merging never changes it. Columns that only the table has are
-    no difference.
+    Nullability is not compared, because merging never changes it. Columns that only the table has do not
+    count as a difference.
 
     Args:
         old: A table's columns.

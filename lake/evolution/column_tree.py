@@ -1,7 +1,8 @@
 """Edits of columns and of the fields nested in them, by path.
 
-`r.a` is the field `a` of the ROW `r`; `l.element.a` of the ROWs that the ARRAY `l` holds;
-`m.value.a` of the values of the MAP `m`. Fields inside the key of a MAP have no path.
+`r.a` is the field `a` of the ROW `r`; `l.element.a` is the field `a` of the ROWs in the ARRAY `l`;
+`m.value.a` is the field `a` of the ROWs that are values of the MAP `m`. Fields inside the key of a MAP have no
+path.
 
 Source: merge-semantics 8.3.
 """
@@ -22,9 +23,9 @@ def edit_siblings(fields: Fields, path: Path, edit: Callable[[Fields], Fields]) 
 
     Args:
         fields: The columns of the table.
-        path: Of the field, which need not exist; its parent must.
-        edit: From the siblings, the field among them if it exists, to those that replace them: the
-            columns of the table, or the fields of a ROW.
+        path: Path of the field. The field need not exist, but its parent must.
+        edit: Receives the siblings, with the field itself if it exists, and returns their replacement:
+            the columns of the table, or the fields of a ROW.
 
     Raises:
         RefusedChangeError: The path leads nowhere.
@@ -39,8 +40,8 @@ def edit_type(fields: Fields, path: Path, edit: Callable[[DataType], DataType]) 
 
     Args:
         fields: The columns of the table.
-        path: Of a field, or of what an ARRAY, MULTISET or MAP holds.
-        edit: From the type there to the one that replaces it.
+        path: Path of a field, or of the elements of an ARRAY or MULTISET, or of the values of a MAP.
+        edit: Receives the type at the path and returns its replacement.
 
     Raises:
         RefusedChangeError: The path leads nowhere.
@@ -72,9 +73,9 @@ def inner_types(
     Yields nothing for other types.
 
     Args:
-        path: Of both types.
+        path: Path of both types.
         old: A type.
-        new: Its later version, of the same root.
+        new: A later version of the type, of the same root.
     """
     for name, before, after in (
         (ELEMENT, old.element, new.element),

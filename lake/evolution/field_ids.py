@@ -11,9 +11,9 @@ from braid.lake.format.data_types import DataField, DataType
 
 
 def number_new_field(field: DataField, *, highest_field_id: int) -> tuple[DataField, int]:
-    """Return a new column with its ids, and the highest id of the table with it.
+    """Return a new column with new ids, and the highest id of the table including these.
 
-    The column has the lowest id; nested fields follow, each after those inside it.
+    The column gets the lowest new id. Its nested fields get the next ones, each after the fields inside it.
     """
     ids = count(highest_field_id + 1)
     own = next(ids)
@@ -24,7 +24,7 @@ def number_new_field(field: DataField, *, highest_field_id: int) -> tuple[DataFi
 
 
 def number_nested(data_type: DataType, ids: Iterator[int]) -> DataType:
-    """Return the type with new ids for its fields, each after those inside it."""
+    """Return the type with new ids for its fields; a field gets its id after the fields inside it."""
     if not data_type.is_nested:
         return data_type
 

@@ -1,11 +1,11 @@
 """Merge of an incoming record type into a table's columns: new fields are added, types are widened.
 
 1. Types that differ in nullability alone count as equal; the table's nullability stays everywhere.
-2. Fields of a ROW are matched by name. Fields of both are merged, those of the table alone stay, and
-   those of the records alone are appended, nullable.
+2. Fields of a ROW are matched by name. Fields that both have are merged, fields that only the table has stay,
+   and fields that only the records have are appended, nullable.
 3. ARRAY, MULTISET and MAP are merged in their element, key and value types.
-4. Every other type becomes that of the records, where the table of casts allows it and no length or
-   precision shrinks. Decimals keep their scale and take the larger precision.
+4. Every other type is replaced by that of the records, if the casting rules allow it and no length or
+   precision shrinks. Decimals keep their scale and get the larger precision.
 
 Source: merge-semantics 8.1.
 """
@@ -29,12 +29,12 @@ _PRECISIONS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeRules:
-    """Limits to the changes that incoming types make to the table's.
+    """Limits to the changes that incoming types make to the table's types.
 
     Attributes:
         type_widening: Types may change; if False, fields are added and types stay.
         explicit_casts: Casts that may lose values are allowed, too.
-        case_sensitive: Names that differ in case are names of different fields.
+        case_sensitive: Names that differ only in case are names of different fields.
     """
 
     type_widening: bool = True
@@ -54,19 +54,19 @@ def merge_fields(
 ) -> tuple[tuple[DataField, ...], int]:
     """Return the table's columns with a record type merged into them, and the highest field id.
 
-    Columns keep their order, names, ids and defaults. New ones come last, nullable, in the order of
-    the update, each numbered after the fields inside it. Types of key columns are merged like any
-    other; the alteration that follows refuses to change them.
+    Columns keep their order, names, ids and defaults. New columns come last, nullable, in the order of
+    the update; each gets its id after the fields inside it. Types of key columns are merged like any
+    other; the schema change that follows refuses to change them.
 
     Args:
         base: The table's columns.
-        update: The records' fields; their ids do not count.
+        update: The records' fields; their ids are ignored.
         rules: Which changes are allowed.
-        highest_field_id: Ever used in the table.
+        highest_field_id: The highest field id ever used in the table.
 
     Raises:
-        SchemaMismatch: A field of both has types that cannot be merged, or the records have two
-            fields of one name; `problems` names it.
+        SchemaMismatch: The types of a field in the table and in the records cannot be merged, or the
+            records have two fields of one name; `problems` names the field.
 
     Source:
         merge-semantics 8.1.
@@ -92,7 +92,7 @@ class _Merger:
         if len(incoming) < len(update):
             _refuse_duplicate(path, [fold(field.name) for field in update])
         known = {fold(field.name) for field in base}
-        # The table's field stays, name included: only its type takes up the records'.
+        # The table's field stays, name included: only its type is merged with that of the records.
         kept = [
             replace(field, type=self._type((*path, field.name), field.type, found.type))
             if (found := incoming.get(fold(field.name))) is not None

@@ -1,4 +1,4 @@
-"""Changes of options, some of which only an empty table may make.
+"""Changes of options, some of which are allowed only in an empty table.
 
 Source: merge-semantics 8.3.
 """
@@ -44,7 +44,7 @@ _VECTORS: Final = "deletion-vectors.enabled"
 _CLUSTERING: Final = "clustering.columns"
 _CLUSTERED: Final = "pk-clustering-override"
 _VECTORS_MODIFIABLE: Final = "deletion-vectors.modifiable"
-# Records that were ignored were never written, so switching these off cannot bring them back.
+# Records that were ignored were never written, so switching these options off cannot bring them back.
 _ONLY_ON: Final = frozenset({"ignore-delete", "ignore-update-before"})
 _DEFAULTS: Final = {
     "merge-engine": "deduplicate",

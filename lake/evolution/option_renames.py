@@ -1,8 +1,8 @@
 """Rename of a column in the options that name it.
 
-The reference renames it in some options only. In the others the old name would stay, and the rules for tables
-refuse such a result, except for `row-deduplicate-ignore-fields`, which would silently stop matching. So that
-one is renamed here too, as are the options of this engine alone.
+The reference renames the column in some options only. In the others the old name would stay. The rules for tables
+refuse such a result, except for `row-deduplicate-ignore-fields`, where the old name would silently match no
+column. So the column is also renamed in that option, and in the options that only this engine has.
 
 Source: merge-semantics 8.3.
 """
@@ -46,9 +46,9 @@ def rename_in_options(options: Mapping[str, str], old: str, new: str) -> dict[st
     """Return the options with a column renamed.
 
     Args:
-        options: Of the table.
-        old: Name of a column of the table.
-        new: Its new name.
+        options: Options of the table.
+        old: Old name of a column of the table.
+        new: New name of the column.
     """
 
     def renamed(name: str) -> str:
@@ -77,7 +77,7 @@ def _parts(key: str) -> tuple[str, str]:
     if not key.startswith(_FIELDS):
         return "", ""
     rest = key.removeprefix(_FIELDS)
-    # Their suffixes have a dot themselves, so splitting at the last dot would cut them.
+    # Suffixes of this engine's options have a dot themselves, so splitting at the last dot would cut them.
     for own in _OWN_OPTIONS:
         if rest.endswith(f".{own}"):
             return rest.removesuffix(f".{own}"), own

@@ -1,9 +1,8 @@
 """Attribution of a schema's problems to the changes that caused them.
 
 The rules for tables check the schema that results from a list of changes, so their problems name columns and
-options, not changes. The schema after each number of changes, from none to all but the last, is therefore
-checked too. A problem of the final schema was caused by the change after the last of these schemas that does
-not have it.
+options, not changes. Therefore the schemas after the first 0, 1, 2… changes are checked, too. A problem of the
+final schema was caused by the change that follows the last of these schemas without the problem.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,13 +16,14 @@ def attribute_problems(
 ) -> list[Problem]:
     """Return the problems, each located at the change that caused it: `changes[1].write-only`.
 
-    A problem that the table had before the first change stays as it is, and so does one that is
+    A problem that the table had before the first change stays as it is, and so does a problem that is
     located at a change already.
 
     Args:
-        problems: Of the schema that results from all changes.
+        problems: Problems of the schema that results from all changes.
         change_count: The number of changes.
-        check: Raises `InvalidRequest` for the problems of the schema after that many changes.
+        check: Called with a number of changes; raises `InvalidRequest` if the schema after that many
+            changes has problems.
     """
     if all(isinstance(problem, ChangeProblem) for problem in problems):
         return list(problems)
@@ -35,12 +35,13 @@ def _attributed(problem: Problem, by_prefix: Sequence[Sequence[Problem]]) -> Pro
     """Return a problem at its change.
 
     Args:
-        problem: Of the schema that results from all changes.
+        problem: A problem of the schema that results from all changes.
         by_prefix: Problems of the schema after 0, 1, 2… changes, but not after all.
     """
     if isinstance(problem, ChangeProblem):
         return problem
-    # The last prefix without it: a problem may come, be mended by a later change and come back.
+    # The last prefix without the problem: a change may cause it, a later one remove it, and another
+    # cause it again.
     clean = [count for count, problems in enumerate(by_prefix) if problem not in problems]
     return ChangeProblem.at(clean[-1], problem) if clean else problem
 

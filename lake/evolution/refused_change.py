@@ -18,7 +18,7 @@ class RefusedChangeError(Exception):
         """Return the problem, located at the change.
 
         Args:
-            index: Of the change in its list, from 0.
+            index: Index of the change in its list, from 0.
         """
         return ChangeProblem.at(index, self._problem, option=self._option)
 
@@ -28,9 +28,9 @@ def refuse(part: str, value: str | None, message: str, hint: str | None = None) 
 
     Args:
         part: Attribute of the change that is wrong; "" for the change as a whole.
-        value: What it holds, as text.
-        message: What is wrong with it.
-        hint: How to mend it.
+        value: Value of the attribute, as text.
+        message: What is wrong with the value.
+        hint: How to correct the change.
 
     Raises:
         RefusedChangeError: Always.
@@ -42,10 +42,10 @@ def refuse_option(key: str, value: str | None, message: str, hint: str | None = 
     """Refuse to set or remove an option.
 
     Args:
-        key: Of the option.
-        value: That it was to get or to lose; None where neither is known.
-        message: Why it stays as it is.
-        hint: How to reach the same otherwise.
+        key: Key of the option.
+        value: The value that was to be set or removed; None where it is unknown.
+        message: Why the option stays as it is.
+        hint: Another way to reach the same result.
 
     Raises:
         RefusedChangeError: Always.

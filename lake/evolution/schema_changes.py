@@ -42,7 +42,7 @@ class Position:
 
     Attributes:
         kind: First, last, or beside another column.
-        neighbour: Name of the column beside it; None for the first and the last position.
+        neighbour: Name of the other column; None for the first and the last position.
     """
 
     kind: PositionKind
@@ -52,7 +52,7 @@ class Position:
         """Check that there is a neighbour exactly where the kind needs one.
 
         Raises:
-            InvalidRequest: It is missing or superfluous, or `kind` is no `PositionKind`.
+            InvalidRequest: The neighbour is missing or superfluous, or `kind` is no `PositionKind`.
         """
         if not isinstance(self.kind, PositionKind):
             _refuse("kind", self.kind, "a `PositionKind`")
@@ -77,7 +77,7 @@ class SetOption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoveOption:
-    """Removes an option, so that its default applies; no change where it is not set."""
+    """Removes an option, so that its default applies; changes nothing if the option is not set."""
 
     key: str
 
@@ -94,10 +94,10 @@ class AddColumn:
     """Adds a nullable column, with field ids that no column had before.
 
     Attributes:
-        path: The path of the ROW that gets it, if any, and its name.
-        type: Its type; field ids inside are assigned anew.
+        path: Name of the column; for a field of a ROW, the path of the ROW followed by the field's name.
+        type: Type of the column; field ids inside it are assigned anew.
         description: Free text.
-        position: None: the last one, or before the partition columns with
+        position: Position of the column. None: the last one, or before the partition columns with
             `add-column-before-partition`.
     """
 
@@ -109,7 +109,7 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenameColumn:
-    """Renames a column, which keeps its id; for a column of the table, in options that name it too."""
+    """Renames a column, which keeps its id; a column of the table is also renamed in options that name it."""
 
     path: Path
     name: str
@@ -127,9 +127,9 @@ class UpdateColumnType:
     """Changes the type of a column; older files are cast when they are read.
 
     Attributes:
-        path: Of the column.
+        path: Path of the column.
         type: The new type.
-        keep_nullability: The nullability of `type` is ignored, and the column's stays.
+        keep_nullability: The nullability of `type` is ignored, and that of the column stays.
     """
 
     path: Path
@@ -166,7 +166,7 @@ class UpdateColumnDefault:
     """Changes the default of a column, which records written from now on get instead of null.
 
     Attributes:
-        path: Of the column.
+        path: Path of the column.
         default_value: The value as text; None removes the default.
     """
 

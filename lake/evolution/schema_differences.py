@@ -1,11 +1,13 @@
 """Differences between two schemas of a table, as the schema changes that lead from one to the other.
 
-Columns are matched by id. So a rename is found as one, and a column that was dropped and added again is found
-as a drop and an addition. A change names its column as it was called before the change; additions and moves
-come last and use the new names. An option that was rewritten because a column was renamed appears as any
+Columns are matched by id. So a rename is found as a rename, and a column that was dropped and added again is
+found as a drop and an addition. A change names its column as it was called before the change; additions and moves
+come last and use the new names. An option that was rewritten because a column was renamed appears like any
 other changed option.
 
-Pure; for the history that users read. Source: merge-semantics 8.3.
+Pure. The result is shown in the history that users read.
+
+Source: merge-semantics 8.3.
 """
 
 from bisect import bisect_left
@@ -40,7 +42,7 @@ def schema_differences(old: TableSchema, new: TableSchema) -> tuple[SchemaChange
 
     Args:
         old: A schema of a table.
-        new: A later one of the same table.
+        new: A later schema of the same table.
     """
     return (
         *_fields((), old.fields, new.fields),
@@ -52,7 +54,7 @@ def schema_differences(old: TableSchema, new: TableSchema) -> tuple[SchemaChange
 
 def _fields(path: Path, old: _Fields, new: _Fields) -> Iterator[SchemaChange]:
     kept = {field.id: field for field in new}
-    # Before renames: another column may have been given the name of a dropped one.
+    # Drops come before renames: another column may have got the name of a dropped one.
     yield from (DropColumn(path=(*path, field.name)) for field in old if field.id not in kept)
     for field in old:
         if field.id in kept:
@@ -98,7 +100,7 @@ def _moves(old: _Fields, new: _Fields) -> Iterator[SchemaChange]:
     ids = {field.id for field in new}
     old_index = {field.id: index for index, field in enumerate(old) if field.id in ids}
     wanted = [field for field in new if field.id in old_index]
-    # Columns whose old indexes ascend need no move, so the longest such part stays.
+    # Columns whose old indexes ascend need no move, so the longest ascending subsequence stays.
     stay = _longest_ascending([old_index[field.id] for field in wanted])
     for index, field in enumerate(wanted):
         if index not in stay:
@@ -107,7 +109,7 @@ def _moves(old: _Fields, new: _Fields) -> Iterator[SchemaChange]:
 
 def _longest_ascending(numbers: Sequence[int]) -> set[int]:
     """Return the indexes of a longest ascending subsequence of distinct numbers, in O(n log n)."""
-    # numbers[ends[n]] is the least last number of all ascending subsequences of n + 1 numbers.
+    # Of all ascending subsequences of n + 1 numbers, numbers[ends[n]] is the least number at their end.
     ends: list[int] = []
     before: list[int | None] = []
     for index, number in enumerate(numbers):
