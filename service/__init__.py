@@ -7,11 +7,11 @@ From the top down; each imports only what is below it:
 | `server` | the process |
 | `app` | the application: components, routes and layers |
 | `routes/`, `dependencies` | parsing of a request, one call, the answer |
-| `http/`, `guard/` | the outer layers: connections and request ids; who may send what, and how much |
+| `http/`, `guard/` | the outer layers: connections and request ids; the origin, the size and the number of requests |
 | `problems/` | errors as problem documents |
 | `checked_body`, `json_response` | bodies parsed outside of the event loop; answers not built from models |
 | `control/` | the logic of the routes |
 | `components`, `open_tables`, `body_thread` | what requests share: registry, open tables, the thread for bodies |
 | `settings`, `limits` | settings of a process, and the bounds of requests |
-| `views`, `times` | models of the API beside `schemas`; times as text |
+| `views`, `times` | models of the API besides `schemas`; times as text |
 """

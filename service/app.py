@@ -25,7 +25,7 @@ from braid.service.routes import changes, health, inspection, rows, schema_chang
 from braid.service.settings import ServiceSettings
 
 TITLE = "Braid"
-VERSION = "1"  # of the API, which addresses begin with, not of the program
+VERSION = "1"  # version of the API, with which addresses begin; not of the program
 _PROBLEM = "Problem"  # name of `ProblemDocument` in the OpenAPI document
 SUMMARY = "Many Kafka streams, one wide row per key."
 
@@ -40,7 +40,7 @@ def create_app(
     """Return the application.
 
     Args:
-        settings: Of the process.
+        settings: The settings of the process.
         catalog: The warehouse's tables; None: created from the settings.
         file_io: The warehouse's storage, for the registry; None: chosen by the warehouse's address.
         clock: The clock; None: the machine's.
@@ -77,7 +77,7 @@ def create_app(
     for module in (health, tables, schema_changes, streams, rows, changes, inspection):
         app.include_router(module.router)
     install_problem_handlers(app)
-    # Each layer wraps those above it: a request passes the last one first.
+    # Each layer wraps the layers added before it: a request passes the last one first.
     app.add_middleware(Admission, limits=settings.limits)
     app.add_middleware(BodyBounds, limits=settings.limits, thread=bodies)
     app.add_middleware(

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from braid.formats.unpaired_surrogates import has_utf8_form
 from braid.schemas.problem import JsonPath
 
-# Of a body: each finding takes about a kilobyte until it is answered, and time of the thread.
+# Findings in one body: each takes about a kilobyte until it is answered, and time of the thread.
 FINDINGS_MAX: Final = 2_000
 TOO_MANY: Final = "too_many_findings"
 
@@ -24,7 +24,7 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class CheckedBody(APIRoute):
-    """A route that passes the framework a validated model where it expects parsed JSON.
+    """A route that passes a validated model to the framework, which expects parsed JSON there.
 
     The framework would parse and validate bodies on the event loop. Its validation returns an instance
     of the model unchanged, and it still documents the route.
@@ -40,7 +40,7 @@ class CheckedBody(APIRoute):
         async def handle_checked(request: Request) -> Response:
             body = await request.body()
             if not body:
-                return await handle(request)  # the framework reports that it is missing
+                return await handle(request)  # the framework reports the missing body
             bodies = request.app.state.components.bodies
             return await handle(_Checked(request, body, await bodies.run(checked, body, model)))
 
@@ -48,7 +48,7 @@ class CheckedBody(APIRoute):
 
 
 def body_model(route: object) -> type[BaseModel] | None:
-    """Return the model of a route's body; None if it takes no body."""
+    """Return the model of a route's body; None if the route has no body."""
     field = getattr(route, "body_field", None)
     model = None if field is None else field.field_info.annotation
     assert model is None or issubclass(model, BaseModel), "bodies are models"
@@ -72,7 +72,7 @@ def checked(body: bytes, model: type[BaseModel]) -> BaseModel:
     """Return a body as a model.
 
     Raises:
-        RequestValidationError: The body is no JSON, or not valid for the model.
+        RequestValidationError: The body is not JSON, or not valid for the model.
         HTTPException: The body is not UTF-8, or has a number of too many digits.
     """
     try:
@@ -81,7 +81,7 @@ def checked(body: bytes, model: type[BaseModel]) -> BaseModel:
         finding = {"type": "json_invalid", "loc": ("body", error.pos), "ctx": {"error": error.msg}}
         raise RequestValidationError([finding], body=error.doc) from error
     except ValueError as error:
-        # Besides bad UTF-8 only int() raises one, for more digits than `sys.set_int_max_str_digits`.
+        # Besides invalid UTF-8, only int() raises a ValueError: for more digits than `sys.set_int_max_str_digits`.
         is_text = not isinstance(error, UnicodeDecodeError)
         reason = "a number has too many digits" if is_text else "it is not UTF-8"
         detail = f"the body is not JSON that can be read: {reason}"
@@ -90,7 +90,7 @@ def checked(body: bytes, model: type[BaseModel]) -> BaseModel:
         found = model.model_validate(value)
     except ValidationError as error:
         raise RequestValidationError(_findings(error), body=value) from error
-    # The model does not check names that are no fields, and an answer may quote them. Only an escape
+    # The model does not check names that are not fields, and an answer may quote them. Only an escape
     # can produce an unpaired surrogate, so most bodies need no walk.
     if _SURROGATE.search(body) and (findings := list(_unpaired_surrogates(value, ("body",)))):
         raise RequestValidationError(findings[:FINDINGS_MAX], body=value)
@@ -98,7 +98,7 @@ def checked(body: bytes, model: type[BaseModel]) -> BaseModel:
 
 
 def _unpaired_surrogates(value: Any, path: JsonPath) -> Iterator[dict[str, Any]]:
-    """Yield a finding for each text of a JSON value that has no UTF-8; for a name, at its object."""
+    """Yield a finding for each text of a JSON value that UTF-8 cannot encode; for a name, at its object."""
     if isinstance(value, str) and not has_utf8_form(value):
         yield _surrogate_finding("a text", value, path)
     elif isinstance(value, list):

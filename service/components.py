@@ -18,7 +18,7 @@ class Components:
     """Everything that a route may need; there is no other state.
 
     Attributes:
-        settings: Of the process.
+        settings: The settings of the process.
         file_io: The warehouse's storage.
         clock: The clock.
         tables: The warehouse's tables, opened.

@@ -11,7 +11,7 @@ from braid.service.control.confirmation import DESCRIPTION
 ANYTHING = "*"
 
 
-# Coroutines: the framework runs plain functions in threads, for which they would have to wait.
+# Coroutines, because the framework would run plain functions in threads, which they would wait for.
 async def get_components(request: Request) -> Components:
     """Return the app's components."""
     components = request.app.state.components
@@ -23,10 +23,10 @@ async def get_precondition(
     if_match: Annotated[str | None, Header()] = None,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Precondition:
-    """Return the precondition of the request's headers (RFC 9110, 13.1).
+    """Return the precondition that the request's headers state (RFC 9110, 13.1).
 
-    `if-match: "<etag>"` permits a change only of the version that the client has read,
-    `if-none-match: *` only a creation.
+    `if-match: "<etag>"` permits only a change of the version that the client has read,
+    `if-none-match: *` permits only a creation.
     """
     exists: bool | None = None
     revisions: frozenset[str] | None = None

@@ -24,7 +24,7 @@ class ClassLimits:
     Attributes:
         running: Requests that run at once.
         waiting: Requests that wait; further ones are answered 503 at once.
-        wait_seconds: The longest wait; then 503.
+        wait_seconds: The longest wait, after which a request is answered 503.
     """
 
     running: int
@@ -37,9 +37,9 @@ class BodyLimits:
     """Upper bounds of a body.
 
     Attributes:
-        bytes: Its size.
-        values: Commas and colons outside of strings, by which the cost of parsing grows.
-        depth: Brackets that are open at once.
+        bytes: Size of the body.
+        values: Number of commas and colons outside of strings, with which the cost of parsing grows.
+        depth: Number of brackets that are open at once.
     """
 
     bytes: int
@@ -47,7 +47,7 @@ class BodyLimits:
     depth: int = 32
 
 
-# Together fewer than the threads of the framework (40), so that each class always finds a thread.
+# The sum is below the number of the framework's threads (40), so that each class always finds a thread.
 _CLASSES: Mapping[RequestClass, ClassLimits] = {
     RequestClass.READ: ClassLimits(running=20, waiting=200),
     RequestClass.WRITE: ClassLimits(running=8, waiting=64),
@@ -61,13 +61,13 @@ class RequestLimits:
     """Bounds of a service process.
 
     Attributes:
-        body: Of a body.
-        bulk_body: Of the body of a request of the class `bulk`.
+        body: Bounds of a body.
+        bulk_body: Bounds of the body of a request of the class `bulk`.
         buffered_bytes: Bytes of the bodies of all current requests.
-        discarded_bytes: Bytes of a refused body that are read and discarded, so that its sender gets
-            to read the answer.
+        discarded_bytes: Bytes of a refused body that are read and discarded, so that its sender can
+            read the answer.
         head_bytes: Size of the request line and the headers.
-        head_seconds: Time in which they have to arrive.
+        head_seconds: Time in which request line and headers have to arrive.
         body_seconds: Time in which the body has to arrive.
         write_seconds: Longest pause of a client in reading its answer.
         connections: Open connections; further ones are closed.

@@ -1,6 +1,6 @@
 """Cache of open tables, which keep the metadata and the lookup files that they have read.
 
-Bounded by number and by idle time: a service of thousands of tables keeps those in use.
+Bounded by number and by idle time: a service of thousands of tables keeps only the tables in use.
 """
 
 import threading
@@ -22,7 +22,7 @@ class _OpenTable:
 
 
 class OpenTables:
-    """Opens tables and keeps those in use; safe between threads."""
+    """Opens tables and keeps the tables in use; thread-safe."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class OpenTables:
         Args:
             catalog: Opens tables.
             clock: Measures idle time.
-            tables_max: The most tables; beyond it the least recently used one is evicted.
+            tables_max: The largest number of tables; beyond it the least recently used one is evicted.
             idle_ms: Time without a use after which a table is evicted, milliseconds.
         """
         assert tables_max >= 1
@@ -52,7 +52,7 @@ class OpenTables:
         """Return a table at its newest schema.
 
         Raises:
-            TableNotFound: There is no table of that name, or not any more.
+            TableNotFound: There is no table of that name, or it was dropped.
         """
         table = self._cached(identifier)
         if table is None:
@@ -94,7 +94,7 @@ class OpenTables:
         return kept.table
 
     def _evict(self, now_ms: int) -> None:
-        """Remove idle tables and those beyond the bound; current requests keep their tables."""
+        """Remove idle tables and tables beyond the bound; current requests keep theirs."""
         while self._tables:
             oldest = next(iter(self._tables))
             is_idle = now_ms - self._tables[oldest].used_ms > self._idle_ms
@@ -107,6 +107,6 @@ class OpenTables:
             if names.is_identifier(identifier):
                 return self._catalog.table(identifier)
         except TableNotFound:
-            pass  # raised below, without the path on storage, which only operators may see
+            pass  # raised below without the path on storage, which only operators may see
         message = f"there is no table {identifier}"
         raise TableNotFound(message)

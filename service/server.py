@@ -16,14 +16,14 @@ from braid.service.http.protocol import protocol_with
 from braid.service.settings import ServiceSettings
 
 _SWITCH_SECONDS = 0.001
-_DIGITS_MAX = 640  # of an integer: parsing takes time by the square of its length
+_DIGITS_MAX = 640  # digits of an integer: the time of parsing grows with the square of the length
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 logger = logging.getLogger(__name__)
 
 
 def serve(settings: ServiceSettings) -> None:
-    """Serve until the process is told to stop; logs to standard error, one line per request.
+    """Serve until SIGTERM or Ctrl-C; logs to standard error, one line per request.
 
     Raises:
         InvalidRequest: The server cannot listen at the address, or the settings name no warehouse.
@@ -34,12 +34,12 @@ def serve(settings: ServiceSettings) -> None:
     # Any name can be made to resolve to this address (DNS rebinding): only known hosts are served.
     settings = replace(settings, hosts=settings.hosts or ())
     app = create_app(settings)
-    app.openapi()  # takes half a second and is cached: done before the first request waits for it
+    app.openapi()  # takes half a second and is cached: done now, so that no request waits for it
     # Threads switch more often than by default (5 ms): /health waits for one interval of each thread.
     sys.setswitchinterval(_SWITCH_SECONDS)
     sys.set_int_max_str_digits(_DIGITS_MAX)
-    # The objects so far stay for good, and need not be traversed by every collection, which stops all
-    # threads (some 50 ms each without this).
+    # The objects created so far stay for good, and collections need not traverse them: each collection
+    # stops all threads (some 50 ms without this).
     gc.collect()
     gc.freeze()
     bound_memory(os.environ, glibc_mallopt())

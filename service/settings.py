@@ -17,10 +17,10 @@ class ServiceSettings:
     Attributes:
         warehouse: Address of the tables and the registry.
         host: The address to listen at.
-        port: The port; 0: any free one.
-        runner_timeout_ms: Age of its last report at which a runner counts as gone.
+        port: The port to listen on; 0: any free port.
+        runner_timeout_ms: Age of a runner's last report from which it counts as gone, milliseconds.
         clusters: The Kafka clusters that streams may name.
-        hosts: Names by which the service may be called, besides loopback ones and `host`; None: any,
+        hosts: Host names that requests may be addressed to, besides loopback names and `host`; None: any,
             for an app without a network.
         origins: Other sites whose pages may send state-changing requests, such as
             `https://console.example`.

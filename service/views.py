@@ -16,7 +16,7 @@ _KEY_VALUES_TYPE: Final = "key_values_type"
 
 
 def _check_value_types(key: Any) -> Any:
-    """Report many wrong values of a key as one: pydantic reports each once per type of the union."""
+    """Report many wrong values of a key as one error: pydantic reports each once per type of the union."""
     if isinstance(key, Mapping):
         wrong = sum(not isinstance(value, str | int | float) for value in key.values())
         if wrong > _WRONG_VALUES_MAX:
@@ -32,9 +32,9 @@ class ColumnView(Contract):
     """A column of the stored table.
 
     Attributes:
-        name: Its name.
-        type: Canonical SQL text.
-        made_for: The sequence group that it was generated for; None for a declared column.
+        name: The column's name.
+        type: The type as canonical SQL text.
+        made_for: The sequence group that the column was generated for; None for a declared column.
     """
 
     name: str
@@ -46,12 +46,12 @@ class TableView(Contract):
     """A registered table.
 
     Attributes:
-        database: The first part of its identifier.
+        database: The first part of the table's identifier.
         name: The second part.
-        created_at: ISO 8601, UTC.
+        created_at: Creation time, ISO 8601, UTC.
         spec: The declaration.
         columns: All columns, including generated ones, in the order in which readers see them.
-        streams: Names of its streams.
+        streams: Names of the table's streams.
         schema_id: Id of the newest schema.
         schema_since: Creation time of that schema, ISO 8601, UTC; None: not known.
     """
@@ -77,7 +77,7 @@ class TableList(Contract):
     """One page of tables, in alphabetical order.
 
     Attributes:
-        tables: Names.
+        tables: Names of the tables.
         next_page_token: Token of the next page; None on the last one.
     """
 
@@ -86,11 +86,11 @@ class TableList(Contract):
 
 
 class RowKeys(Contract):
-    """Keys whose rows are requested, and the state to read; without one, the newest.
+    """Keys whose rows are requested, and the state to read; by default the newest.
 
     Attributes:
-        keys: Each with a value for every column of the primary key: text as in an address, or a JSON
-            number or boolean.
+        keys: The keys, each with a value for every column of the primary key: text as in an address, or a
+            JSON number or boolean.
         snapshot_id: The snapshot to read.
         tag: A tag, whose snapshot is read.
         timestamp: A point in time, as milliseconds since 1970 UTC or ISO 8601 with a zone: the newest
@@ -104,11 +104,11 @@ class RowKeys(Contract):
 
 
 class WideRows(Contract):
-    """Rows and the snapshot that all were read from.
+    """Rows, and the snapshot that all of them were read from.
 
     Attributes:
-        rows: One per key, in the order of the keys, as in `WideRow`; None if the row does not exist.
-        snapshot: The snapshot that they were read from.
+        rows: One row per key, in the order of the keys, as in `WideRow`; None if the row does not exist.
+        snapshot: The snapshot that the rows were read from.
     """
 
     rows: tuple[Mapping[str, Any] | None, ...]
@@ -120,7 +120,7 @@ class TableInspection(Contract):
 
     Attributes:
         view: Name of the view.
-        columns: Names of its columns, in order.
+        columns: Names of the view's columns, in order.
         rows: Rows of this page, by column; times are ISO 8601.
         rows_total: Number of rows of the whole view.
     """
@@ -149,7 +149,7 @@ class ChangesPage(Contract):
     """One page of the changes of a range of snapshots, oldest first.
 
     Attributes:
-        changes: Those of this page; may be empty although there is a next page.
+        changes: The changes of this page; may be empty although there is a next page.
         after_snapshot_id: The last snapshot before the range.
         until_snapshot_id: The last snapshot of the range, after which the next range begins.
         next_page_token: Token of the next page; None on the last one.
@@ -165,7 +165,7 @@ class ConsumerPosition(Contract):
     """The position of a consumer.
 
     Attributes:
-        next_snapshot_id: The first snapshot that it still needs; this and all later ones are kept.
+        next_snapshot_id: The first snapshot that the consumer still needs; it and all later ones are kept.
     """
 
     next_snapshot_id: int = Field(ge=1, le=SNAPSHOT_ID_MAX, strict=True)
@@ -175,13 +175,13 @@ class ConsumerView(Contract):
     """A consumer or a lease, which keeps snapshots from expiring.
 
     Attributes:
-        id: Unique in the table.
-        next_snapshot_id: The first snapshot that it needs; None if its file cannot be read.
-        written_at: Time of its last update, ISO 8601, UTC, by storage's clock.
+        id: The id, unique in the table.
+        next_snapshot_id: The first snapshot that the consumer or lease needs; None if its file cannot be read.
+        written_at: Time of the last update, ISO 8601, UTC, by storage's clock.
         leased_until: Deadline of a lease, ISO 8601, UTC; None for a consumer, which has none.
         holder: Description of the lease's holder, for people.
-        error: Why its file cannot be read; it then keeps all snapshots until a day after it was
-            written, and none from then on.
+        error: Why the file cannot be read; such a file keeps all snapshots from expiring until a day after
+            it was written, and none from then on.
     """
 
     id: str
@@ -202,13 +202,13 @@ class StreamView(Contract):
     """A registered stream.
 
     Attributes:
-        database: Of its table.
+        database: The database of the stream's table.
         table: The table's name.
         name: The stream's name.
         desired_state: The state that its owner has requested.
         restart_generation: Number of requested restarts.
-        version: Grows with each change of the stream, and with each schema change of columns that it
-            writes; its status has the version that its runner follows.
+        version: A number that grows with each change of the stream, and with each schema change of columns
+            that it writes; the stream's status has the version that its runner applies.
         spec: The definition with all defaults filled in.
     """
 

@@ -1,7 +1,7 @@
 """Pages of the changes of a range of snapshots.
 
 A page ends after the requested number of rows, after `PAGE_BYTES` of rows, or after `PAGE_SNAPSHOTS`
-snapshots, so that no page takes long or much memory, whatever the table is like. The next page may begin
+snapshots, so that no page takes much time or memory, whatever the table contains. The next page may begin
 within a snapshot: files whose rows were returned are not opened again, and the returned rows of a file
 are skipped.
 
@@ -49,7 +49,7 @@ def first_position(
         table: The table.
         after: The last snapshot that the reader has seen, by its id or as a state.
         until: The last snapshot of the range; None means the newest now.
-        consumer: A consumer whose position is taken in place of `after`.
+        consumer: A consumer whose position is used instead of `after`.
         columns: Columns of the rows; None means all.
         mode: The files that changes are read from.
 
@@ -76,12 +76,12 @@ def read_page(table: Table, position: ChangesPosition, *, page_size: int) -> dic
     Args:
         table: The table.
         position: The first change of the page.
-        page_size: The most rows.
+        page_size: The largest number of rows.
 
     Raises:
-        ChangesExpired: The changes are not kept any more, or a rollback has given their snapshot ids
-            to others.
-        InvalidRequest: The table was rolled back behind the range meanwhile.
+        ChangesExpired: The changes are not kept any more, or other snapshots have their ids since a
+            rollback.
+        InvalidRequest: The last snapshot of the range was removed by a rollback meanwhile.
     """
     assert page_size >= 1
     rows, following = _read(table, position, page_size=page_size)
@@ -102,7 +102,7 @@ def position_of(table: Table, page_token: str) -> ChangesPosition:
     """Return the position that a page token stands for.
 
     Raises:
-        InvalidRequest: It is no token for changes of this table.
+        InvalidRequest: The token is not one for changes of this table.
     """
     return parse_token(page_token, table=table.identifier)
 
@@ -114,7 +114,7 @@ def _until_uuid(changes: Changes) -> str | None:
 
 
 def _check_history(changes: Changes, position: ChangesPosition) -> None:
-    """Refuse to continue after a rollback, which gives ids of removed snapshots to others."""
+    """Refuse to continue after a rollback, after which other snapshots may have the ids of removed ones."""
     if changes.snapshot(position.until_snapshot_id).uuid != position.until_uuid:
         message = (
             f"table {position.table}: snapshot {position.until_snapshot_id} is not the one of the first "
@@ -163,7 +163,7 @@ def _read(
     for part in changes:
         done = position.skip_rows if part.snapshot_id == position.snapshot_id else 0
         for batch in part.to_batches(skip_rows=done):
-            # A batch is cut at the page's end; the next page skips what was taken of it.
+            # A batch is cut at the page's end; the next page skips the rows that this page has returned.
             taken = batch.slice(0, page_size - len(rows))
             kinds = taken.column(0).to_pylist()
             values = python_rows(taken.select(changes.columns))
@@ -200,9 +200,9 @@ def _lease(table: Table, position: ChangesPosition) -> str:
 
 
 def _end_lease(table: Table, lease_id: str) -> None:
-    # The lease expires by itself too, so a failure here is no reason to withhold the page.
+    # The lease also expires by itself, so a failure here does not withhold the page.
     with suppress(LakeError):
         for file in table.consumers():
-            # A forged token may name any id: only leases are deleted, never positions of consumers.
+            # A forged token may name any id, so only leases are deleted, never positions of consumers.
             if file.id == lease_id and file.is_lease:
                 table.delete_consumer(lease_id)

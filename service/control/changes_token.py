@@ -3,7 +3,7 @@
     base64url of JSON: table, range, columns, mode, next snapshot, returned rows of it, lease,
     identity of the last snapshot
 
-The service keeps no state but the lease, which expires: a token that never comes back costs nothing.
+The only state in the service is the lease, which expires: a token that is never used again costs nothing.
 """
 
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ class ChangesPosition:
         columns: Columns of the rows; None means all.
         mode: The files that changes are read from.
         snapshot_id: The snapshot to continue with.
-        skip_rows: Rows of its changes that earlier pages have returned.
+        skip_rows: Number of rows of that snapshot's changes that earlier pages have returned.
         lease_id: The lease of the rest of the range; None on the first page.
         until_uuid: The `uuid` of the last snapshot: after a rollback another one may have its id.
-            None for an empty range, and for a snapshot without one.
+            None for an empty range, and for a snapshot without `uuid`.
     """
 
     table: str
@@ -62,15 +62,15 @@ def parse_token(token: str, *, table: str) -> ChangesPosition:
     """Return the position that a token stands for.
 
     Args:
-        token: As `to_token` returned it, or any text.
+        token: A text that `to_token` returned, or any other text.
         table: `db.table` of the request.
 
     Raises:
-        InvalidRequest: It is no token for changes of this table.
+        InvalidRequest: The token is not one for changes of this table.
     """
     try:
         fields = orjson.loads(decode_token(token))
-    except ValueError:  # no base64, or no JSON
+    except ValueError:  # not base64, or not JSON
         fields = None
     match fields:
         case [
@@ -95,7 +95,7 @@ def parse_token(token: str, *, table: str) -> ChangesPosition:
                 lease_id=lease_id if isinstance(lease_id, str) else None,
                 until_uuid=until_uuid if isinstance(until_uuid, str) else None,
             )
-            # Tokens are not signed, so a forged one has to be a possible position as well.
+            # Tokens are not signed, so the position of a forged token has to be checked as well.
             if of == table and 0 <= after < snapshot_id <= until and skip_rows >= 0:
                 return position
         case _:

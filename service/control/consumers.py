@@ -19,8 +19,8 @@ def set_consumer(
 
     Args:
         table: The table.
-        consumer: Its id.
-        next_snapshot_id: The first snapshot that it still needs.
+        consumer: The consumer's id.
+        next_snapshot_id: The first snapshot that the consumer still needs.
         confirm: The id again; without it an existing consumer is not moved.
 
     Raises:
@@ -38,7 +38,7 @@ def remove_consumer(table: Table, consumer: str, *, confirm: str | None) -> None
     """Delete a consumer; no effect if it does not exist.
 
     Raises:
-        InvalidRequest: It is a lease, or the request is not confirmed.
+        InvalidRequest: The id is that of a lease, or the request is not confirmed.
     """
     _refuse_lease(consumer)
     if confirm != consumer:
@@ -51,8 +51,8 @@ def last_known_snapshot(table: Table, consumer: str, *, hint: str) -> int:
 
     Args:
         table: The table.
-        consumer: Its id.
-        hint: How to create it, for the error.
+        consumer: The consumer's id.
+        hint: How to create the consumer, for the error.
 
     Raises:
         InvalidRequest: The consumer does not exist, or cannot be read.

@@ -31,10 +31,10 @@ def inspect_view(
         at: The state, for views of one snapshot.
         last: Snapshots that a view of the history covers; None means `LAST`.
         offset: Index of the first row.
-        limit: The most rows.
+        limit: The largest number of rows.
 
     Raises:
-        InvalidRequest: No such view or state, or an argument that the view does not take.
+        InvalidRequest: No such view or state, or an argument that the view does not have.
     """
     if last is None and view in _HISTORY:
         last = LAST
@@ -49,7 +49,7 @@ def inspect_view(
 
 
 def json_rows(page: pa.Table) -> list[dict[str, Any]]:
-    """Return rows as JSON values; times are ISO 8601, those of TIMESTAMP without a zone."""
+    """Return rows as JSON values; times are ISO 8601, and TIMESTAMP has no zone."""
     return [{name: _json(value) for name, value in row.items()} for row in page.to_pylist()]
 
 

@@ -13,8 +13,8 @@ def maintenance_status(
 
     Args:
         table: The table.
-        reports: Of all runners.
-        alive_since_ms: Earlier reports are of runners that are gone, milliseconds since the epoch.
+        reports: The reports of all runners.
+        alive_since_ms: A runner whose report is older is gone; milliseconds since the epoch.
     """
     database, name = table.identifier.split(".")
     newest = table.latest_snapshot()

@@ -2,21 +2,21 @@
 
 from braid.lake import InvalidRequest, StreamPosition, Table, positions_of
 
-SNAPSHOTS_MAX = 64  # read at most, newest first: each is one small read
+SNAPSHOTS_MAX = 64  # largest number of snapshots read, newest first; each is one small read
 
 
 def newest_commit_of(table: Table, position: StreamPosition) -> int | None:
     """Return the id of the snapshot that a stream's newest batch or claim has created.
 
-    Later snapshots carry the position forward, so it is the oldest snapshot with the same position.
-    Snapshots without any positions are of other engines, and are skipped.
+    Later snapshots carry the position forward, so the commit is the oldest snapshot with the same position.
+    Snapshots without any positions come from other engines and are skipped.
 
     Args:
         table: The stream's table.
         position: The stream's position in the newest snapshot.
 
     Returns:
-        None if it is further back than `SNAPSHOTS_MAX` snapshots, or expired.
+        The id; None if the snapshot is further back than `SNAPSHOTS_MAX` snapshots, or has expired.
     """
     newest = table.latest_snapshot()
     if newest is None:

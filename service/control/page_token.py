@@ -16,7 +16,7 @@ def decode_token(token: str) -> bytes:
         b'a?b'
 
     Raises:
-        ValueError: The text is no base64url.
+        ValueError: The text is not base64url.
     """
     padded = token + "=" * (-len(token) % 4)
     return base64.b64decode(padded, altchars=b"-_", validate=True)

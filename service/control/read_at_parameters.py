@@ -8,7 +8,7 @@ from braid.lake import InvalidRequest, Problem, ReadAt, TableSchema
 READ_AT_PARAMETERS: Final = ("snapshot_id", "tag", "timestamp")
 """Names of the parameters that name a state; without any, the newest is read."""
 
-_DIGITS_MAX: Final = 19  # of a snapshot id: those of 2**63
+_DIGITS_MAX: Final = 19  # digits of a snapshot id, as many as 2**63 has
 
 
 def take_read_at(
@@ -19,11 +19,11 @@ def take_read_at(
     A parameter with the name of a column of the primary key is that column's value.
 
     Args:
-        schema: Of the table.
-        parameters: Names and texts as they are in the address.
+        schema: The table's schema.
+        parameters: Names and texts of the address's parameters.
 
     Raises:
-        InvalidRequest: They name no valid state, or more than one.
+        InvalidRequest: The parameters name no valid state, or more than one.
     """
     names = [name for name in READ_AT_PARAMETERS if name not in schema.primary_keys]
     given: dict[str, str] = {}
@@ -54,19 +54,19 @@ def bound_of_changes(
     """Return a bound of a range of changes; None where none is given.
 
     Args:
-        prefix: Of the parameters' names: `after_` or `until_`.
+        prefix: Prefix of the parameters' names: `after_` or `until_`.
         snapshot_id: Id of a snapshot; 0 is before the first.
         tag: A tag, which stands for its snapshot.
         timestamp: A point in time, which stands for the newest snapshot committed by then.
 
     Raises:
-        InvalidRequest: More than one is given, or the text is no point in time; the problems have
-            the parameters' names.
+        InvalidRequest: More than one of the three is given, or the text is not a point in time; the problems
+            have the parameters' names.
     """
     if snapshot_id is not None and tag is None and timestamp is None:
         return snapshot_id
     try:
-        # 0 is a valid bound and no valid snapshot id: 1 stands in, for the check of the combination.
+        # 0 is a valid bound but not a valid snapshot id: 1 replaces it to check the combination.
         at = ReadAt(
             snapshot_id=None if snapshot_id is None else max(1, snapshot_id),
             tag=tag,

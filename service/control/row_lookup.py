@@ -27,8 +27,8 @@ class FoundRow:
     """A row as JSON values.
 
     Attributes:
-        values: By column, in the table's order.
-        snapshot: The snapshot that it was read from.
+        values: Values by column, in the table's order.
+        snapshot: The snapshot that the row was read from.
     """
 
     values: Mapping[str, Any]
@@ -40,8 +40,8 @@ class FoundRows:
     """Rows as JSON values.
 
     Attributes:
-        values: One per key, in the keys' order; None where the table has no row of the key.
-        snapshot: The snapshot that all were read from.
+        values: One row per key, in the keys' order; None where the table has no row of the key.
+        snapshot: The snapshot that all rows were read from.
     """
 
     values: Sequence[Mapping[str, Any] | None]
@@ -65,7 +65,7 @@ def find_row(
 
     Raises:
         RowNotFound: The row does not exist; the message has the key and the snapshot.
-        KeyRefused: The parameters are not a key.
+        KeyRefused: The parameters are not a key of the table.
         InvalidRequest: There is no such state.
     """
     verified_ms = clock.now_ms()

@@ -10,8 +10,8 @@ The first line that applies decides:
 | stale   | `<group>__at` is older than the table's staleness for the group           |
 | present | otherwise                                                                 |
 
-Deletes are written as upserts of nulls. Tables from before that hold retracts, which have set `<group>__at`,
-`<group>__op` and the group's columns to null and have left its ordering columns.
+Deletes are written as upserts of nulls. Earlier versions wrote retracts, so older tables have deleted groups in
+which `<group>__at`, `<group>__op` and the group's columns are null and its ordering columns are not.
 
 A table without tracking has the states absent and present only. A row is complete iff every group of the
 completeness rule is present or stale.
@@ -52,9 +52,9 @@ def row_status(
         document: The table's declaration and streams.
         schema: The table's columns.
         key: The typed primary key.
-        row: Its values, at least those of `status_columns`; None: no such row.
+        row: The row's values, at least those of `status_columns`; None: no such row.
         now_ms: Time of the read, milliseconds since the epoch, UTC.
-        snapshot: The snapshot that it was read from.
+        snapshot: The snapshot that the row was read from.
     """
     owners = {entry.spec.sequence_group: name for name, entry in document.streams.items()}
     groups = {
@@ -88,8 +88,8 @@ def status_columns(document: TableDocument, schema: TableSchema) -> list[str]:
 
     Args:
         document: The table's declaration.
-        schema: The table's columns: a table from before the arrival columns ended the order of every
-            group lacks them until a stream is claimed.
+        schema: The table's schema. A table from before every group's order ended with arrival columns
+            lacks these columns until a stream is claimed.
     """
     return [
         name
@@ -123,7 +123,7 @@ def _group_status(
     age_seconds = None
     if touched is not None:
         assert isinstance(touched, datetime)
-        # Producers' clocks may be ahead of ours: no age is negative.
+        # Producers' clocks may be ahead of ours, but no age is negative.
         age_seconds = max(0.0, now_ms / 1000 - touched.timestamp())
     if touched is None and all(row.get(name) is None for name in group.ordering):
         state = GroupState.ABSENT

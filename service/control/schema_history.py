@@ -13,9 +13,9 @@ class SchemaView(Contract):
     """One schema of a table.
 
     Attributes:
-        schema_id: Its id.
-        since: Its creation time, ISO 8601, UTC; None: not known.
-        changes: The changes from the schema before, as a request would contain them; empty for the
+        schema_id: The schema's id.
+        since: The schema's creation time, ISO 8601, UTC; None: not known.
+        changes: The changes from the previous schema, in the form of a request; empty for the
             first schema. Options of columns are listed as options of the table format.
     """
 
@@ -34,7 +34,7 @@ def schema_history(schemas: Sequence[TableSchema]) -> SchemaList:
     """Return the history of a table.
 
     Args:
-        schemas: All of its schemas, oldest first.
+        schemas: All schemas of the table, oldest first.
     """
     views = [_view(schema, ()) for schema in schemas[:1]]
     for old, new in pairwise(schemas):

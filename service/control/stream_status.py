@@ -28,7 +28,8 @@ _HOSTED = (
     StreamState.PAUSED,
     StreamState.FAILED,
 )
-# A runner polls Kafka every 2 seconds and reports every few; from an older end offset no lag is computed.
+# A runner polls Kafka every 2 seconds and reports every few seconds; no lag is computed from an older end
+# offset.
 _LAG_AGE_MS_MAX = 10_000
 
 
@@ -45,16 +46,16 @@ def stream_status(
 ) -> StreamStatus:
     """Return the status of a stream.
 
-    Commits are taken from the table where it has them, because a runner's report is a few seconds old
-    and may be of a runner that is gone; the topic's end is known to the runner alone.
+    Commits are read from the table where it has them, because a runner's report is a few seconds old
+    and the runner may be gone. Only the runner knows the topic's end.
 
     Args:
         document: The stream's table.
         entry: The stream.
         report: The current report (`current_report`); None if no runner ever reported the stream.
-        position: The stream's position in the table; None if it has none.
+        position: The stream's position in the table; None if the stream has none.
         now_ms: Milliseconds since the epoch, UTC.
-        alive_since_ms: An earlier report is of a runner that is gone.
+        alive_since_ms: A runner whose report is older is gone; milliseconds since the epoch.
         snapshot_id: The snapshot of the stream's newest commit; None: not found in the table.
         unreadable_reports: Runners whose reports cannot be read.
     """
@@ -62,7 +63,7 @@ def stream_status(
     progress = None if report is None else report.progress
     state = _state(entry, report if is_fresh else None)
     offsets = position.offsets if position is not None else (progress.offsets if progress else {})
-    # Only a running query measures the topic's end: with an old end the lag would look like none.
+    # Only a running query measures the topic's end: with an old end the lag would seem to be 0.
     running = progress if state is StreamState.RUNNING else None
     measured = running if running and _is_measured(running, now_ms) else None
     end_offsets = measured.end_offsets if measured else {}
@@ -147,7 +148,7 @@ def _moment(at_ms: int | None) -> str | None:
 def _state(entry: StreamEntry, report: Report | None) -> StreamState:
     if report is not None:
         return report.progress.state
-    # A stream whose desired state is STOPPED needs no runner to be in that state.
+    # A stream whose desired state is STOPPED is in that state without a runner.
     is_stopped = entry.desired_state is DesiredState.STOPPED
     return StreamState.STOPPED if is_stopped else StreamState.UNASSIGNED
 

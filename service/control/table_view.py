@@ -11,8 +11,8 @@ def table_view(document: TableDocument, schema: TableSchema) -> TableView:
     """Return the view of a table.
 
     Args:
-        document: Its declaration.
-        schema: Its schema as the service knows it.
+        document: The table's document, with its declaration.
+        schema: The table's schema as the service knows it.
     """
     layout = physical_table(document.table)
     made_for = {column: group.name for group in layout.groups for column in group.generated_columns}

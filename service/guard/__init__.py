@@ -1,1 +1,1 @@
-"""Guards in front of every request: who may send it, how large it is, how many run at once."""
+"""Guards in front of every request: checks of its origin, bounds of its size, and of requests that run at once."""

@@ -1,8 +1,8 @@
 """Admission control: bounds of the requests that run at once, by class.
 
 Requests run in threads, and each may wait for storage. Without bounds forty slow requests of one kind
-would occupy every thread; with them only requests of the same class wait, and those beyond the bound of
-waiting ones are refused at once.
+would occupy every thread; with bounds only requests of the same class wait, and requests beyond the bound
+of waiting ones are refused at once.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class _Gate:
         self.running = asyncio.Semaphore(self.limits.running)
 
     async def enter(self) -> bool:
-        """Take a slot; return False if too many wait already, or none is free in time."""
+        """Take a slot; return False if too many requests wait already, or no slot is free in time."""
         # `locked` is also true while others wait, so that no request overtakes them.
         if not self.running.locked():
             await self.running.acquire()

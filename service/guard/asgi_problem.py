@@ -25,13 +25,13 @@ async def send_problem(
     Args:
         code: The kind of problem.
         detail: The problem in words.
-        scope: The request's.
-        receive: The request's.
-        send: The request's.
+        scope: The request's scope.
+        receive: The request's `receive`.
+        send: The request's `send`.
         errors: Problems of fields.
         headers: Further headers of the answer.
-        before_end: Awaited after the body was sent and before its end is: the client can read the whole
-            answer, and the server, which may close the connection at the end, keeps it open.
+        before_end: Awaited after the body has been sent and before its end is sent. Meanwhile the client can
+            read the whole answer, and the server, which may close the connection at the end, keeps it open.
     """
     response = problem_response(
         code,
@@ -43,7 +43,7 @@ async def send_problem(
     for name, value in (headers or {}).items():
         response.headers[name] = value
     if before_end is not None:
-        # The body with `more_body` and then an empty part: what the client sees is the same, and the
+        # The body with `more_body` and then an empty part: the client receives the same, and the
         # server sees the end only after `before_end`.
 
         async def send_all_but_end(message: Message) -> None:

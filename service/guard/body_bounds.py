@@ -1,4 +1,4 @@
-"""Bounds of request bodies: size, time to arrive, depth, number of values, and memory of all together.
+"""Bounds of request bodies: size, time to arrive, depth, number of values, and total memory.
 
 The layers below receive a complete body: no route waits for a client, and none parses a body that is too
 large. Plain ASGI, because every request passes here.
@@ -22,9 +22,9 @@ from braid.service.guard.request_class import STATE_CHANGING, class_of
 from braid.service.limits import BodyLimits, RequestClass, RequestLimits
 
 _SMALL = 16 << 10  # bytes; the shape of a smaller body costs less than the switch to another thread
-_DIGITS = 18  # of `content-length`: more than any body needs, and quick to parse
+_DIGITS = 18  # digits of `content-length`: more than any body needs, and quick to parse
 _QUIET_SECONDS = (
-    2.0  # a refused sender that is silent for so long has read its answer, or never will
+    2.0  # a refused sender that is silent for this time has read its answer, or never will
 )
 _CLOSE = {"connection": "close"}
 _RETRY = {**_CLOSE, "retry-after": "1"}
@@ -98,12 +98,12 @@ class BodyBounds:
         """Return the body.
 
         Args:
-            scope: The request's.
-            receive: The request's.
-            limits: Of the body.
+            scope: The request's scope.
+            receive: The request's `receive`.
+            limits: The bounds of the body.
             held: One number: the bytes of the body that are counted in `_buffered`.
         """
-        # A declared length is refused unread; a body in chunks has none, and is counted as it comes.
+        # By its declared length a body is refused unread; a body in chunks has none, and is counted as it comes.
         declared = Headers(scope=scope).get("content-length", "")
         size = int(declared[:_DIGITS]) if declared.isdecimal() else 0
         if size > limits.bytes:
@@ -144,7 +144,7 @@ class BodyBounds:
         """Read and discard the rest of a refused body.
 
         Args:
-            receive: The request's.
+            receive: The request's `receive`.
             read: Bytes of the body that have been read already.
         """
         # Three ends besides the body's own: enough bytes, a silent client, and the time for a body.
@@ -167,7 +167,7 @@ async def _next_part(receive: Receive) -> Message:
 
 def _check_json(body: bytes, limits: BodyLimits) -> None:
     if b"\0" in body:
-        # UTF-16 or UTF-32, in which the shape below would count other bytes; or no JSON at all.
+        # UTF-16 or UTF-32, for which the shape below would count wrong bytes; or not JSON at all.
         detail = "the body is not JSON in UTF-8: it has a zero byte"
         raise _Refused(ProblemCode.MALFORMED_REQUEST, detail)
     shape = json_shape(body)

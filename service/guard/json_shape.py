@@ -20,7 +20,7 @@ class JsonShape:
     """The shape of a JSON text; meaningless for other texts.
 
     Attributes:
-        depth: The most brackets that are open at once.
+        depth: The largest number of brackets that are open at once.
         values: Commas and colons outside of strings.
     """
 
@@ -53,7 +53,7 @@ def json_shape(body: bytes, *, block: int = _BLOCK) -> JsonShape:
         inside ^= is_inside
         is_inside = bool(inside[-1])
         text = text[~inside]
-        # Depth at each byte: a running sum of +1 and -1. Only brackets outside of strings are left.
+        # Depth at each byte: a running sum of +1 and -1. Only brackets outside of strings remain here.
         opened = (text == _OPEN[0]) | (text == _OPEN[1])
         closed = (text == _CLOSE[0]) | (text == _CLOSE[1])
         depths = np.cumsum(opened.view(np.int8) - closed.view(np.int8), dtype=np.int32)
@@ -65,7 +65,7 @@ def json_shape(body: bytes, *, block: int = _BLOCK) -> JsonShape:
 
 
 def _escaped(text: NDArray[np.uint8], is_first: bool) -> NDArray[np.bool_]:
-    """Return for each byte, and the one behind the last, whether a backslash escapes it.
+    """Return for each byte, and for the byte after the last, whether a backslash escapes it.
 
     A byte is escaped iff an odd number of backslashes comes directly before it.
 
@@ -74,10 +74,10 @@ def _escaped(text: NDArray[np.uint8], is_first: bool) -> NDArray[np.bool_]:
         is_first: Whether the last byte before the text escapes its first byte.
 
     Returns:
-        bool, one more than bytes.
+        bool, one value more than the text has bytes.
     """
     assert len(text), "an empty block has no last byte"
-    # The distance to the last byte that is no backslash is the length of the run of backslashes. An
+    # The distance to the last byte that is not a backslash is the length of the run of backslashes. An
     # escaped first byte counts as if one more backslash came before the text. (A regular expression for
     # escaped quotes took 80 ms per megabyte.)
     indexes = np.arange(len(text), dtype=np.int32)

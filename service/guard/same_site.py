@@ -1,8 +1,9 @@
 """Protection against cross-site requests and DNS rebinding, by the headers of requests.
 
-A service without logins trusts every client that can reach it. A browser can, and sends the requests of
-any page. Three checks refuse those: a form cannot send `application/json`, a script of another site is
-recognized by its `origin`, and a name that was made to resolve to this address (DNS rebinding) by `host`.
+A service without logins trusts every client that can reach it. A browser can reach it, and sends the requests
+of any page. Three checks refuse such requests: a form cannot send `application/json`, a script of another
+site is recognized by its `origin`, and a name that was made to resolve to this address (DNS rebinding) by
+`host`.
 """
 
 import ipaddress
@@ -20,7 +21,7 @@ from braid.service.guard.request_class import STATE_CHANGING
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 ANY_HOST = "*"
 
-_PROBES = ("/health", "/ready")  # called by address, and without any data of tables
+_PROBES = ("/health", "/ready")  # probes are called by address, and return no data of tables
 _PORTS = {"http": 80, "https": 443}
 _JSON_HINT = "send the header `content-type: application/json`, also without a body"
 
@@ -40,7 +41,7 @@ class SameSite:
 
         Args:
             app: The application.
-            hosts: Names by which the service may be called, `*` for any; None: any, for an app
+            hosts: Host names that requests may be addressed to, `*` for any; None: any, for an app
                 without a network.
             origins: Other sites whose pages may send state-changing requests, such as
                 `https://console.example`.
@@ -144,7 +145,7 @@ def _media_refusal(content_type: str | None) -> str | None:
 
 
 def _site_of(origin: str) -> tuple[str, str, int | None] | None:
-    """Return scheme, host and port of an origin; None for `null` and for texts that are no origin."""
+    """Return scheme, host and port of an origin; None for `null` and for texts that are not origins."""
     try:
         parts = urlsplit(origin)
         port = parts.port

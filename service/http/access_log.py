@@ -1,8 +1,8 @@
 """Access log: one line per request with method, path, status, milliseconds and request id.
 
-The outermost ASGI layer, so that it sees the answers of every layer below. The id is taken from the
-answer's header, which has the caller's own or a new one. Query parameters are left out: they contain keys
-of rows.
+The outermost ASGI layer, so that it sees the answers of every layer below. The id is that of
+the answer's header: the caller's own id or a new one. Query parameters are left out, because they contain
+keys of rows.
 """
 
 import logging
@@ -52,7 +52,7 @@ class AccessLog:
         try:
             await self._app(scope, receive, record)
         finally:
-            # The raw path: with escapes resolved, one with a line break could forge a log line.
+            # The raw path: with escapes resolved, a path with a line break could forge a log line.
             path = scope.get("raw_path") or scope["path"].encode("unicode_escape")
             logger.info(
                 "%s %s %s %.1f ms request_id=%s",

@@ -1,4 +1,4 @@
-"""Listening sockets of a server, opened before the rest of it is created.
+"""Listening sockets of a server, opened before the rest of the server is created.
 
 A port in use is the most common mistake at a start; uvicorn alone would report it last, after logging that
 the application has started.
@@ -15,8 +15,8 @@ def listening_sockets(host: str, port: int) -> list[socket.socket]:
     """Return a socket for each address of a host; connections wait until the server accepts them.
 
     Args:
-        host: Name or address.
-        port: 0: any free port, the same for all addresses.
+        host: The host's name or address.
+        port: The port; 0: any free port, the same for all addresses.
 
     Raises:
         InvalidRequest: The host has no address here, or the port is in use or not permitted.
@@ -35,7 +35,7 @@ def listening_sockets(host: str, port: int) -> list[socket.socket]:
                 if family == socket.AF_INET6:
                     one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
                 one.bind((address[0], port, *address[2:]))
-                one.listen()  # at once: SO_REUSEADDR lets two sockets bind as long as none listens
+                one.listen()  # listen at once: SO_REUSEADDR lets two sockets bind as long as neither listens
             except OSError as error:
                 # `localhost` may have an address of a family that the machine lacks, such as IPv6.
                 if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):

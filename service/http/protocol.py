@@ -27,9 +27,9 @@ from braid.service.limits import RequestLimits
 from braid.service.problems.problem_response import MEDIA_TYPE, problem_of
 
 _HEADERS_TOO_LARGE = 431  # the status that h11 suggests for heads above its own bound
-_LINGER_SECONDS = 2.0  # for the client to read a refusal before the connection is closed
+_LINGER_SECONDS = 2.0  # time for the client to read a refusal before the connection is closed
 _SMALL_CHUNK = 256  # bytes
-_SMALL_CHUNKS_MAX = 2_000  # of a request: 20 ms of the event loop at 10 us for each
+_SMALL_CHUNKS_MAX = 2_000  # chunks of a request: 20 ms of the event loop at 10 us for each
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class _Connection(h11.Connection):
         super().__init__(h11.SERVER, head_bytes)
         self._head_bytes = head_bytes
         self._small_chunks = 0
-        self.is_head_request = False  # whose answer has no body
+        self.is_head_request = False  # a method whose answer has no body
 
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         # The size of a head is the number of buffered bytes that its event has consumed.
@@ -123,7 +123,7 @@ class _BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         super().connection_made(transport)
         if len(self.connections) > self.LIMITS.connections:
-            # Without an answer: sending one would keep the connections open that are too many.
+            # Without an answer: sending one would keep open the very connections that are too many.
             transport.abort()
             return
         self._watch_head()
@@ -170,7 +170,7 @@ class _BoundedProtocol(H11Protocol):
             return
         # Between an answer and the first byte of the next head uvicorn's keep-alive timer runs instead.
         is_waiting = self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None
-        # The answer is complete and the request is not: its rest is awaited no longer than a head.
+        # The answer is complete and the request is not: the rest of the request may take no longer than a head.
         is_waiting = is_waiting or (
             self.conn.our_state is h11.DONE and self.conn.their_state is h11.SEND_BODY
         )
@@ -181,7 +181,7 @@ class _BoundedProtocol(H11Protocol):
 
     def _on_late_head(self) -> None:
         self._head_timer = None
-        # If part of a head has arrived the client gets an answer; a silent connection is only closed.
+        # If a part of a head has arrived, the client gets an answer; a silent connection is only closed.
         if self.conn.trailing_data[0] and self.conn.our_state is h11.IDLE:
             seconds = self.LIMITS.head_seconds
             detail = f"the head of the request did not arrive within {seconds:g} seconds"

@@ -11,11 +11,11 @@ from braid.schemas import FieldProblem
 def query_parameters(request: Request) -> list[tuple[str, str]]:
     """Return the names and texts of a request's parameters, in their order.
 
-    The framework replaces invalid bytes by U+FFFD, which makes another text, perhaps the key of another
-    row.
+    The framework would replace invalid bytes by U+FFFD, which makes another text, perhaps the key of
+    another row.
 
     Raises:
-        KeyRefused: Some are not UTF-8; the problems name each.
+        KeyRefused: Some parameters are not UTF-8; the problems name each of them.
     """
     query = request.scope["query_string"].decode("latin-1")
     found = parse_qsl(query, keep_blank_values=True, errors="surrogateescape")

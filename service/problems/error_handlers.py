@@ -28,7 +28,7 @@ from braid.service.problems.request_problems import field_problems
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 _LOGGED_CHARACTERS_MAX = 1_000
-FINDINGS_REPORTED = 1_000  # of a body; several findings of one field become one error
+FINDINGS_REPORTED = 1_000  # findings of a body; several findings of one field become one error
 
 # Details of failures on the service's side are for operators: they may name files and hosts.
 _UNDISCLOSED = "the service failed; the log has the reason, under the request id"
@@ -89,7 +89,7 @@ async def _on_not_ready(request: Request, error: Exception) -> Response:
     return _answer(request, ProblemCode.NOT_READY, _UNDISCLOSED)
 
 
-# No coroutine, so that it runs in a thread: thousands of findings take a while to convert.
+# Not a coroutine, so that it runs in a thread: thousands of findings take a while to convert.
 def _on_unreadable_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     found = error.errors()
@@ -140,7 +140,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 
 def _methods_of(request: Request) -> list[str]:
-    """Return all methods of a request's address; the framework knows those of one route only."""
+    """Return all methods of a request's address; the framework knows only those of one route."""
     scope = {name: request.scope[name] for name in ("type", "path", "root_path", "headers")}
     return [
         method

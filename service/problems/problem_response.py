@@ -36,7 +36,7 @@ def problem_of(
     request_id: str,
     errors: Sequence[FieldProblem] = (),
 ) -> ProblemDocument:
-    """Return a problem document with at most `ERRORS_MAX` errors; of more, `detail` has the number."""
+    """Return a problem document with at most `ERRORS_MAX` errors; if there are more, `detail` has their number."""
     status, title = STATUS_AND_TITLE[code]
     if len(errors) > ERRORS_MAX:
         detail = f"{detail}; the first {ERRORS_MAX} of {len(errors)} are listed"
@@ -53,5 +53,5 @@ def problem_of(
 
 
 def short_path(path: str) -> str:
-    """Return a path, cut to what an answer holds."""
+    """Return a path, cut to the length that an answer may quote."""
     return path if len(path) <= _PATH_CHARACTERS_MAX else path[:_PATH_CHARACTERS_MAX] + "..."

@@ -7,7 +7,7 @@
 | not_found              | 404    | fixes the address                                    |
 | table_not_found        | 404    | fixes the name                                       |
 | stream_not_found       | 404    | fixes the name                                       |
-| row_not_found          | 404    | takes the row as absent                              |
+| row_not_found          | 404    | treats the row as absent                             |
 | method_not_allowed     | 405    | uses a method that the address has                   |
 | request_timeout        | 408    | sends the request in one go                          |
 | table_exists           | 409    | repeats the declaration as it is, or uses a new name |

@@ -1,7 +1,7 @@
 """Conversion of the framework's validation errors to problems of fields.
 
-pydantic reports what is wrong. A person also needs to know what would be right, and a program where in
-the body it is.
+pydantic reports what is wrong. A person also needs to know what would be right, and a program needs the
+location in the body.
 """
 
 import inspect
@@ -59,13 +59,13 @@ def field_problems(
         errors: pydantic's errors; the first part of `loc` is the part of the request: body, query,
             path.
         body: The parsed body; None when there is none.
-        model: The model of the body; None when the address takes no body.
+        model: The model of the body; None when the address has no body.
     """
     found = [_field_problem(error, body=body, model=model) for error in errors]
     parents = _ancestors(problem.pointer for problem in found if problem.pointer is not None)
     merged: dict[tuple[str | None, str], FieldProblem] = {}
     for problem in found:
-        # A list with a wrong entry also fails as each other type of the field's union: the innermost
+        # A list with a wrong entry also fails to match each other type of the field's union: the innermost
         # problem is the one to fix.
         if problem.pointer in parents:
             continue
@@ -80,13 +80,13 @@ def field_problems(
 
 
 def _ancestors(pointers: Iterable[str]) -> set[str]:
-    """Return the pointers of all objects and lists that contain one of these."""
+    """Return the pointers of all objects and lists that contain one of the given places."""
     ancestors: set[str] = set()
     for pointer in pointers:
         parent = pointer
         while parent:
             parent = parent.rpartition("/")[0]
-            if parent in ancestors:  # and so are its own
+            if parent in ancestors:  # and so are its own ancestors
                 break
             ancestors.add(parent)
     return ancestors
@@ -183,9 +183,9 @@ def _model_at(
     """Return the model of the object at a path.
 
     Args:
-        model: Of the value.
-        path: From the value to the object.
-        value: As sent; where a field takes several models, it decides which one is meant.
+        model: The model of the value.
+        path: The path from the value to the object.
+        value: The value as sent; where a field admits several models, it decides which one is meant.
     """
     if not path or model is None:
         return model
