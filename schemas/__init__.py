@@ -5,9 +5,9 @@
 | `contract` | the base class, and bounded types |
 | `table`, `aggregate`, `stream` | declarations |
 | `schema_change` | requested changes of a table |
-| `document` | what the registry stores of a table and its streams |
-| `progress` | what a runner reports |
-| `row`, `status` | what the service returns of rows, streams and maintenance |
+| `document` | the stored document of a table and its streams |
+| `progress` | the report of a runner |
+| `row`, `status` | answers of the service about rows, streams and maintenance |
 | `problem`, `field_problems` | the body of an error answer; problems of single fields |
 """
 

@@ -27,18 +27,18 @@ class AggregateSpec(Contract):
     """An aggregate function with its options; an option that is None has the function's default.
 
     Attributes:
-        function: Its name, such as `sum`, `listagg` or `nested_update`.
+        function: The function's name, such as `sum`, `listagg` or `nested_update`.
         ignore_retract: Whether deletes and updates-before leave the column as it is.
         distinct: For `collect` and `listagg`: keep each element or token once.
         delimiter: For `listagg`: the text between two values.
         nested_key: For the nested functions: fields of the ROW that identify its rows.
-        nested_key_null_strategy: The effect of a null in that key.
+        nested_key_null_strategy: The effect of a null in the nested key.
         nested_sequence: For `nested_update`: fields of the ROW that order versions of a row.
-        count_limit: For `nested_update`: the most rows that are kept.
-        timestamp_field: For `merge_map_with_keytime`: the field of the ROW with its time.
+        count_limit: For `nested_update`: the largest number of rows that are kept.
+        timestamp_field: For `merge_map_with_keytime`: the field of the ROW that holds its time.
         on_overflow: For `sum` and `product`: the effect of a value that the integer or DECIMAL
-            cannot hold. `wrap`: the value wraps round, in any order to the same result. `fail`: merges
-            of the column fail. None: `wrap` in tables that take several streams, else `fail`.
+            cannot hold. `wrap`: the value wraps round, with the same result in any order. `fail`: merges
+            of the column fail. None: `wrap` in tables that admit several streams, else `fail`.
         lg_k: For `hll_sketch` and `theta_sketch`: the size of all sketches, as a power of 2. None: 12.
         hll_type: For `hll_sketch`: the type of all sketches. None: `HLL_4`.
         options: Options of a user's own function, by their names.

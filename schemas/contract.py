@@ -19,7 +19,7 @@ StrictBool = Annotated[bool, Field(strict=True)]
 
 
 def at_most(count: int) -> BeforeValidator:
-    """Return a validator that refuses a list or object of more entries before it checks any entry.
+    """Return a validator that refuses a list or object of more than `count` entries before any entry is checked.
 
     A length bound of the field itself is checked only after every entry has been validated.
     """

@@ -27,10 +27,10 @@ class StreamEntry(Contract):
         restart_generation: A runner restarts the query when this number has grown.
         former_epoch: Epoch of the position that a former stream of this name had left in the table
             when this one was registered with `starting_offsets`; the stream starts as declared if
-            that position is of another topic or another stream has written the group since. None: no
-            such position, or no start was requested.
-        version: Grows with each change of the stream, and with each schema change of columns that
-            it writes; a runner follows between two micro-batches.
+            that position belongs to another topic or another stream has written the group since. None:
+            there was no such position, or no start was requested.
+        version: A number that grows with each change of the stream, and with each schema change of
+            columns that it writes; a runner applies the change between two micro-batches.
         features: Names of the features that a version of this software needs to run the stream.
     """
 
@@ -47,7 +47,7 @@ class AppliedChange(Contract):
 
     Attributes:
         key: The request's name (idempotency key), unique in the table.
-        digest: Of the requested changes; None: applied by an earlier version.
+        digest: Digest of the requested changes; None: an earlier version applied them.
         schema_id: The resulting schema.
     """
 
@@ -59,17 +59,17 @@ class AppliedChange(Contract):
 class PendingSchema(Contract):
     """A schema change in progress: the content of the document once the schema exists.
 
-    It is written before the schema file, whose exclusive creation puts the change into effect. It is in
-    effect if and only if the file's content is the one recorded here; another file of that id means
-    that the change has lost a race.
+    It is written before the schema file, whose exclusive creation puts the change into effect. The change
+    is in effect if and only if the file's content is the one recorded here; a different file of that id
+    means that the change has lost a race.
 
     Attributes:
         schema_id: Id of the schema file.
         schema_file: Content of the file, byte for byte, as text.
         table: The declaration after the change.
         streams: The streams after the change.
-        key: The request's name (idempotency key); None: it has none.
-        digest: Of the requested changes; None: the request has no name.
+        key: The request's name (idempotency key); None: the request has no name.
+        digest: Digest of the requested changes; None: the request has no name.
     """
 
     schema_id: int = Field(ge=1)
@@ -90,9 +90,9 @@ class TableDocument(Contract):
         database: The first part of the table's identifier.
         name: The second part.
         table: The declaration.
-        streams: By name.
+        streams: The streams by name.
         created_ms: Creation time of the first version, milliseconds since the epoch, UTC.
-        schema_id: The table's schema that the declaration was last changed with; a newer one was
+        schema_id: Id of the table's schema at the last change of the declaration; a newer schema was
             created by a rescale, or without the registry.
         pending: A schema change in progress; None: there is none.
         applied: The newest changes of named requests, oldest first.

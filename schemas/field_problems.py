@@ -24,7 +24,7 @@ def json_pointer(path: JsonPath) -> str:
 
 
 def field_path(path: JsonPath) -> str:
-    """Return a path as a person writes it.
+    """Return a path in the form in which a person writes it.
 
     Example:
         >>> field_path(("columns", 2, "type"))
@@ -43,7 +43,7 @@ def problem_at(
 
     Args:
         *path: Names and indexes from the body's root.
-        value: What was found there; None when the field is missing.
+        value: The value that was found there; None when the field is missing.
         message: What is wrong and what was expected.
         hint: How to fix it.
     """
@@ -77,7 +77,7 @@ def quoted_list(names: Iterable[str]) -> str:
 
 
 def display_text(value: object) -> str:
-    """Return a value as JSON writes it, texts without quotes, cut to what a message holds.
+    """Return a value as JSON, texts without quotes, cut to the length that a message may quote.
 
     >>> [display_text(value) for value in ("a", True, None, {"b": [1]}, "x" * 300)][:4]
     ['a', 'true', 'null', '{"b": [1]}']

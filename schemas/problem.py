@@ -60,7 +60,7 @@ class FieldProblem(Contract):
     value: str | None = None
     message: str
     hint: str | None = None
-    # `pointer` in parts, for code that maps a problem of a result to the request behind it; it is no
+    # `pointer` in parts, for code that maps a problem of a result to the request that caused it; not a
     # part of the JSON.
     path: SkipJsonSchema[JsonPath] = Field(default=(), exclude=True, repr=False)
 
@@ -76,10 +76,10 @@ class ProblemDocument(Contract):
         instance: The path of the request.
         code: The kind of problem, for programs.
         errors: All problems of the request, field by field.
-        request_id: The same as in the header `x-request-id`, and in the log.
+        request_id: The request id, as in the header `x-request-id` and in the log.
     """
 
-    # In the OpenAPI document, where the class's name is of no interest.
+    # For the OpenAPI document, where the class's name is not useful.
     model_config = ConfigDict(title="Problem")
 
     type: str

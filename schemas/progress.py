@@ -29,12 +29,12 @@ class StreamFailure(Contract):
     """The failure that keeps a stream from running.
 
     Attributes:
-        cause: One line.
+        cause: The cause in one line.
         errors: The problems that a person has to fix; empty for a temporary failure.
         since_ms: Time of the first of the consecutive failures, milliseconds since the epoch, UTC.
         attempts: Consecutive failures, without a commit in between.
-        next_attempt_ms: Time of the next attempt; None: not before a lifecycle verb or another
-            declaration.
+        next_attempt_ms: Time of the next attempt, milliseconds since the epoch, UTC; None: the next attempt
+            needs a lifecycle verb or another declaration.
     """
 
     cause: str
@@ -45,13 +45,13 @@ class StreamFailure(Contract):
 
 
 class Account(Contract):
-    """The records of a stream by what happened to them: each is counted once.
+    """The records of a stream by their outcome: each record is counted once.
 
     Attributes:
-        accepted: Written to the table as a row of their own.
-        folded: Merged with a later or earlier record of the same key before writing.
-        ignored: Left out as the stream declares.
-        dead_lettered: Refused and sent to the dead-letter topic.
+        accepted: Records written to the table as a row of their own.
+        folded: Records merged with a later or earlier record of the same key before writing.
+        ignored: Records left out because of the stream's declaration.
+        dead_lettered: Records refused and sent to the dead-letter topic.
     """
 
     accepted: int = Field(default=0, ge=0)
@@ -61,7 +61,7 @@ class Account(Contract):
 
     @property
     def records(self) -> int:
-        """The records read: the sum of the four."""
+        """The number of records read: the sum of the four counts."""
         return self.accepted + self.folded + self.ignored + self.dead_lettered
 
 
@@ -70,7 +70,7 @@ class BackPressure(Contract):
 
     Attributes:
         factor: Multiplier of interval and bound; 1: the stream runs as declared.
-        runs: The most sorted runs of a bucket that its newest micro-batch wrote to.
+        runs: Largest number of sorted runs among the buckets that the newest micro-batch wrote to.
         interval_ms: The current time between the starts of two micro-batches.
         records_max: The current bound of a micro-batch, in records.
     """
@@ -82,12 +82,12 @@ class BackPressure(Contract):
 
 
 class StreamProgress(Contract):
-    """A runner's report of one stream; None: not known yet.
+    """A runner's report of one stream. A field that is None is not known yet, unless stated otherwise.
 
     Attributes:
         state: State of the query.
         trace: The failure as text, until a query runs; None unless RETRYING, FAILED or STARTING.
-        failure: The same as fields.
+        failure: The failure as fields.
         restart_generation: The restart generation of the registry that the query was started for.
         epoch: Epoch of the claim on the stream under which the query commits.
         topic_id: Kafka's id of the topic.
@@ -98,21 +98,21 @@ class StreamProgress(Contract):
         lag_seconds: Age of the oldest record that is not committed, at `updated_ms`; None unless
             RUNNING and measured.
         broker_reached_ms: Time of Kafka's last answer, milliseconds since the epoch, UTC.
-        storage_reached_ms: Time of the warehouse's last answer.
+        storage_reached_ms: Time of the warehouse's last answer, milliseconds since the epoch, UTC.
         last_commit_snapshot: Snapshot id of the stream's newest commit.
         last_commit_ms: Time of that commit, milliseconds since the epoch, UTC.
-        account: Sums since the stream's first record, as the table holds them.
-        dead_letters_by_reason: Refused records by reason, over all queries of the stream; may
-            be less than in `account` after a runner was killed.
+        account: Counts since the stream's first record, as the table holds them.
+        dead_letters_by_reason: Refused records by reason, over all queries of the stream; their
+            sum may be below that of `account` after a runner was killed.
         batch_id: The newest committed micro-batch.
-        batch_records: Records in it.
-        batch_ms: Its duration.
+        batch_records: Number of records in that micro-batch.
+        batch_ms: Duration of that micro-batch, milliseconds.
         back_pressure: The slowdown of the stream; None before its first commit.
-        records_since_start: Records that the query has committed.
-        unmatched_columns: Columns for which none of these had a value, with their paths in messages.
+        records_since_start: Number of records that the query has committed.
+        unmatched_columns: Columns for which none of these records had a value, with their paths in messages.
         schema_id: The table's schema by which the stream writes.
-        stream_version: The version of its declaration by which it writes.
-        followed_ms: Time since when it writes by both, milliseconds since the epoch, UTC.
+        stream_version: The version of the stream's declaration by which it writes.
+        followed_ms: Time since when the stream writes by both, milliseconds since the epoch, UTC.
     """
 
     state: StreamState
@@ -149,12 +149,12 @@ class TableProgress(Contract):
     Attributes:
         looks: Number of polls of the table for work.
         buckets: Buckets with files at the last poll.
-        most_runs: The most sorted runs of a bucket at the last poll.
-        compactions: Buckets compacted.
+        most_runs: Largest number of sorted runs of a bucket at the last poll.
+        compactions: Number of compactions of a bucket.
         dropped: Buckets whose compaction was dropped because of a conflicting commit.
         rows_in: Rows read by compactions.
-        rows_out: Rows written by them, or moved with their files.
-        expired: Snapshots removed.
+        rows_out: Rows written by compactions, or moved with their files.
+        expired: Number of snapshots removed.
         failures: Compactions, polls and expiries that failed.
         error: The current failure; None when there is none.
     """
@@ -177,9 +177,9 @@ class RunnerProgress(Contract):
     Attributes:
         runner: The runner's name.
         started_ms: Start of the process, milliseconds since the epoch, UTC.
-        updated_ms: Time of this report.
-        streams: By `<database>.<table>/<stream>`.
-        tables: The tables that it compacts, by `<database>.<table>`.
+        updated_ms: Time of this report, milliseconds since the epoch, UTC.
+        streams: The streams' reports by `<database>.<table>/<stream>`.
+        tables: Reports of the tables that the runner compacts, by `<database>.<table>`.
     """
 
     runner: str

@@ -11,10 +11,10 @@ class SnapshotInfo(Contract):
     """The snapshot that an answer was read from.
 
     Attributes:
-        id: Its id; None while the table has no snapshot.
-        commit_time: ISO 8601, UTC.
-        verified_at: Time when it was last verified to be the newest snapshot, from which staleness is
-            measured. If an older state was requested: time when it was last verified to exist.
+        id: The snapshot's id; None while the table has no snapshot.
+        commit_time: Time of the commit, ISO 8601, UTC.
+        verified_at: Time when the snapshot was last verified to be the newest, from which staleness is
+            measured. If an older state was requested: time when the snapshot was last verified to exist.
     """
 
     id: int | None
@@ -29,7 +29,7 @@ class WideRow(Contract):
         row: Values by column in the table's order. DECIMAL is text (no digit is lost), BINARY
             base64, TIMESTAMP ISO 8601 (ending in `Z` if WITH LOCAL TIME ZONE), DATE and TIME ISO 8601,
             BIGINT a JSON number, FLOAT and DOUBLE that are not finite text.
-        snapshot: The snapshot that it was read from.
+        snapshot: The snapshot that the row was read from.
     """
 
     row: Mapping[str, Any]
@@ -49,8 +49,8 @@ class Arrival(Contract):
     """A record's position in the order of arrival.
 
     Attributes:
-        generation: Generation of the group's order; it rises when another stream or topic feeds the
-            group, or the topic gets more partitions.
+        generation: Generation of the group's order, a number that rises when another stream or topic feeds
+            the group, or when the topic gets more partitions.
         partition: The Kafka partition.
         offset: The offset in the partition.
     """
@@ -64,15 +64,15 @@ class GroupStatus(Contract):
     """A sequence group's part of one row.
 
     Attributes:
-        state: `deleted` when the newest record cleared the group.
+        state: The group's state; `deleted` when the newest record cleared the group.
         stream: The stream that owns the group; None while none is registered.
-        ordering: Values of the declared ordering columns, as in the row; of the arrival columns where
-            none are declared.
+        ordering: Values of the declared ordering columns, as in the row; where none are declared, values
+            of the arrival columns.
         arrival: Position of the newest record; None when absent, or written by an earlier version.
         last_touched: Kafka's timestamp of the newest record, ISO 8601; None when absent or when the
             table declines tracking.
-        age_seconds: Time since then.
-        stale_after_seconds: The age at which the table declares it stale; None: never.
+        age_seconds: Time since `last_touched`, in seconds.
+        stale_after_seconds: The age from which the group's part counts as stale; None: never stale.
     """
 
     state: GroupState
@@ -85,7 +85,7 @@ class GroupStatus(Contract):
 
 
 class RowStatus(Contract):
-    """The status of one row: what each stream has delivered of it.
+    """The status of one row: what each stream has delivered for it.
 
     Attributes:
         key: The parsed key.
@@ -93,7 +93,7 @@ class RowStatus(Contract):
         complete: Whether every group of `complete_when` is present or stale.
         complete_when: Names of the groups that make a row complete, as the table declares.
         groups: Status by group name.
-        snapshot: The snapshot that it was read from.
+        snapshot: The snapshot that the row was read from.
     """
 
     key: Mapping[str, Any]

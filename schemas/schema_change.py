@@ -1,4 +1,4 @@
-"""Requested changes of an existing table: one object per change, of the kind given by `change`.
+"""Requested changes of an existing table: one object per change, whose kind is in `change`.
 
 A column is named by its name, or by a list of names that leads to a field inside of it, with
 `element` for the elements of an ARRAY and `value` for the values of a MAP.
@@ -13,7 +13,9 @@ from braid.schemas.aggregate import AggregateSpec
 from braid.schemas.contract import Contract, StrictBool, at_most
 from braid.schemas.table import TYPE_LENGTH_MAX, Deletes, SequenceGroupSpec
 
-CHANGES_MAX: Final = 1_000  # of one request; each is applied to the result of those before it
+CHANGES_MAX: Final = (
+    1_000  # of one request; each change is applied to the result of those before it
+)
 
 Name = Annotated[str, StringConstraints(min_length=1)]
 ColumnPath = Name | Annotated[tuple[Name, ...], Field(min_length=1)]
@@ -33,7 +35,7 @@ class ColumnPosition(Contract):
     """The position of a column.
 
     Attributes:
-        place: The kind of position; `last` is behind the other declared columns.
+        place: The kind of position; `last` is after the other declared columns.
         neighbour: The adjacent column; only with `after` and `before`.
     """
 
@@ -46,7 +48,7 @@ class _ColumnChange(Contract):
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Names from a column of the table down to the changed field."""
+        """The names from a column of the table down to the changed field."""
         return (self.column,) if isinstance(self.column, str) else self.column
 
 
@@ -56,14 +58,14 @@ class AddColumnChange(_ColumnChange):
     Attributes:
         change: The kind of change.
         column: The new name, at the end of the path.
-        type: SQL text.
-        description: For people.
-        position: None: behind the other declared columns.
-        default: The value for records without one; as `ColumnSpec.default`.
-        aggregate: As `ColumnSpec.aggregate`.
-        sequence_group: The group that protects it; the stream that owns the group reads it.
-        stream: The stream that reads it, if no group implies one.
-        source: Its path in a message: field names joined by dots; None: the column's name.
+        type: The type as SQL text.
+        description: A description for people.
+        position: The column's position; None: after the other declared columns.
+        default: The value for records without one; see `ColumnSpec.default`.
+        aggregate: See `ColumnSpec.aggregate`.
+        sequence_group: The group that protects the column; the stream that owns the group reads it.
+        stream: The stream that reads the column, if no group implies one.
+        source: The column's path in a message: field names joined by dots; None: the column's name.
     """
 
     change: Literal["add_column"]
@@ -78,7 +80,7 @@ class AddColumnChange(_ColumnChange):
 
 
 class DropColumnChange(_ColumnChange):
-    """Drops a column; a column of its name that is added later is a new one, without its values."""
+    """Drops a column; a column of the same name that is added later is new and has none of its values."""
 
     change: Literal["drop_column"]
 
@@ -97,12 +99,12 @@ class RenameColumnChange(_ColumnChange):
 
 
 class UpdateColumnTypeChange(_ColumnChange):
-    """Changes a column's type, in which existing values are read too; nullability stays.
+    """Changes a column's type; existing values are then read with the new type, and nullability stays.
 
     Attributes:
         change: The kind of change.
-        column: Its name or path.
-        type: SQL text.
+        column: The column's name or path.
+        type: The type as SQL text.
     """
 
     change: Literal["update_column_type"]
@@ -124,7 +126,7 @@ class UpdateColumnCommentChange(_ColumnChange):
 
 
 class UpdateColumnDefaultChange(_ColumnChange):
-    """Sets the value that is written for records without one; null: they have no value."""
+    """Sets the value that is written for records without one; null: such records have no value."""
 
     change: Literal["update_column_default"]
     default: str | None
@@ -151,11 +153,11 @@ class AddSequenceGroupChange(Contract):
 
     Attributes:
         change: The kind of change.
-        name: As `SequenceGroupSpec.name`.
-        ordering: As `SequenceGroupSpec.ordering`.
-        columns: Columns that the same request adds; in a table without rows, any that are in no
+        name: See `SequenceGroupSpec.name`.
+        ordering: See `SequenceGroupSpec.ordering`.
+        columns: Columns that the same request adds; in a table without rows, any columns that are in no
             group. The same holds for ordering columns.
-        deletes: As `SequenceGroupSpec.deletes`.
+        deletes: See `SequenceGroupSpec.deletes`.
     """
 
     change: Literal["add_sequence_group"]
@@ -188,7 +190,7 @@ class SetOptionChange(Contract):
 
 
 class RemoveOptionChange(Contract):
-    """Removes an option of the table format, whose default then applies."""
+    """Removes an option of the table format; its default applies then."""
 
     change: Literal["remove_option"]
     key: Name
@@ -215,7 +217,7 @@ class SchemaChanges(Contract):
     """Changes of one table: all are applied, or none.
 
     Attributes:
-        changes: In order; each is applied to the result of those before it.
+        changes: The changes in order; each is applied to the result of those before it.
     """
 
     changes: Annotated[

@@ -15,7 +15,7 @@ class LastCommit(Contract):
 
     Attributes:
         snapshot_id: The snapshot; None when only the time is known.
-        time: ISO 8601, UTC.
+        time: Time of the commit, ISO 8601, UTC.
     """
 
     snapshot_id: int | None
@@ -23,7 +23,7 @@ class LastCommit(Contract):
 
 
 class AccountView(Contract):
-    """A stream's records by what happened to them; `records` is the sum of the others."""
+    """A stream's records by their outcome; `records` is the sum of the other counts."""
 
     records: int = 0
     accepted: int = 0
@@ -36,12 +36,12 @@ class FailureView(Contract):
     """The failure that keeps a stream from running.
 
     Attributes:
-        cause: One line.
+        cause: The cause in one line.
         errors: The problems to fix; empty for a temporary failure.
         since: Time of the first of the consecutive failures, ISO 8601, UTC.
         attempts: Consecutive failures.
-        next_attempt_at: Time of the next attempt, ISO 8601, UTC; None: there is none before the verb `start`
-            or another declaration of the stream.
+        next_attempt_at: Time of the next attempt, ISO 8601, UTC; None: the next attempt needs the verb
+            `start` or another declaration of the stream.
     """
 
     cause: str
@@ -52,42 +52,42 @@ class FailureView(Contract):
 
 
 class StreamStatus(Contract):
-    """The desired state of a stream and its state as reported; None: not known.
+    """The desired state of a stream and its state as reported. A field that is None is not known.
 
     Attributes:
         database: The table's database.
         table: The table's name.
         stream: The stream's name.
-        state: Its state. UNASSIGNED: no living runner reports it. RETRYING: its runner repeats after
-            a temporary failure, without limit. FAILED: a person has to fix something.
-        desired_state: The state that its owner has requested.
-        trace: Why it failed or has no runner any more, as text; None without a failure.
-        failure: The same as fields; None unless RETRYING, FAILED, or STARTING again.
-        worker_id: The runner that hosts it.
+        state: The stream's state. UNASSIGNED: no living runner reports it. RETRYING: its runner tries again
+            after a temporary failure, without limit. FAILED: a person has to fix something.
+        desired_state: The state that the stream's owner has requested.
+        trace: Why the stream failed or has no runner any more, as text; None without a failure.
+        failure: The failure as fields; None unless RETRYING, FAILED, or STARTING again.
+        worker_id: The runner that hosts the stream.
         reported_at: Time of the runner's report, ISO 8601, UTC.
-        epoch: Epoch of the claim under which it commits.
+        epoch: Epoch of the claim under which the stream commits.
         offsets: Next offset to read, by Kafka partition.
         end_offsets: The topic's end offset, by Kafka partition. None unless the stream is RUNNING: only a
             running query measures it, and the lag with it.
         lag_records: Records not read yet; None if Kafka has not answered recently.
-        lag_seconds: Age of the oldest of them; None likewise.
+        lag_seconds: Age of the oldest of these records; None if `lag_records` is None.
         broker_reached_at: Time when Kafka last answered the runner, ISO 8601, UTC.
-        storage_reached_at: Time when the warehouse last answered it.
+        storage_reached_at: Time when the warehouse last answered the runner, ISO 8601, UTC.
         last_commit: The newest commit.
-        account: Sums since the first record.
+        account: Counts since the stream's first record.
         dead_letters: Dead letters by reason, over all queries of the stream.
         back_pressure: The slowdown because compaction is behind; None unless a query is RUNNING and
             has committed.
         records_since_start: Records that the running query has committed.
-        unmatched_columns: Columns for which none of these had a value, with their paths in messages;
+        unmatched_columns: Columns for which none of these records had a value, with their paths in messages;
             a misspelt path shows here.
         version: Version of the stream as registered.
-        followed_version: The version by which it writes, as its runner last reported.
-        followed_schema_id: The table's schema by which it writes, likewise.
-        followed_since: Time since when it writes by both, ISO 8601, UTC.
+        followed_version: The version by which the stream writes, as its runner last reported.
+        followed_schema_id: The table's schema by which the stream writes, as its runner last reported.
+        followed_since: Time since when the stream writes by both, ISO 8601, UTC.
         unreadable_reports: Runners whose reports cannot be read; one may be the stream's.
         missing_features: Features that the stream needs and this service lacks: a newer version has
-            registered it, and only runners of such a version run it.
+            registered the stream, and only runners of such a version run it.
     """
 
     database: str
@@ -150,9 +150,9 @@ class MaintenanceStatus(Contract):
     Attributes:
         database: The table's database.
         table: The table's name.
-        snapshot_id: The snapshot that the counts are of; None before the first commit.
+        snapshot_id: The snapshot whose files are counted; None before the first commit.
         buckets: Buckets with files.
-        most_runs: The most sorted runs of a bucket, all of which a read of the bucket merges.
+        most_runs: Largest number of sorted runs of a bucket; a read of the bucket merges all its runs.
         tombstones: Deletes of removed rows that compactions keep on the highest level, so that older
             records do not restore the rows.
         compaction_trigger: Number of runs at which a compaction is due

@@ -40,7 +40,7 @@ class OnNewField(StrEnum):
     """The treatment of a record with fields from which no column of its stream is read.
 
     `ignore` leaves the fields out. `reject` makes the record a dead letter. `evolve` adds a column for
-    each of them to the table, which the stream owns and reads from then on.
+    each field to the table; the stream owns the column and reads it from then on.
     """
 
     IGNORE = "ignore"
@@ -52,8 +52,8 @@ class OnPartitionsAdded(StrEnum):
     """The effect of added partitions on a stream whose records are ordered by arrival alone.
 
     Keys then move to other partitions, whose offsets cannot be compared with those of the old ones.
-    `stop` stops the stream with the reason. `continue` reads the known partitions up to their ends as
-    of `partitions_settle` later, and the new ones only then, in an order above all earlier records.
+    `stop` stops the stream and reports the reason. `continue` reads the known partitions up to the ends that
+    they have once `partitions_settle` is over, and only then all partitions, as newer than all earlier records.
     """
 
     STOP = "stop"
@@ -72,10 +72,10 @@ class StreamColumn(Contract):
 
     Attributes:
         column: A column of the table.
-        path: Field names from the root of the message, joined by dots. None: the column's name; of
+        path: Field names from the root of the message, joined by dots. None: the column's name; for
             a column that is read from the Kafka key, the key as a whole.
         source: The record's value, or its Kafka key: text, or a JSON object if there is a path.
-            Columns of the primary key alone are read from the key.
+            Only columns of the primary key are read from the Kafka key.
     """
 
     column: str = Field(min_length=1)
@@ -97,7 +97,7 @@ class KafkaSpec(Contract):
         cluster: The name of a cluster in the operators' file; None: their cluster `default`.
         bootstrap_servers: `host:port[,host:port]` instead of a name; only where the operators'
             file allows addresses.
-        options: Consumer options that the operators leave to streams, by Kafka's own names.
+        options: Consumer options that operators allow streams to set, by Kafka's own names.
     """
 
     cluster: str | None = Field(default=None, min_length=1, examples=["shop"])
@@ -106,32 +106,32 @@ class KafkaSpec(Contract):
 
 
 class StreamDefinition(Contract):
-    """A stream as its owner declares it; registration fills in defaults for what is left out.
+    """A stream as its owner declares it; registration fills in defaults for omitted fields.
 
     Attributes:
         name: The last part of the address; may be left out.
         topic: The Kafka topic.
         format: The format of values.
-        columns: The columns that the stream writes; empty: the key and its whole group, each column
-            from the field of its name, or from where the registered stream reads it already.
-        sequence_group: The group that it owns; None: the group of its own name.
-        starting_offsets: The start, if the table has no position of the stream, or one of a former
-            stream of its name that the stream does not continue.
+        columns: The columns that the stream writes; empty: the key and the stream's whole group, each
+            column from the field of its name, or from the field that the registered stream reads already.
+        sequence_group: The group that the stream owns; None: the group of the stream's name.
+        starting_offsets: The start, used if the table has no position of the stream, or only that of a
+            former stream of its name which the stream does not continue.
         dead_letter_topic: The topic for refused records; None: `<topic>.dead-letters`.
         on_null_ordering: The treatment of records whose ordering columns are all null.
         on_new_field: The treatment of records with fields that are not mapped.
-        columns_max: With `evolve`: the most columns of the stream; a record that needs one more is a
-            dead letter.
-        max_message_bytes: Longer values are dead letters.
+        columns_max: With `evolve`: the largest number of columns of the stream; a record that needs one
+            more is a dead letter.
+        max_message_bytes: Largest size of a value; records with larger values are dead letters.
         partitioned_by_key: Whether producers send all records of a row to one partition although
             the row's key is not read from the Kafka key. A stream that is ordered by arrival alone
-            needs one or the other if its topic has several partitions.
-        on_partitions_added: The effect of added partitions on such a stream.
+            needs the one or the other if its topic has several partitions.
+        on_partitions_added: The effect of added partitions on a stream that is ordered by arrival alone.
         partitions_settle: With `continue`: the longest time until producers learn of new partitions,
             such as `6 min`; above their `metadata.max.age.ms`, whose default is 5 minutes.
         kafka: The cluster of the topic.
-        trigger_ms: The target time between the starts of two micro-batches.
-        max_records_per_batch: The bound of one micro-batch.
+        trigger_ms: The target time between the starts of two micro-batches, milliseconds.
+        max_records_per_batch: The largest number of records in one micro-batch.
     """
 
     name: str | None = None
@@ -166,5 +166,5 @@ class StreamSpec(StreamDefinition):
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """The columns it reads from messages, without the generated ones."""
+        """Names of the columns that the stream reads from messages, without the generated ones."""
         return tuple(mapping.column for mapping in self.columns)

@@ -17,7 +17,7 @@ from braid.schemas.contract import (
 )
 
 TYPE_LENGTH_MAX: Final = 1_000  # characters
-BUCKETS_MAX: Final = 100_000  # each is a directory in every partition
+BUCKETS_MAX: Final = 100_000  # each bucket is a directory in every partition
 
 
 class MergeEngine(StrEnum):
@@ -52,11 +52,11 @@ class ColumnSpec(Contract):
     """One column of the table.
 
     Attributes:
-        name: Unique in the table, letters, digits and `_`.
+        name: The name, unique in the table: letters, digits and `_`.
         type: SQL text such as `BIGINT`, `DECIMAL(10, 2)`, `TIMESTAMP(3)`, `STRING NOT NULL`.
-        aggregate: The function that combines its values, in `aggregation` tables and in sequence
+        aggregate: The function that combines the column's values, in `aggregation` tables and in sequence
             groups of `partial-update` ones; None: the newest value.
-        description: For people; kept in the table's schema.
+        description: A description for people; kept in the table's schema.
         default: The value that is written for a record without one, as text such as `0`; only for
             columns that records of other streams do not affect. None: null.
     """
@@ -72,12 +72,13 @@ class SequenceGroupSpec(Contract):
     """Columns that one stream owns, and the columns that order its versions.
 
     Attributes:
-        name: Unique in the table; the stream of the same name owns it unless another one declares it.
+        name: The name, unique in the table; the stream of the same name owns the group unless another one
+            declares it.
         ordering: Columns that order the versions of the group, most significant first, written
-            by the owner. Behind them, or alone if None, records are ordered as they arrive, by
+            by the owner. After them, or alone if None, records are ordered as they arrive, by
             `<name>__offset` and `<name>__partition`, which are filled from Kafka.
         columns: The protected columns: none of them is a key or an ordering column.
-        deletes: The effect of the owner's deletes; None: as the table declares.
+        deletes: The effect of the owner's deletes; None: that of the table's `deletes`.
     """
 
     name: str = Field(min_length=1, examples=["departures"])
@@ -114,8 +115,8 @@ class DeleteRetentionSpec(Contract):
     Until then a late record that is older than the delete does not restore the row.
 
     Attributes:
-        seconds: Age of a delete at which compactions drop it.
-        columns: TIMESTAMP columns that a deleting record fills; the latest of them is its time.
+        seconds: Age of a delete from which compactions drop it, in seconds.
+        columns: TIMESTAMP columns that a deleting record fills; the latest of them is the delete's time.
             None: `<group>__at` of the sequence groups that remove rows.
     """
 
@@ -127,8 +128,8 @@ class TableSpec(Contract):
     """A table as its owner declares it; the name is in the address.
 
     Attributes:
-        columns: In the order in which readers see them; generated columns come after them.
-        primary_key: Column names; they become NOT NULL.
+        columns: The columns in the order in which readers see them; generated columns come after them.
+        primary_key: Names of the key columns, which become NOT NULL.
         partition_keys: A proper subset of the primary key.
         buckets: Number of buckets of every partition, from 1 to 100,000; `braid table rescale`
             changes it, and the declaration with it.
@@ -144,9 +145,9 @@ class TableSpec(Contract):
         staleness: The age at which a group's part of a row is stale; needs tracking.
         completeness: The groups that make a row complete.
         unordered: `allowed` admits declarations that depend on the order in which records arrive:
-            columns without a sequence group (of two versions written at once by different jobs the
-            older one may then win for good), and functions and deletes that are refused otherwise.
-        comment: For people; kept in the table's schema.
+            columns without a sequence group (if different jobs write two versions at once, the
+            older one may win for good), and functions and deletes that are refused otherwise.
+        comment: A comment for people; kept in the table's schema.
         options: Further options of the table format, by their own names.
     """
 
@@ -168,9 +169,9 @@ class TableSpec(Contract):
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """The declared columns' names, in order, without the generated ones."""
+        """Names of the declared columns, in order, without the generated ones."""
         return tuple(column.name for column in self.columns)
 
     def sequence_group(self, name: str) -> SequenceGroupSpec | None:
-        """Return the group of that name, or None."""
+        """Return the group of that name; None if there is none."""
         return next((group for group in self.sequence_groups if group.name == name), None)
