@@ -35,7 +35,7 @@ SIZE_MAX: Final = 1 << 20  # bytes
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 _FIELDS: Final = ("bootstrap_servers", "options", "read", "stream_options", "write")
 _TOP_FIELDS: Final = ("addresses", "clusters")
-# The source of the ingest job sets these itself, and refuses a stream whose cluster sets one.
+# The ingest job sets these options itself, and refuses a stream whose cluster sets one of them.
 _SOURCE_OPTIONS: Final = (
     "auto.offset.reset",
     "bootstrap.servers",
@@ -52,7 +52,7 @@ def load_clusters(path: Path) -> KafkaClusters:
     """Return the clusters of a file.
 
     Raises:
-        InvalidRequest: The file cannot be read, is no TOML, or does not declare clusters as
+        InvalidRequest: The file cannot be read, is not TOML, or does not declare clusters as
             described above; `problems` has all locations.
     """
     try:
@@ -76,11 +76,12 @@ def parse_clusters(text: str, *, source: str) -> KafkaClusters:
     """Return the clusters of a file's text.
 
     Args:
-        text: TOML.
+        text: The text, TOML.
         source: Name of the file in messages.
 
     Raises:
-        InvalidRequest: As `load_clusters`.
+        InvalidRequest: The text is not TOML, or does not declare clusters as described above; `problems` has
+            all locations.
     """
     try:
         found = tomllib.loads(text)
@@ -148,7 +149,7 @@ def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
 
 def _check_option(path: str, name: str, value: object) -> Iterator[Problem]:
     if not isinstance(value, str):
-        # Its type alone: the value may be a secret.
+        # Only the value's type: the value may be a secret.
         yield _expected(path, type(value).__name__, "a text, in quotes")
         return
     for reference in unusable_references(value):

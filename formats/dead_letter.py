@@ -2,7 +2,7 @@
 
 A dead letter has the record's key, value and headers, and more headers under the names that Kafka Connect
 uses, so that tools for Connect's dead letters work on ours. Topic, partition and offset identify the
-record: sending is at least once, a repeated micro-batch sends its dead letters again.
+record. Sending is at least once: a repeated micro-batch sends its dead letters again.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class DeadLetterReason(StrEnum):
 
     @property
     def stage(self) -> str:
-        """The stage of processing that refused it, in Connect's terms."""
+        """The stage of processing that refused the record, in Connect's terms."""
         if self is DeadLetterReason.MALFORMED_KEY:
             return "KEY_CONVERTER"
         return "VALUE_CONVERTER" if self in _CONVERSION else "TASK_PUT"
@@ -55,14 +55,14 @@ class DeadLetter:
     """One refused record.
 
     Attributes:
-        topic: The topic that it came from.
-        partition: Kafka partition.
-        offset: Kafka offset.
-        reason: Why it was refused.
+        topic: The topic of the record.
+        partition: The record's Kafka partition.
+        offset: The record's Kafka offset.
+        reason: Why the record was refused.
         message: The reason in words: which column, what was found, what was expected.
-        key: As received.
-        value: As received.
-        headers: As received.
+        key: The key as received.
+        value: The value as received.
+        headers: The headers as received.
     """
 
     topic: str
@@ -75,7 +75,7 @@ class DeadLetter:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
     def all_headers(self, *, connector: str) -> list[tuple[str, bytes]]:
-        """Return the record's headers, followed by ours.
+        """Return the record's headers, followed by those that describe the refusal.
 
         Args:
             connector: The sender's name.

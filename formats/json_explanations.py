@@ -1,8 +1,8 @@
 """Explanations of refused JSON messages: which column, what was found, what was expected.
 
 Spark reports that a message cannot be read as declared, not why. Refused messages are few, so each is
-parsed again here. An accepted message is never questioned, and a refused one whose fault cannot be named
-is refused all the same.
+parsed again here. An accepted message is never refused here, and a refused message stays refused
+even if its fault is not found.
 """
 
 import json
@@ -22,11 +22,11 @@ _SHOWN_CHARACTERS = 80
 
 
 def explain_message(value: bytes, columns: Sequence[MappedColumn]) -> tuple[DeadLetterReason, str]:
-    """Return the reason, and a sentence that names column, found and expected.
+    """Return the reason, and a sentence that names the column, what was found and what was expected.
 
     Args:
         value: The message's value as received.
-        columns: The columns that are read from it.
+        columns: The columns that are read from the value.
 
     Example:
         >>> explain_message(b"[1]", ())[1]
@@ -51,10 +51,10 @@ def explain_message(value: bytes, columns: Sequence[MappedColumn]) -> tuple[Dead
 
 
 def explain_value(value: bytes, column: MappedColumn) -> str | None:
-    """Return what a message has for a column and what was expected; None when it has nothing.
+    """Return a sentence with what a message has for a column and what was expected; None when it has nothing.
 
     Args:
-        value: A message that is known to have a wrong value for the column.
+        value: The bytes of a message that is known to have a wrong value for the column.
         column: The column.
     """
     try:
@@ -70,11 +70,11 @@ def explain_value(value: bytes, column: MappedColumn) -> str | None:
 
 
 def explain_key(key: bytes, column: MappedColumn) -> str:
-    """Return what a Kafka key has, and what was expected of it.
+    """Return a sentence with what a Kafka key has and what was expected.
 
     Args:
-        key: One that does not hold the column as declared.
-        column: The column that is read from it.
+        key: A Kafka key that does not hold the column as declared.
+        column: The column that is read from the key.
     """
     found = key.decode("utf-8", "backslashreplace")[:_SHOWN_CHARACTERS]
     expected = _expected(column.type)
@@ -113,7 +113,7 @@ def _column_fault(
 def _fault(
     value: Any, data_type: DataType, *, column: MappedColumn, address: str
 ) -> tuple[DeadLetterReason, str] | None:
-    """Return what is wrong with a value, or with the first bad part of it; None: nothing is found.
+    """Return what is wrong with a value, or with its first faulty part; None: no fault is found.
 
     Type and range come first, then the parts, then surrogates and repeated keys.
     """
@@ -161,10 +161,10 @@ def _expected(data_type: DataType) -> str:
 
 
 def _is_inner_zone(value: Any, data_type: DataType, *, is_inner: bool) -> bool:
-    """Return whether a timestamp has a zone where Spark takes only a local time.
+    """Return whether a timestamp has a zone where Spark accepts only a local time.
 
-    A column of type TIMESTAMP is read as text and takes both; inside of an ARRAY, MAP or ROW Spark's own
-    parser reads it, which takes no zone.
+    A column of type TIMESTAMP is read as text, with or without a zone. Inside of an ARRAY, MAP or ROW Spark's
+    own parser reads it, which accepts no zone.
     """
     if not is_inner or data_type.root is not TypeRoot.TIMESTAMP:
         return False

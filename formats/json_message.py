@@ -12,14 +12,14 @@ _NUMBER_CHARACTERS_MAX: Final = 1_000
 
 
 class OversizedNumber:
-    """A number with more characters than any parser takes; only its length is kept."""
+    """A number with more characters than any parser accepts; only its length is kept."""
 
     def __init__(self, text: str) -> None:
         self.shown = f"a number of {len(text)} characters"
 
 
 class JsonObject(dict[str, Any]):
-    """A JSON object that remembers a name that occurs twice in it; None: no name does."""
+    """A JSON object that keeps a name that occurs twice in it; None: no name does."""
 
     repeated: str | None = None
 
@@ -28,8 +28,8 @@ def read_message(value: bytes) -> Any:
     """Return the value of a JSON text: objects as `JsonObject`, numbers with a fraction as Decimal.
 
     Raises:
-        ValueError: It is not UTF-8 (`UnicodeDecodeError`), or not JSON.
-        RecursionError: It is nested too deeply.
+        ValueError: The value is not UTF-8 (`UnicodeDecodeError`), or not JSON.
+        RecursionError: The value is nested too deeply.
     """
 
     def whole(text: str) -> Any:
@@ -51,11 +51,11 @@ def read_message(value: bytes) -> Any:
 
 
 def items_of(value: Any, data_type: DataType) -> Iterator[tuple[str, Any, DataType]]:
-    """Yield the parts of a value that its type declares: name or index, value, type.
+    """Yield the parts of a value that its type declares, as (name or index, value, type).
 
     Args:
-        value: Of the JSON type that `data_type` is read from.
-        data_type: Of the value; types other than ARRAY, MAP and ROW have no parts.
+        value: A value of the JSON type that `data_type` is read from.
+        data_type: The value's type; types other than ARRAY, MAP and ROW have no parts.
     """
     match data_type.root:
         case TypeRoot.ARRAY:

@@ -1,7 +1,7 @@
-"""Faults of JSON values: whether a value of a message is certainly not one of a column's type.
+"""Faults of JSON values: checks whether a value of a message certainly does not fit a column's type.
 
-A value without a fault here may still be refused by Spark, whose parser is the judge; a value with one
-is never accepted.
+Spark, whose parser decides, may still refuse a value without a fault here; it never accepts a value with
+one.
 """
 
 import base64
@@ -24,11 +24,12 @@ _EXACT: Final = Context(prec=100)
 
 
 def value_fault(value: Any, data_type: DataType) -> DeadLetterReason | None:
-    """Return why a JSON value that is not null cannot be of a type; None when nothing is known against it.
+    """Return why a JSON value, which is not null, does not fit a type; None when no fault is known.
 
     Args:
-        value: As `json_message.read_message` returns it. Of nested values only the outermost is checked.
-        data_type: The column's type, or of a part of it.
+        value: A value that `json_message.read_message` returned. Of a nested value only the outermost level
+            is checked.
+        data_type: The type of the column, or of a part of it.
     """
     if isinstance(value, OversizedNumber):
         return DeadLetterReason.OUT_OF_RANGE
@@ -56,7 +57,7 @@ def value_fault(value: Any, data_type: DataType) -> DeadLetterReason | None:
 
 
 def _integer_fault(value: Any, bound: int) -> DeadLetterReason | None:
-    # In Python a bool is an int; in JSON `true` is no number.
+    # In Python a bool is an int; in JSON `true` is not a number.
     if not isinstance(value, int) or isinstance(value, bool):
         return DeadLetterReason.WRONG_TYPE
     return None if -bound <= value < bound else DeadLetterReason.OUT_OF_RANGE

@@ -31,7 +31,7 @@ def json_row(row: Mapping[str, object], fields: Iterable[DataField]) -> dict[str
 
     Args:
         row: Values as `pa.Array.to_pylist` returns them.
-        fields: The columns to return; one that the row does not have is null.
+        fields: The columns to return; a column that the row does not have is null.
     """
     return {field.name: json_value(row.get(field.name), field.type) for field in fields}
 

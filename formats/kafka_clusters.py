@@ -57,7 +57,7 @@ class KafkaClusters:
     """All clusters that a process knows.
 
     Attributes:
-        by_name: The clusters.
+        by_name: The clusters by name.
         addresses: Patterns of `host:port` that a stream may name instead of a cluster; the runner
             connects there without a login.
     """
@@ -66,7 +66,7 @@ class KafkaClusters:
     addresses: tuple[str, ...] = ()
 
     def at(self, bootstrap_servers: str) -> NamedCluster | None:
-        """Return the cluster of these servers, in any order, or None."""
+        """Return the cluster with these servers, in any order; None if there is none."""
         requested = frozenset(bootstrap_servers.split(","))
         for cluster in self.by_name.values():
             if frozenset(cluster.bootstrap_servers.split(",")) == requested:
@@ -84,7 +84,7 @@ class KafkaClusters:
         """Return these clusters with one more, `default`, on which every topic is allowed.
 
         Raises:
-            InvalidRequest: These clusters contain `default` already.
+            InvalidRequest: There is a cluster `default` already.
         """
         if DEFAULT_CLUSTER in self.by_name:
             message = f"the file of clusters has a cluster `{DEFAULT_CLUSTER}` already"
@@ -106,7 +106,7 @@ def is_server_list(text: str) -> bool:
 
 
 def _is_allowed(topic: str, patterns: tuple[str, ...]) -> bool:
-    # `*` shall not allow internal topics: only a pattern that names their prefix does.
+    # `*` does not allow internal topics: only a pattern that names their prefix does.
     if topic.startswith(_INTERNAL):
         patterns = tuple(pattern for pattern in patterns if pattern.startswith(_INTERNAL))
     return any(fnmatchcase(topic, pattern) for pattern in patterns)

@@ -50,12 +50,12 @@ def parse_key(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> dic
     """Return the primary key's values in the order of the key.
 
     Args:
-        schema: The table's.
-        parameters: Names and texts as they stand in the address.
+        schema: The table's schema.
+        parameters: Names and texts of the address's parameters.
 
     Raises:
         KeyRefused: A key column is missing, given more than once or not of its type, or a parameter
-            is no key column; the problems name every such parameter.
+            is not a key column; the problems name every such parameter.
     """
     fields = {name: schema.field(name) for name in schema.primary_keys}
     problems = [
@@ -85,14 +85,15 @@ def parse_key(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> dic
 def parse_keys(
     schema: TableSchema, keys: Sequence[Mapping[str, str | int | float]]
 ) -> list[dict[str, object]]:
-    """Return the values of several keys, each as `parse_key` does.
+    """Return the values of several keys, each as `parse_key` returns it.
 
     Args:
-        schema: The table's.
-        keys: From column to text, or to a JSON number or boolean, which is parsed by its JSON text.
+        schema: The table's schema.
+        keys: The keys, each with a value by column: text, or a JSON number or boolean, which is parsed by its
+            JSON text.
 
     Raises:
-        KeyRefused: Some are no keys of the table; the problems locate every wrong value.
+        KeyRefused: Some are not keys of the table; the problems locate every wrong value.
     """
     parsed: list[dict[str, object]] = []
     problems: list[FieldProblem] = []
@@ -118,7 +119,7 @@ def parse_keys(
 
 
 def _inexact(schema: TableSchema, key: Mapping[str, str | int | float]) -> Iterator[FieldProblem]:
-    """Yield the JSON numbers that may not have the digits of the request any more."""
+    """Yield a problem for each JSON number that may have lost digits of the request."""
     for name, value in key.items():
         # As a DOUBLE, 0.10 is 0.1 and 12345678901234567.8 another number: as a key of text or DECIMAL
         # either could be the key of another row.
@@ -132,10 +133,10 @@ def _inexact(schema: TableSchema, key: Mapping[str, str | int | float]) -> Itera
 
 
 def parse_value(text: str, field: DataField) -> object:
-    """Return the value of a text, in the form that `pa.array` takes for the column's type.
+    """Return the value of a text, in the form that `pa.array` accepts for the column's type.
 
     Raises:
-        ValueError: The text is no value of the type; the message has the reason.
+        ValueError: The text is not a value of the type; the message has the reason.
     """
     parse = _PARSERS[field.type.root]
     return parse(text, field.type)
@@ -260,7 +261,7 @@ def _parse_timestamp(text: str, data_type: DataType) -> datetime | int:
             raise ValueError(message) from error
     if (data_type.precision or 0) <= 6:
         return value.replace(microsecond=nanoseconds // 1_000)
-    # A datetime has only microseconds; Arrow takes an integer of nanoseconds since the epoch instead.
+    # A datetime has only microseconds; Arrow accepts an integer of nanoseconds since the epoch instead.
     count = int(value.replace(tzinfo=UTC).timestamp()) * 1_000_000_000 + nanoseconds
     if not -_NANOSECONDS_BOUND <= count < _NANOSECONDS_BOUND:
         message = "outside the years 1677 to 2262, the range of 64-bit nanoseconds"
@@ -272,7 +273,7 @@ def _fraction(text: str, data_type: DataType) -> int:
     """Return the fraction of a second in nanoseconds.
 
     Raises:
-        ValueError: It has more digits than the type; trailing zeros do not count.
+        ValueError: The fraction has more digits than the type; trailing zeros do not count.
     """
     found = _FRACTION.search(text)
     digits = found.group(1) if found else ""

@@ -10,10 +10,10 @@ class MappedColumn:
     """A column that is filled from a message.
 
     Attributes:
-        name: The table's column.
+        name: The column's name in the table.
         path: Field names from the root to the value; empty for the Kafka key as a whole.
         type: The column's type in the table.
-        from_key: Whether it is read from the record's Kafka key instead of its value.
+        from_key: Whether the column is read from the record's Kafka key instead of its value.
     """
 
     name: str

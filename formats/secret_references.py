@@ -1,9 +1,9 @@
 """References to secrets, `${env:NAME}` and `${file:/path}`, and their resolution.
 
-They occur in the operators' file of Kafka clusters only (`clusters_file`, which checks when it is read that
-each reference names a variable or an absolute path). They are resolved where Kafka is read, when a query is
-started: the service passes them on as they are, and never has a secret. Nothing that arrives over HTTP is
-passed to this module: a client that could name a file here could read it.
+References occur only in the operators' file of Kafka clusters; `clusters_file` checks that each names a
+variable or an absolute path. They are resolved where Kafka is read, when a query is started: the service
+passes them on as they are, and never has a secret. Nothing that arrives over HTTP is passed to this module,
+because a client that could name a file here could read it.
 """
 
 import os
@@ -40,10 +40,10 @@ def resolve_secrets(
     Args:
         options: Values by name, as an operator has written them.
         environment: Variables by name.
-        read_file: From an absolute path to the file's text.
+        read_file: Returns the text of the file at an absolute path.
 
     Raises:
-        InvalidRequest: A variable or file cannot be read; the message names it and has no value.
+        InvalidRequest: A variable or file cannot be read; the message names it, without any secret.
     """
 
     def found(match: re.Match[str]) -> str:

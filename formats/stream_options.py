@@ -21,13 +21,13 @@ STREAM_OPTIONS: Final[Mapping[str, tuple[int, int]]] = {
 
 
 def unfit_value(name: str, value: str) -> str | None:
-    """Return the expected value of a listed option, or None if the given one is allowed.
+    """Return the expected value of a listed option; None if the given value is allowed.
 
     >>> unfit_value("fetch.min.bytes", "0")
     'a whole number from 1 to 16777216'
     """
     least, most = STREAM_OPTIONS[name]
-    # Eleven digits are more than any bound, and short enough to be read as a number.
+    # Eleven digits are more than any bound has, and short enough to be parsed as a number.
     is_number = value.isascii() and value.isdigit() and len(value) <= 11
     if is_number and least <= int(value) <= most:
         return None

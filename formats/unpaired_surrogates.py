@@ -1,7 +1,7 @@
 r"""Unpaired surrogates in JSON: half of a UTF-16 surrogate pair, such as `"\ud800"`, names no character.
 
-JSON can escape one, and no UTF-8 text can hold it. A parser that puts `?` in its place could make two
-keys one, so a message with one in a declared value is refused.
+JSON can contain one as an escape, and no UTF-8 text can hold it. A parser that replaces it by `?` could make
+two keys equal, so a message with an unpaired surrogate in a declared value is refused.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from braid.lake import DataType, TypeRoot
 
 
 def may_hold_surrogate(data_type: DataType) -> bool:
-    """Return whether values of a type hold texts, the keys of a MAP among them."""
+    """Return whether values of a type can contain texts, keys of a MAP included."""
     inner = (data_type.element, data_type.value, *(field.type for field in data_type.fields))
     return data_type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.MAP) or any(
         part is not None and may_hold_surrogate(part) for part in inner
@@ -22,8 +22,9 @@ def is_unpaired_surrogate(value: Any, data_type: DataType) -> bool:
     """Return whether a JSON value itself has an unpaired surrogate; its parts do not count.
 
     Args:
-        value: Not null, of the JSON type that `data_type` is read from.
-        data_type: The type. A text takes arrays and objects whole; of a MAP the keys count.
+        value: A value, not null, of the JSON type that `data_type` is read from.
+        data_type: The type. A text may have an array or object as its value, which is checked as a whole; of a
+            MAP the keys are checked.
     """
     match data_type.root:
         case TypeRoot.CHAR | TypeRoot.VARCHAR:
@@ -45,7 +46,7 @@ def holds_unpaired_surrogate(value: Any, data_type: DataType) -> bool:
 
 
 def has_utf8_form(text: str) -> bool:
-    """Return whether a text has a UTF-8 form: whether every surrogate in it is one of a pair."""
+    """Return whether a text has a UTF-8 form, so whether each of its surrogates belongs to a pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
