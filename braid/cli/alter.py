@@ -27,7 +27,7 @@ def requested_changes(clauses: Sequence[str], file: str | None) -> tuple[TableCh
     """Return the changes given on the command line; exit with one line when they are invalid.
 
     Args:
-        clauses: In the forms that `parse_clause` reads.
+        clauses: Clauses in the forms that `parse_clause` reads.
         file: Path of a JSON document, the body of `schema-changes` over HTTP; `-` for standard
             input. Its changes come first.
     """
@@ -63,7 +63,7 @@ def alter(
         The exit status.
 
     Raises:
-        LakeError: As `Table.alter` does.
+        LakeError: What `Table.alter` raises.
     """
     catalog, clock = Catalog(warehouse), SystemClock()
     store = RegistryStore(file_io_for(warehouse), warehouse, clock)

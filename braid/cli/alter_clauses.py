@@ -80,7 +80,7 @@ def parse_clause(text: str) -> dict[str, Any] | None:
 
 
 def expected_form(text: str) -> str:
-    """Return the form that was probably meant by a text that is no clause, by its first word.
+    """Return the form that a text, which is not a clause, was probably meant to have, by its first word.
 
     Example:
         >>> expected_form("SET x=1")

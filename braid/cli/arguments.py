@@ -33,7 +33,7 @@ _EXITS: Final[Sequence[tuple[type[Exception], int]]] = (
     (LakeError, 1),
     (OSError, 1),
 )
-# Errors of mkdir that no retry cures: the path itself cannot be a folder.
+# Errors of mkdir that a retry cannot fix: the path itself cannot be a folder.
 _NO_FOLDER: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EINVAL})
 _MEMORY = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
 
@@ -124,7 +124,7 @@ def check_runner(*, name: str, streams: Sequence[str], memory: str) -> None:
 
 
 def check_table(identifier: str) -> None:
-    """Exit with one line when the text is no name of a table."""
+    """Exit with one line when the text is not a table's name."""
     if not is_identifier(identifier):
         refuse("TABLE", identifier, "expected database.table")
 
@@ -150,7 +150,7 @@ def bound(
 
     Args:
         option: The option of the snapshot, such as `--after`; it is the prefix of the other two.
-        snapshot: Its value.
+        snapshot: The value of `option`.
         tag: The value of `…-tag`.
         timestamp: The value of `…-timestamp`.
     """

@@ -1,4 +1,4 @@
-"""The command `braid table changes`: what snapshots changed, one line per row, oldest first."""
+"""The command `braid table changes`: changes of rows by snapshot, one line each, oldest first."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -30,7 +30,7 @@ def show(
     not moved: only the reader of the output knows whether the lines have arrived.
 
     Raises:
-        LakeError: As `Table.changes` does and as reading the changes does.
+        LakeError: What `Table.changes` and reading the changes raise.
     """
     table = Catalog(warehouse).table(identifier)
     if consumer is not None:

@@ -26,7 +26,7 @@ def compact_tables(
 
     Args:
         warehouse: Absolute path or address.
-        identifiers: `database.table` each.
+        identifiers: The tables, as `database.table`.
         full: Compact everything; otherwise only what is due.
         workers: Number of processes; each compacts one bucket at a time and commits it by itself.
             None: this process compacts bucket after bucket and commits small ones together.

@@ -17,7 +17,7 @@ def drop(warehouse: str, identifier: str, *, yes: str | None, keep_data: bool) -
     Args:
         warehouse: Absolute path or address.
         identifier: `database.table`.
-        yes: The table's name as a confirmation; None: it is asked for at the terminal.
+        yes: The table's name as a confirmation; None: the terminal asks for it.
         keep_data: Remove only the registration and the streams; keep the files.
 
     Returns:
@@ -25,7 +25,7 @@ def drop(warehouse: str, identifier: str, *, yes: str | None, keep_data: bool) -
 
     Raises:
         LakeError: The table does not exist, or storage does not answer.
-        RegistryError: Concurrent changes of the table won every attempt.
+        RegistryError: Every attempt lost a race against concurrent changes of the table.
     """
     file_io, clock = file_io_for(warehouse), SystemClock()
     if yes is None:

@@ -20,7 +20,7 @@ def expire(
     """Expire snapshots and print what was done; return the exit status.
 
     Raises:
-        LakeError: As `Table.expire` does.
+        LakeError: What `Table.expire` raises.
     """
     table = Catalog(warehouse).table(identifier)
     now_ms = (clock or SystemClock()).now_ms()
@@ -40,7 +40,7 @@ def list_consumers(warehouse: str, identifier: str) -> int:
     """Print consumers and leases, one line each; return the exit status.
 
     Raises:
-        LakeError: As `Table.consumers` does.
+        LakeError: What `Table.consumers` raises.
     """
     for file in Catalog(warehouse).table(identifier).consumers():
         if file.consumer is None:
@@ -58,7 +58,7 @@ def reset_consumer(warehouse: str, identifier: str, consumer: str, snapshot: int
     """Set the oldest snapshot that a consumer needs; return the exit status.
 
     Raises:
-        LakeError: As `Table.reset_consumer` does.
+        LakeError: What `Table.reset_consumer` raises.
     """
     Catalog(warehouse).table(identifier).reset_consumer(consumer, snapshot)
     typer.echo(f"{identifier}: consumer {consumer} continues at snapshot {snapshot}")
@@ -69,7 +69,7 @@ def delete_consumer(warehouse: str, identifier: str, consumer: str) -> int:
     """Delete a consumer; return the exit status.
 
     Raises:
-        LakeError: As `Table.delete_consumer` does.
+        LakeError: What `Table.delete_consumer` raises.
     """
     is_deleted = Catalog(warehouse).table(identifier).delete_consumer(consumer)
     result = f"consumer {consumer} is deleted" if is_deleted else f"no consumer {consumer}"

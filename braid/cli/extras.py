@@ -19,7 +19,7 @@ _PACKAGES: Final[Mapping[Extra, Sequence[str]]] = {
 
 
 def require_extra(extra: Extra) -> None:
-    """Exit with one line where a package of an extra is not installed; none is imported."""
+    """Exit with one line if a package of an extra is not installed; imports no package."""
     missing = [package for package in _PACKAGES[extra] if find_spec(package) is None]
     if missing:
         message = f"{missing[0]} is not installed; hint: pip install 'braid-lake[{extra}]'"

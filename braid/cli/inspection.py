@@ -22,7 +22,7 @@ def show(
     """Print a view of a table, one line per row; return the exit status.
 
     Raises:
-        LakeError: As `Inspection.view` does.
+        LakeError: What `Inspection.view` raises.
     """
     inspection = Catalog(warehouse).table(identifier).inspect
     rows = inspection.view(view, at=at, last=last)

@@ -29,7 +29,7 @@ def maintain(
 
     Args:
         warehouse: Absolute path or address.
-        identifiers: `database.table` each; empty: all tables that exist at each round.
+        identifiers: The tables, as `database.table`; empty: in each round all tables that exist.
         every_s: Seconds between two rounds.
         workers: Buckets compacted at once.
         expires: Whether snapshots expire as well.

@@ -8,10 +8,10 @@ from braid.lake import Catalog
 
 
 def clean(warehouse: str, identifier: str, *, min_age_ms: int, delete: bool) -> int:
-    """Print the orphan files, delete them with `delete`; return the exit status.
+    """Print the orphan files, delete them if `delete` is set; return the exit status.
 
     Raises:
-        LakeError: As `Table.clean_orphans` does.
+        LakeError: What `Table.clean_orphans` raises.
     """
     report = (
         Catalog(warehouse).table(identifier).clean_orphans(min_age_ms=min_age_ms, delete=delete)

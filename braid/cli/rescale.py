@@ -16,7 +16,7 @@ def rescale(warehouse: str, identifier: str, buckets: int) -> int:
         The exit status.
 
     Raises:
-        LakeError: As `Table.rescale` does.
+        LakeError: What `Table.rescale` raises.
     """
     catalog = Catalog(warehouse)
     done = catalog.table(identifier).rescale(buckets)

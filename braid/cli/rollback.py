@@ -15,7 +15,7 @@ def roll_back(warehouse: str, identifier: str, snapshot_id: int | None, tag: str
         The exit status: 0, or `EXIT_USAGE` when a stream is not stopped.
 
     Raises:
-        LakeError: As `Table.rollback` does.
+        LakeError: What `Table.rollback` raises.
     """
     table = Catalog(warehouse).table(identifier)
     try:

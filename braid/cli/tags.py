@@ -29,7 +29,7 @@ def list_all(warehouse: str, identifier: str) -> int:
 
 
 def delete(warehouse: str, identifier: str, name: str) -> int:
-    """Delete a tag and print how many files went with it; return the exit status."""
+    """Delete a tag and print the number of files deleted with it; return the exit status."""
     _print_deletion(identifier, Catalog(warehouse).table(identifier).delete_tag(name))
     return 0
 

@@ -29,7 +29,7 @@ class Export:
         where: Conditions as SQL text (`braid.lake.parse_conditions`); rows fulfil all of them.
         target: A file, or a folder when `rows_per_file` is given.
         format: The format of the files.
-        rows_per_file: The most rows of a file; None: one file has all rows.
+        rows_per_file: The largest number of rows of a file; None: one file has all rows.
         overwrite: Whether an existing file may be replaced.
     """
 
@@ -48,7 +48,7 @@ def export_rows(warehouse: str, identifier: str, request: Export) -> int:
     Memory: that of reading (`Scan.to_batches`), and one batch or row group.
 
     Raises:
-        LakeError: As `Table.scan` does and as reading the scan does; or the target is invalid.
+        LakeError: What `Table.scan` and reading the scan raise; or the target is invalid.
         OSError: The disk refuses a write.
     """
     table = Catalog(warehouse).table(identifier)
