@@ -48,11 +48,15 @@ def test_a_column_that_a_stream_writes_is_not_dropped(registrar: Registrar) -> N
             "while streams write the column",
         ),
         ({"change": "update_column_type", "column": "paid", "type": "NOPE"}, "type", ""),
-        ({"change": "update_column_type", "column": "id", "type": "INT"}, "column", "of the key"),
+        (
+            {"change": "update_column_type", "column": "id", "type": "INT"},
+            "column",
+            "bucket of a row",
+        ),
         (
             {"change": "update_column_type", "column": "carrier", "type": "ARRAY<INT>"},
             "type",
-            "values of STRING cannot be read",
+            "values of type STRING cannot be converted",
         ),
         (
             {"change": "update_column_nullability", "column": "paid", "nullable": False},

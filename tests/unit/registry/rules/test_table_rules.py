@@ -267,7 +267,7 @@ def test_the_risk_of_unordered_columns_is_named_and_can_be_taken() -> None:
     groups = groups_with(2, columns=["carrier"])
     (problem,) = check_table("shop", "orders", orders(sequence_groups=groups))
 
-    assert "older version may win for good" in problem.message
+    assert "the older one may win for good" in problem.message
     assert places(sequence_groups=groups, unordered="allowed") == []
 
 
