@@ -63,7 +63,7 @@ class AttemptFiles:
     def write_changes(
         self, role: str, entries: Sequence[ManifestEntry], schema: TableSchema
     ) -> WrittenList:
-        """Write the manifests and the list of one part of a commit, unless an attempt has written them.
+        """Write the manifests and the list of one part of a commit; reuse those of equal entries.
 
         Args:
             role: `delta` or `changelog`.

@@ -46,7 +46,7 @@ class CommitChanges:
 
     @property
     def delta_record_count(self) -> int:
-        """Return the number of rows in added files less that in deleted files, not merged by key."""
+        """Return the number of rows in added files less the number in deleted files, not merged by key."""
         return sum(
             entry.file.row_count if entry.kind is FileKind.ADD else -entry.file.row_count
             for entry in self.delta

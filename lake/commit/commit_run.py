@@ -55,7 +55,7 @@ class CommitRun:
     """The attempts of one commit.
 
     Attributes:
-        intent: What is to be committed.
+        intent: The commit that the caller wants.
         reader: Reads the state of the table.
         new_files: Returns a writer of manifests under fresh names.
         publisher: Publishes snapshots of the table.

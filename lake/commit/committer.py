@@ -206,8 +206,8 @@ class TableCommitter:
         Raises:
             StreamFenced: The stream was claimed again; stop.
             OffsetMismatch: The batch does not continue at the table's offsets; stop.
-            CommitConflict, CommitUnknown, StorageUnavailable: As for `commit`; the same call may
-                be repeated.
+            CommitConflict, CommitUnknown, StorageUnavailable: The meaning is that of `commit`; the same
+                call may be repeated.
         """
         intent = StreamCommit(
             batch=batch,
@@ -237,7 +237,7 @@ class TableCommitter:
     ) -> StreamPosition:
         """Claim a stream: commit an empty snapshot with its next epoch.
 
-        The caller is its owner from then on, and every earlier one is fenced.
+        The caller owns the stream from then on, and every earlier owner is fenced.
 
         Args:
             stream: Name, unique within the table.
@@ -295,7 +295,8 @@ class TableCommitter:
     ) -> CommitResult:
         """Fence streams: commit an empty snapshot with the next epoch of each.
 
-        From then on a commit for one of them is refused until it is claimed again. Offsets stay.
+        From then on commits of a fenced stream are refused until the stream is claimed again. Its offsets
+        stay.
 
         Args:
             commit_user: Name of the caller.

@@ -113,7 +113,7 @@ def check_routing(
 
 
 def check_vectors(messages: Sequence[CommitMessage], indexes: Iterable[IndexManifestEntry]) -> None:
-    """Check that the writers of replaced files have read the buckets' newest deletion vectors.
+    """Check that each replacement of files is based on the newest deletion vectors of its bucket.
 
     Args:
         messages: Messages that replace files.

@@ -22,7 +22,7 @@ def commit_or_discard(
         discard: Deletes the files of the commit.
 
     Raises:
-        LakeError: From the commit.
+        LakeError: The commit failed.
     """
     try:
         result = commit()

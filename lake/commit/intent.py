@@ -224,7 +224,7 @@ class StreamClaim:
     def _first_generation(self, streams: StreamAuthority) -> int:
         """Return the generation of a group that the table does not know.
 
-        It is 0 only where the group was certainly never written: earlier versions kept no
+        The result is 0 only where the group was certainly never written: earlier versions kept no
         generations, and the records that they wrote count as generation 0.
         """
         if self.fallback is not None and not streams.is_complete:

@@ -14,7 +14,7 @@ class RetryPolicy:
 
     Attributes:
         attempts_max: The number of attempts, the first included.
-        deadline_ms: No attempt begins later than this after the first, milliseconds.
+        deadline_ms: Time from the first attempt on during which further attempts begin, milliseconds.
         wait_min_ms: Bound of the first wait, milliseconds.
         wait_max_ms: Bound of every wait, milliseconds.
         lookups_max: Attempts at one read whose answer decides the outcome.

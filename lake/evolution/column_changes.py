@@ -30,7 +30,7 @@ from braid.lake.format.schema import TableSchema
 
 
 def add_column(schema: TableSchema, change: AddColumn) -> TableSchema:
-    """Return the schema with one more field, at its position, with an id above every other.
+    """Return the schema with one more field, at its position, with an id above all others.
 
     Raises:
         RefusedChangeError: The new field is NOT NULL, its name is taken, or its parent or its neighbour

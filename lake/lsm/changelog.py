@@ -46,10 +46,10 @@ Bools = npt.NDArray[np.bool_]
 
 
 def compared_columns(schema: TableSchema) -> tuple[str, ...] | None:
-    """Return the columns in which an update has to differ to be reported; None when all are reported.
+    """Return the columns in which an update has to differ to be reported; None: all updates are reported.
 
-    With `changelog-producer.row-deduplicate` these are all columns except the key, which is equal
-    anyway, and those of `changelog-producer.row-deduplicate-ignore-fields`.
+    With `changelog-producer.row-deduplicate` these are all columns except the key columns, which are equal
+    anyway, and the columns of `changelog-producer.row-deduplicate-ignore-fields`.
     """
     options = schema.table_options
     if not options.changelog_producer_row_deduplicate:
@@ -118,8 +118,8 @@ def first_row_changes(
     Rows keep their kind, so an update that comes first stays `+U`.
 
     Args:
-        records: Key-value table with `_LEVEL`: all records that were merged; of a key that a lookup
-            found, any record with its level.
+        records: Key-value table with `_LEVEL`: all records that were merged. A key with a record from
+            level 1 on, which may have been found by lookup, is not new.
         codes: The records' `key_codes`, if known.
         merged: The merged rows, sorted by key.
         key_columns: The trimmed primary key, in order.

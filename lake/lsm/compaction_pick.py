@@ -136,7 +136,7 @@ def pick_compaction(
 
 
 def state_after_taking(state: PickState, unit: CompactionUnit) -> PickState:
-    """Return the state after the pick of a unit that has not all runs of the bucket."""
+    """Return the state after the pick of a unit that does not have all runs of the bucket."""
     return replace(state, commits=(state.commits or 0) + _appended(unit.runs))
 
 
@@ -157,7 +157,7 @@ def is_off_peak(options: TableOptions, local_hour: int) -> bool:
 
 
 class _Picker:
-    """The rules; each returns the number of newest runs to take, 0 if it does not apply."""
+    """The rules; each returns the number of newest runs to take, 0 if the rule does not apply."""
 
     def __init__(self, levels: Levels, options: TableOptions, local_hour: int) -> None:
         self._runs = levels.runs

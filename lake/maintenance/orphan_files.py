@@ -59,7 +59,7 @@ class OrphanReport:
 
     Attributes:
         files: The orphans, by path.
-        is_deleted: Whether they were deleted; False for a dry run.
+        is_deleted: Whether the orphans were deleted; False for a dry run.
         younger_files: The number of files that nothing references and that are younger than the
             minimum age.
     """
@@ -95,7 +95,7 @@ class OrphanCleaner:
 
         Args:
             now_ms: Milliseconds since 1970 UTC, to be compared with storage's clock.
-            min_age_ms: Younger files are not orphans.
+            min_age_ms: Minimum age of an orphan, milliseconds.
             delete: Delete the orphans.
 
         Raises:

@@ -46,7 +46,7 @@ class ReachableFiles:
     def add_snapshot(self, snapshot: Snapshot) -> None:
         """Add the files of a snapshot's state and of its changelog.
 
-        The changelog may be absent: if only a tag kept the snapshot, it has expired.
+        The changelog may be absent: if only a tag keeps the snapshot, its changelog has expired.
 
         Raises:
             ManifestGone: A manifest of the state is absent.
@@ -126,8 +126,8 @@ class ReachableFileScan:
         kept changelog takes over its files, and those are listed after snapshots.
 
         Raises:
-            CorruptData: A snapshot or tag file, or a manifest that one names, cannot be read, so that
-                the files that it needs are unknown.
+            CorruptData: A snapshot or tag file, or a manifest that such a file names, cannot be read, so
+                that it is unknown which files are reachable.
         """
         while True:
             statuses = [status for status in self._list_all() if _version(status) not in self._seen]

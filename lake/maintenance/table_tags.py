@@ -4,7 +4,7 @@ There are no locks. Two orders make this safe beside expiry, rollback and each o
 
 - creation writes the tag's file, then checks that the snapshot still exists; expiry deletes a snapshot,
   then reads the tags, then deletes files;
-- deletion deletes the tag's file, then collects what everything else needs, then deletes files.
+- deletion deletes the tag's file, then collects the files that are still needed, then deletes the others.
 
 Source:
     Table-format 19, 20.

@@ -35,10 +35,10 @@ class ConsumerFile:
     """The file of one consumer.
 
     Attributes:
-        id: Unique within the table.
-        consumer: Content of the file; None if it cannot be parsed.
-        modified_ms: When it was last written, milliseconds since 1970 UTC by storage's clock.
-        error: Why it cannot be parsed; None if it can.
+        id: Id of the consumer, unique within the table.
+        consumer: Content of the file; None if the file cannot be parsed.
+        modified_ms: When the file was last written, milliseconds since 1970 UTC by storage's clock.
+        error: Why the file cannot be parsed; None if it can.
     """
 
     id: str
@@ -109,7 +109,7 @@ class ConsumerStore:
         """Write a consumer, replacing an earlier file of the same id.
 
         Raises:
-            InvalidRequest: As `find`.
+            InvalidRequest: The id is not valid.
         """
         self._file_io.overwrite(self._path(consumer_id), serialize_consumer(consumer))
 
@@ -117,7 +117,7 @@ class ConsumerStore:
         """Delete a consumer durably; return whether it existed.
 
         Raises:
-            InvalidRequest: As `find`.
+            InvalidRequest: The id is not valid.
         """
         is_deleted = self._file_io.delete(self._path(consumer_id))
         if is_deleted:

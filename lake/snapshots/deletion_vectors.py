@@ -67,7 +67,7 @@ def vector_entries(
         indexes: All index files of a snapshot.
 
     Raises:
-        UnsupportedFeature: A bucket has several files, as only tables without a primary key do.
+        UnsupportedFeature: A bucket has several files, which happens only without a primary key.
     """
     found: dict[tuple[bytes, int], IndexManifestEntry] = {}
     for entry in indexes:
@@ -207,7 +207,7 @@ class VectorStore:
         on_new_file: Callable[[str], None],
         is_64_bit: bool,
     ) -> VectorsChange:
-        """Write the changed vectors of a bucket, if they have changed, and return what to commit.
+        """Write the vectors of a bucket if they have changed, and return the change to commit.
 
         Args:
             before: The vectors that the compaction read.

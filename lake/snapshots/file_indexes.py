@@ -1,7 +1,7 @@
 """The indexes of data files, read and cached.
 
-A small index is embedded in the manifest entry of its file; a larger one is a file beside it, which costs one
-read of storage.
+A small index is embedded in the manifest entry of its data file; a larger one is a file beside the data file,
+which costs one read of storage.
 
 Source: table-format 16.
 """

@@ -86,7 +86,7 @@ class _Hold:
 class LeaseKeeper:
     """Leases the snapshots of one table for long reads; shared between threads.
 
-    Has a thread only while there are holds, and a few seconds longer.
+    The keeper has a thread only while there are holds, and a few seconds longer.
 
     Attributes:
         file_io: Storage.

@@ -5,8 +5,8 @@ snapshot may also lie in a gap that expiry or a rollback left, directly below a 
 snapshot of that id. So every snapshot of this engine has the property
 
 ```
-braid.follows   name of the delta manifest list of the snapshot that it was planned on, which is
-                unique; never carried forward, and absent from the first
+braid.follows   name, which is unique, of the delta manifest list of the snapshot that this one was
+                planned on; never carried forward, and absent from the first snapshot
 ```
 
 Snapshots of other engines have no such property. For them the base list decides: it contains everything before

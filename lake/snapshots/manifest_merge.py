@@ -65,7 +65,7 @@ def plan_manifest_merge(
     """Return the manifests of a base list to merge; pure.
 
     Args:
-        manifests: Oldest first.
+        manifests: Manifests of the base list, oldest first.
         options: Target size, minimal count and threshold of the full merge.
     """
     target = options.manifest_target_file_size_bytes

@@ -1,7 +1,7 @@
 """The chain of snapshots of a table.
 
-`snapshot-1, snapshot-2, …` without a gap; expiry removes from the low end, in order. The state of
-the table is the snapshot of the highest id. `LATEST` and `EARLIEST` are hints: they may be absent,
+The files are `snapshot-1`, `snapshot-2`, …, without a gap; expiry removes from the low end, in order. The
+state of the table is the snapshot of the highest id. `LATEST` and `EARLIEST` are hints: they may be absent,
 torn or old, and only save listings.
 
 A hint is a safe point to start from: it is written after its snapshot was published, and expiry removes

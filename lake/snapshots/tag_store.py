@@ -61,7 +61,8 @@ class TagStore:
         """Create a tag file exclusively.
 
         Returns:
-            False if a tag of that name with other content exists, which is left unchanged.
+            True if the tag exists now. False if there is a tag of that name with other content, which is
+            left unchanged.
 
         Raises:
             InvalidRequest: The name is not valid.

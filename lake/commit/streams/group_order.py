@@ -5,7 +5,7 @@ while keys keep their partitions. Otherwise the generation rises: when another s
 topic id feeds the group, or when the topic gets more partitions. The generation belongs to the group and
 outlives the group's streams. Generation and offset are stored as one BIGINT, which compares as the pair.
 
-Snapshot property, JSON, carried forward by every snapshot of ours:
+Snapshot property, JSON, carried forward by every snapshot of this engine:
 
 ```
 braid.group.<name>    GroupOrder

@@ -33,10 +33,10 @@ class BatchAccount:
     """Counts of the records in a range of offsets, by their treatment; each record is counted once.
 
     Attributes:
-        accepted: Written as a row of a file.
-        folded: Merged with a later record of the same key in the same batch.
-        ignored: Left out, as the stream's declaration demands.
-        dead_lettered: Sent to the dead-letter topic.
+        accepted: Records written as a row of a file.
+        folded: Records merged with a later record of the same key in the same batch.
+        ignored: Records left out, as the stream's declaration demands.
+        dead_lettered: Records sent to the dead-letter topic.
 
     Example:
         >>> (BatchAccount(accepted=3) + BatchAccount(folded=1)).records
@@ -74,7 +74,7 @@ class StreamPosition:
 
     Attributes:
         stream: Name of the stream, unique within its table.
-        epoch: The number of its claims and fences so far; only the owner of the newest may commit.
+        epoch: Raised by each claim and each fence; only the owner of the newest epoch may commit.
         topic: Name of the Kafka topic; "" for a stream that was fenced and never claimed.
         topic_id: Kafka's id of the topic, "" when unknown; a topic that is created again has another.
         offsets: Next offset to read, per Kafka partition.

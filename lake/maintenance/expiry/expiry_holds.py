@@ -54,7 +54,7 @@ def newest_with_positions(
 def stream_hold(latest: Snapshot, earliest_id: int, snapshots: SnapshotStore) -> tuple[Hold, ...]:
     """Return the hold on the newest snapshot with the positions of streams.
 
-    The result is empty if that is the newest snapshot of all, which never expires, and without streams.
+    The result is empty without streams, and if that snapshot is the newest of all, which never expires.
 
     Raises:
         CorruptData: A snapshot or a position cannot be read.

@@ -1,14 +1,14 @@
 """Plan of an expiry: which snapshots of a table expire. Pure.
 
-Snapshots expire from the oldest on, without a gap. With `latest` the newest id, those in [earliest, end)
-expire, where end is the smallest of
+Snapshots expire from the oldest on, without a gap. Let `earliest` and `latest` be the ids of the oldest and the
+newest snapshot. The snapshots in [earliest, end) expire, where end is the smallest of
 
 1. latest - `snapshot.num-retained.min` + 1, because that number of the newest snapshots always stays;
 2. the oldest snapshot that a consumer still needs;
 3. earliest + `snapshot.expire.limit`, the bound of one run;
 4. the first snapshot that is neither in excess of `snapshot.num-retained.max` nor old enough. A snapshot
-   is old enough if its *successor* is older than `snapshot.time-retained`: only then has no reader been
-   able to find it as the newest for that long. (Releases of the reference before 2.0 compare the
+   is old enough if its *successor* is older than `snapshot.time-retained`: only then it is certain that no
+   reader has found it as the newest within that time. (Releases of the reference before 2.0 compare the
    snapshot's own time. After an hour without commits, the next commit lets them expire the snapshot of
    that hour, which a reader may have opened a moment ago.)
 

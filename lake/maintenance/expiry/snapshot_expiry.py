@@ -6,7 +6,7 @@ For snapshot i:
 2. stop if a consumer or a lease needs it;
 3. where changelogs are kept longer, keep its file as `changelog/changelog-i`;
 4. delete `snapshot-i`;
-5. read the tags again: a tag that was created meanwhile keeps its files;
+5. read the tags again: a tag of snapshot i that was created meanwhile keeps the snapshot's files;
 6. delete the data files that the delta of i + 1 removes, the changelog files of i, and the metadata that i
    names and i + 1 does not, except for files that tags and other branches need.
 
