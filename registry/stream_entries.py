@@ -98,8 +98,8 @@ def _run(entry: StreamEntry, reported: StreamState | None) -> VerbEffect:
         return _restarted(entry, f"its desired state is RUNNING already{_without_runner(reported)}")
     if reported in (StreamState.PAUSED, StreamState.STOPPED):
         # Its runner has not read the desired state yet.
-        until = f"{reported.value} until its runner follows"
-        message = f"its desired state is RUNNING already, and {until}: nothing to do"
+        until = f"it is {reported.value} until its runner has read that"
+        message = f"its desired state is RUNNING already; {until}: nothing to do"
         return VerbEffect(entry=entry, message=message)
     return VerbEffect(entry=entry, message=f"is {reported.value} already: nothing to do")
 
@@ -124,7 +124,9 @@ def _restarted(entry: StreamEntry, message: str) -> VerbEffect:
 
 
 def _without_runner(reported: StreamState | None) -> str:
-    return "" if reported is not None else "; no runner has it: it runs as soon as one takes it"
+    return (
+        "" if reported is not None else "; no runner has it: it runs as soon as a runner takes it"
+    )
 
 
 def with_entry(document: TableDocument, entry: StreamEntry) -> TableDocument:

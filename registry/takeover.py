@@ -67,7 +67,7 @@ def check_takeover(
             "starting_offsets",
             message=f"{quoted_list(former)} has written the group `{group.name}`, and records that are "
             f"read again would count again in {quoted_list(counted)}",
-            hint="set it: `latest` counts records from now on, `earliest` all that the topic holds",
+            hint="set `starting_offsets`: `latest` counts records from now on, `earliest` all that the topic holds",
         )
 
 

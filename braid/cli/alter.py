@@ -105,7 +105,7 @@ def _alter_registered(
 
 
 def _refusal(problems: Sequence[FieldProblem]) -> InvalidRequest:
-    message = "the schema cannot be changed as asked"
+    message = "the schema cannot be changed as requested"
     return InvalidRequest(
         message,
         problems=[

@@ -126,7 +126,7 @@ class StreamCommit:
         position = streams.positions.get(batch.stream)
         if decide_batch(position, batch) is BatchDecision.REPLAY:
             return None
-        assert position is not None, "a batch without a position is never to be committed"
+        assert position is not None, "a batch without a position must not be committed"
         moved = replace(
             position,
             # A batch that was read before Kafka gave the topic's id must not erase a known id.

@@ -68,7 +68,7 @@ def change_schema(
         except RefusedChangeError as refused:
             problems.append(refused.problem_at(index))
     if problems:
-        text = "the schema cannot be changed as asked"
+        text = "the schema cannot be changed as requested"
         raise InvalidRequest(text, problems=problems)
     if changed == schema:
         return schema

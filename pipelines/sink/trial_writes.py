@@ -110,7 +110,7 @@ class _Trial:
         Requires:
             The rows are refused together.
         """
-        assert rows.num_rows, "no rows are never refused"
+        assert rows.num_rows, "an empty table is never refused"
         for start, part in _halves(rows):
             reason = self.refusal(part)
             if reason is None:

@@ -199,7 +199,7 @@ def _refuse(before: TableDocument, problems: Sequence[FieldProblem]) -> None:
 
 
 def _refusal(before: TableDocument, problems: Sequence[FieldProblem]) -> DefinitionRefused:
-    message = f"the schema of {before.identifier} cannot be changed as asked"
+    message = f"the schema of {before.identifier} cannot be changed as requested"
     return DefinitionRefused(message, problems=list(dict.fromkeys(problems)))
 
 

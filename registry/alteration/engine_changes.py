@@ -114,5 +114,5 @@ def _only_registered(index: int, part: str, value: str, hint: str) -> InvalidReq
         message="only registered tables support this, and the table is not registered",
         hint=hint,
     )
-    message = "the schema cannot be changed as asked"
+    message = "the schema cannot be changed as requested"
     return InvalidRequest(message, problems=[ChangeProblem.at(index, problem)])

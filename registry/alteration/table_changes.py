@@ -96,7 +96,7 @@ def _plan(
         except RefusedChange as refused:
             problems.append(problem_at("changes", index, *refused.path, **refused.problem))
     if problems:
-        message = f"the schema of {document.identifier} cannot be changed as asked"
+        message = f"the schema of {document.identifier} cannot be changed as requested"
         raise DefinitionRefused(message, problems=problems)
     return altered.alteration(changes)
 

@@ -187,7 +187,7 @@ def _fault(reduced: object, count: int, column: pa.Array) -> str | None:
     values, undecided = reduced.values, reduced.undecided
     if isinstance(values, Pick):
         if not _are_positions(values.rows, NO_ROW, len(column)):
-            return "picks that are no rows of the column"
+            return "picks outside of the column's rows"
         found = len(values.rows)
     elif isinstance(values, pa.Array):
         if values.type != column.type:
@@ -200,7 +200,7 @@ def _fault(reduced: object, count: int, column: pa.Array) -> str | None:
     if undecided is not None and not (
         _are_positions(undecided, 0, count) and bool((undecided[1:] > undecided[:-1]).all())
     ):
-        return "`undecided` that are no segments in ascending order"
+        return "`undecided` with numbers that are not segments in ascending order"
     return None
 
 

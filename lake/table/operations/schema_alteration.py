@@ -78,6 +78,6 @@ def _refusal(
     )
     if problems == list(error.problems):
         return error
-    message = "the schema cannot be changed as asked"
+    message = "the schema cannot be changed as requested"
     kind = UnsupportedFeature if isinstance(error, UnsupportedFeature) else InvalidRequest
     return kind(message, problems=problems)

@@ -186,7 +186,9 @@ class Changes:
         found = kept.find(snapshot_id)
         if found is None:
             ids = kept.list_ids()
-            first = f"the first that are kept are those of {ids[0]}" if ids else "none are kept"
+            first = (
+                f"the oldest kept ones are those of snapshot {ids[0]}" if ids else "none are kept"
+            )
             raise _expired(snapshot_id, first)
         return found
 

@@ -149,7 +149,7 @@ def _repair(world: World) -> None:
         committer.fence_streams(commit_user="person")
     except CommitConflict as error:
         note = RollbackMarker(world.ledger.file_io, world.ledger.paths).read()
-        if note is None or "what a rollback has removed" not in str(error):
+        if note is None or "that a rollback has removed" not in str(error):
             raise
         world.count("rolled back by hand")
         file_io, paths = world.ledger.file_io, world.ledger.paths

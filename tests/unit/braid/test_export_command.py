@@ -278,7 +278,7 @@ def test_a_target_on_an_object_store_is_refused_as_such(numbers: Path) -> None:
 
     assert done.exit_code == 2
     assert "nothing can be exported to s3://bucket/out.csv" in done.stderr
-    assert "this machine's disk" in done.stderr
+    assert "a local disk" in done.stderr
 
 
 @pytest.mark.parametrize(

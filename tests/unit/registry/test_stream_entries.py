@@ -61,7 +61,7 @@ def test_a_stream_whose_runner_is_behind_is_reported_as_to_be_running(
     effect = entry_after_verb(given(DesiredState.RUNNING), Verb.RESUME, reported=reported)
 
     assert effect.message == (
-        f"its desired state is RUNNING already, and {reported.value} until its runner follows: "
+        f"its desired state is RUNNING already; it is {reported.value} until its runner has read that: "
         "nothing to do"
     )
 
@@ -70,4 +70,4 @@ def test_the_answer_for_a_stream_without_a_runner_says_so() -> None:
     effect = entry_after_verb(given(DesiredState.STOPPED), Verb.START, reported=None)
 
     assert effect.entry.desired_state is DesiredState.RUNNING
-    assert effect.message.endswith("no runner has it: it runs as soon as one takes it")
+    assert effect.message.endswith("no runner has it: it runs as soon as a runner takes it")

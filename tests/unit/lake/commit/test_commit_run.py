@@ -526,7 +526,7 @@ def test_nothing_is_built_on_a_commit_that_slept_over_a_rollback(bed: Bed) -> No
 
     def commit_on_it() -> None:
         assert bed.snapshots.list_ids() == [1, 2, 3, 6]
-        with pytest.raises(CommitConflict, match="what a rollback has removed"):
+        with pytest.raises(CommitConflict, match="that a rollback has removed"):
             new_committer(bed.file_io, bed.paths).commit(
                 [appended(data_file("on-it"))], commit_user="other"
             )

@@ -112,7 +112,7 @@ def test_one_lost_answer_is_found_out(bed: Bed, is_done: bool) -> None:
 def test_a_creation_that_is_never_answered_is_unknown(bed: Bed) -> None:
     bed.fail("create_exclusive", is_done=False)
 
-    with pytest.raises(CommitUnknown, match="never answered"):
+    with pytest.raises(CommitUnknown, match="no definite answer to its creation"):
         bed.publish()
     assert bed.pauses == [1, 2, 3]
 

@@ -259,7 +259,7 @@ RESERVED = AddColumn(path=("_KEY_x",), type=parse_type("INT"))
 def test_a_problem_of_the_result_names_the_change_that_causes_it(
     changes: list[SchemaChange], fields: list[str]
 ) -> None:
-    with pytest.raises(InvalidRequest, match="the schema cannot be changed as asked") as caught:
+    with pytest.raises(InvalidRequest, match="the schema cannot be changed as requested") as caught:
         given_table().alter(*changes)
 
     assert [problem.field for problem in caught.value.problems] == fields

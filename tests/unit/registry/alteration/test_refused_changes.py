@@ -199,7 +199,7 @@ def test_a_group_over_columns_of_existing_rows_is_refused(
     ordered = {**add, "columns": ["cash"], "ordering": ["carrier"]}
     assert problems_of(new_column, ordered) == [("/changes/1/ordering", "carrier")]
     assert problems_of(new_column, {**add, "columns": ["cash"]}) == []
-    with pytest.raises(DefinitionRefused, match="cannot be changed as asked"):
+    with pytest.raises(DefinitionRefused, match="cannot be changed as requested"):
         registrar.alter(
             "shop.loose", plan_changes(SchemaChanges.model_validate({"changes": [add]}).changes)
         )

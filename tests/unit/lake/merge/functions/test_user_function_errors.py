@@ -222,8 +222,8 @@ def test_a_result_that_could_not_be_written_is_refused(
         ("one_value", "its reduction returns 1 values for 2 keys"),
         ("other_type", "values of type string for a column of int64"),
         ("not_reduced", "Array, not a Reduced"),
-        ("odd_picks", "picks that are no rows of the column"),
-        ("odd_undecided", "`undecided` that are no segments in ascending order"),
+        ("odd_picks", "picks outside of the column's rows"),
+        ("odd_undecided", "`undecided` with numbers that are not segments in ascending order"),
     ],
 )
 def test_errors_of_the_reduction_are_reported_and_the_definition_still_works(
