@@ -264,7 +264,7 @@ def _rows_of_merged(column: Merged, index: Ints) -> Merged:
 
 
 def _of_source(column: Merged, rows: Ints) -> Merged:
-    """Return a column picked from the given rows of a table as one picked from the whole table."""
+    """Return a column that was picked from the given rows of a table as picked from the whole table."""
     if not isinstance(column, Pick):
         return column
     return Pick(rows=np.where(column.rows == NO_ROW, NO_ROW, rows[column.rows]))

@@ -69,7 +69,7 @@ def _integer_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the same buffers with dates and times as integers.
+    """Return the type that reads the same buffers with dates and times as integers.
 
     DECIMALs get the largest precision: a `sum` of at most 18 digits may exceed its own
     (merge-semantics 4).

@@ -1,8 +1,9 @@
 """Histories of keys with retracts, for whole batches: what seeds a row, acts on it, and removes it.
 
-A record that removes the row replaces it by a copy of its own values (a *removal*). What came before
-then only matters in two ways: whether an add was seen, and whether a function fails on it. So a history
-can begin at a removal, with the copy as its seed, and is vectorised like any other:
+A record that removes the row replaces it by a copy of its own values (a *removal*). The records
+before a removal then matter in two ways only: whether one of them is an add, and whether a function
+fails on one of them. So a history can begin at a removal, with the copy as its seed, and is
+vectorised like any other:
 
 1. Keys whose removals, or the state after a removal, depend on the merge itself go to the row
    machine (`_needs_row_machine`).

@@ -93,8 +93,8 @@ def merge_spec(schema: TableSchema) -> MergeSpec:
 def effective_functions(schema: TableSchema) -> tuple[ColumnFunction, ...]:
     """Return the aggregate functions that take effect, in column order.
 
-    Primary-key and ordering columns have none, whatever the options declare. Under aggregation a
-    sequence field has `last_value`, and a column that declares none has a default.
+    Primary-key and ordering columns have no function, whatever the options declare. Under
+    aggregation a sequence field has `last_value`, and a column that declares none has a default.
 
     Source: merge-semantics 5.
     """

@@ -12,11 +12,11 @@ from braid.lake.merge.segments import Bools, Ints, Segments
 class Step(IntEnum):
     """The effect of a record on one column.
 
-    ADD: its value is not older than the accumulated one.
-    LATE: its value is older.
-    RETRACT: its value is retracted.
-    SEED: its value becomes the accumulated one, without the function; only ever the first step. A
-        record that seeds and is then retracted makes two steps.
+    ADD: the record's value is not older than the accumulated one.
+    LATE: the record's value is older than the accumulated one.
+    RETRACT: the record's value is retracted.
+    SEED: the record's value becomes the accumulated one, without the function; only ever the first
+        step. A record that seeds and is then retracted makes two steps.
     """
 
     ADD = 0

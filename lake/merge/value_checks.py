@@ -1,8 +1,8 @@
 """Checks for values that a column's aggregate function cannot read, before they are written.
 
 A value is merged long after it was accepted, and a value that the function cannot read makes every merge
-of its key fail: every full scan, every compaction. So the writer refuses it, and a stream makes its
-record a dead letter.
+of its key fail: every full scan, every compaction. So the writer refuses such a value, and a stream
+turns its record into a dead letter.
 
 Source: ours; merge-semantics 4 has what the functions read.
 """
@@ -51,7 +51,7 @@ class ValueChecks:
 
         Args:
             column: Any column.
-            values: Its values, in the Arrow form of the table's type.
+            values: The column's values, in the Arrow form of the table's type.
 
         Raises:
             SchemaMismatch: The check of a user's function fails.

@@ -57,7 +57,7 @@ def partial_update_columns(
 
 
 class _PlainColumns:
-    """Columns without a group: the last value that is not null; caches picks that they share."""
+    """Columns without a group: the last value that is not null; caches picks that columns share."""
 
     def __init__(self, history: History) -> None:
         self._history = history

@@ -37,8 +37,9 @@ def user_function(name: str) -> FunctionDeclaration | None:
     """Return the installed function of that name; None when no package provides it.
 
     Raises:
-        UnsupportedFeature: A package provides it, but it cannot be loaded, is not a declaration, has
-            another name or invalid attributes; or several packages provide it.
+        UnsupportedFeature: A package provides the function, but the function cannot be loaded, is
+            not a declaration, has another name or invalid attributes; or several packages provide
+            the function.
     """
     # Only installed names are cached: others come from requests, and would fill the cache.
     return _load_user_function(name) if name in _installed() else None

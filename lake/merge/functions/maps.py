@@ -92,7 +92,7 @@ class MergeMapWithKeyTime:
         """Do nothing: there is no state."""
 
     def aggregate(self, accumulated: object, value: object) -> object:
-        """Return the map after the entries of the value; null adds nothing.
+        """Return the map with the entries of the value merged into it; null adds nothing.
 
         A null row removes its key, and a row without a time is left out. Any other row replaces an
         existing row that has no time or a smaller one; times are compared as text.
@@ -112,7 +112,7 @@ class MergeMapWithKeyTime:
         return list(found.values())
 
     def aggregate_late(self, accumulated: object, value: object) -> object:
-        """Return the older map after the entries of the accumulated one.
+        """Return the older map with the entries of the accumulated one merged into it.
 
         Raises:
             SchemaMismatch: As `aggregate`.

@@ -1,7 +1,7 @@
 """Aggregate functions of text: listagg.
 
-A value is *blank* when it is null, empty, or consists of white space as Java defines it: with U+3000,
-without the no-break spaces. Blank values add nothing.
+A value is *blank* when it is null, empty, or consists of white space as Java defines it: including
+U+3000, but not the no-break spaces. Blank values add nothing.
 
 Source: merge-semantics 4.1.
 """

@@ -139,11 +139,11 @@ def check_user_values(function: ColumnFunction, values: pa.Array) -> None:
 
     Args:
         function: The column's function; only a user's function is checked.
-        values: In the Arrow form of the column's type.
+        values: The values in the Arrow form of the column's type.
 
     Raises:
-        SchemaMismatch: Names the first value that is too long, out of range, or null inside of a
-            nested value where null cannot be.
+        SchemaMismatch: A value is too long, out of range, or null inside of a nested value where
+            null cannot be; the message names the first such value.
     """
     if not is_user_function_name(function.name) or function.type is None:
         return
@@ -153,7 +153,7 @@ def check_user_values(function: ColumnFunction, values: pa.Array) -> None:
 
 
 def checked_reduction(function: ColumnFunction, reduction: Reduction | None) -> Reduction | None:
-    """Return the reduction of a function; that of a user's function is checked.
+    """Return the reduction of a function; the reduction of a user's function is checked.
 
     Raises:
         SchemaMismatch: A user's function returned something other than a Reduction or None.
@@ -166,7 +166,7 @@ def checked_reduction(function: ColumnFunction, reduction: Reduction | None) -> 
 def checked_reduced(
     function: ColumnFunction, reduced: Reduced, steps: Steps, column: pa.Array
 ) -> Reduced:
-    """Return the result of a function's reduction; that of a user's function is checked.
+    """Return the result of a function's reduction; the result of a user's function is checked.
 
     Raises:
         SchemaMismatch: The result of a user's function is not one value of the column's type per

@@ -35,6 +35,6 @@ def key_codes(
 
 
 def number_codes(numbers: Sequence[Uints]) -> Uints:
-    """Return codes of rows of numbers, at least one row, as `key_codes` does of columns."""
+    """Return codes as `key_codes` does, of rows in columns of numbers; at least one row."""
     words = [word for values in numbers if (word := narrow(values)) is not None]
     return word_codes(words, rows=len(numbers[0]))

@@ -61,14 +61,14 @@ def normalized_keys(column: pa.Array | pa.ChunkedArray, *, descending: bool = Fa
 
 
 def _without_trailing_zeros(word: Word) -> Word:
-    """Return the word without the trailing zero bits that all values share, as padded texts do."""
+    """Return the word without the trailing zero bits that all values share, as in padded texts."""
     seen = int(np.bitwise_or.reduce(word.values))
     shift = (seen & -seen).bit_length() - 1
     return Word(values=word.values >> np.uint64(shift), bits=word.bits - shift)
 
 
 def _ordered_values(array: pa.Array) -> list[Numbers]:
-    """Return integers, most significant first, ordered as values; none is null."""
+    """Return integers, most significant first, that compare as the values do. Requires: no nulls."""
     kind = array.type
     if pa.types.is_boolean(kind):
         return [unpack_bits(array.buffers()[1], array.offset, len(array)).view(np.uint8)]

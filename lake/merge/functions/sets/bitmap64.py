@@ -4,7 +4,7 @@ The upper 48 bits of a number are a key, looked up in an adaptive radix tree who
 containers; the lower 16 bits are in the container. Numbers are little endian unless noted.
 
 ```
-uint8             0: the bitmap is empty and ends here; 1
+uint8             0: the bitmap is empty and ends here; 1: it is not empty
 int64             number of keys
 tree              see `radix_tree`
 int32             number of container arrays (1, in practice)

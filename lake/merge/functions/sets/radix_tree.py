@@ -43,7 +43,7 @@ class Branch:
     Attributes:
         type: Type of the node, an index of capacities; it grows and never shrinks.
         prefix: Bytes of the key that all its children share at this depth.
-        children: By the byte of the key that follows the prefix.
+        children: The children by the byte of the key that follows the prefix.
         positions: Positions of the children in a node of type 2, by the same byte.
     """
 

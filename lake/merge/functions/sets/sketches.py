@@ -1,7 +1,7 @@
 """Aggregate functions of serialised sketches: hll_sketch and theta_sketch.
 
 A sketch estimates the number of distinct values it was updated with. Bytes are in the format of Apache
-DataSketches, whose C++ and Java libraries read each other's.
+DataSketches, whose C++ and Java libraries read each other's sketches.
 
 The precision of a union of HLL sketches is that of one of them, depending on which came first, so a column
 declares one size (`braid.lg-k`, `braid.hll-type`) that all values must have. A theta sketch does not store

@@ -29,8 +29,8 @@ _INTEGER_NAMES = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
 class Arithmetic(Protocol[NumberT]):
     """Operations on values of one type that are not null.
 
-    Every operation may raise ArithmeticError. None is a result that the type cannot hold, for types
-    that give null instead of an error.
+    Every operation may raise ArithmeticError. The result None stands for a value that the type
+    cannot hold, in types that have null instead of an error.
     """
 
     def add(self, left: NumberT, right: NumberT, /) -> NumberT | None:
