@@ -34,7 +34,7 @@ class _Wanted:
 
     @cached_property
     def hashes(self) -> Hashes:
-        """Hashes of the values; computed at the first filter, as most tables have none."""
+        """Hashes of the values; computed for the first filter, because most tables have no filters."""
         return value_hashes(self.values, self.field.type)
 
 

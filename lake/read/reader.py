@@ -230,7 +230,7 @@ def scan_merge(
 def _undecided(
     conditions: Sequence[BoundCondition], split: Split, schema: TableSchema
 ) -> Sequence[BoundCondition] | None:
-    """Return the conditions that the partition of a split does not decide; None if it fails one."""
+    """Return the conditions that a split's partition does not decide; None if it fails a condition."""
     if not matching_partitions([split.partition], conditions, schema):
         return None
     return [item for item in conditions if item.column not in schema.partition_keys]

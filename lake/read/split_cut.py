@@ -53,7 +53,7 @@ def split_bytes(split: Split) -> int:
 def _groups(
     sections: Sequence[Section], target_bytes: int, open_file_bytes: int
 ) -> Iterator[list[Section]]:
-    """Yield groups of neighbouring sections, each as many as fit; at least one."""
+    """Yield groups of neighbouring sections, each with as many as fit, at least one."""
     group: list[Section] = []
     size = 0
     for section in sections:

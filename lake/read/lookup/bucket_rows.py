@@ -66,7 +66,7 @@ class BucketRows:
         assert self._merge.passes_singletons, "single records are returned without a merge"
 
     def rows(self, keys: WantedKeys, wanted: Rows, columns: Sequence[str]) -> KeyedRows:
-        """Return the rows of the keys that have one, in their order.
+        """Return the rows of the keys that have a row, in the order of the keys.
 
         Args:
             keys: The keys, in the table's types.

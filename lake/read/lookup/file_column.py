@@ -26,8 +26,8 @@ class FileColumn:
 
     Attributes:
         array: The column's values, in one piece unless they are too many for one.
-        values: The same as integers of their width, without a copy; None where a value is null or
-            the type has no fixed width of 8 to 64 bits.
+        values: The same values as integers of equal width, without a copy; None where a value is
+            null or the type has no fixed width of 8 to 64 bits.
     """
 
     __slots__ = ("array", "values")

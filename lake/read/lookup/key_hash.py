@@ -172,7 +172,8 @@ def _fixed_width(array: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 def _factor(index: int) -> int:
     """Return the odd number that a word at an index is multiplied by.
 
-    It is mixed, because with multiples of one number small differences of two words would cancel.
+    The number is mixed: if factors were multiples of one number, small differences of two words
+    would cancel.
     """
     return _mixed_number(index * _ODD & _MASK) | 1
 

@@ -37,7 +37,7 @@ class KeyRanges:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether a key is a single number: all keys are located by one binary search then."""
+        """Whether a key is a single number: if so, one binary search locates all keys."""
         return self._numbers is not None
 
     def files_of(self, keys: WantedKeys, wanted: Rows) -> Rows:

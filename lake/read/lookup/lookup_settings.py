@@ -12,8 +12,8 @@ class LookupSettings:
     """Bounds of all tables of a catalog together; each table has bounds of its own below these.
 
     Attributes:
-        directory: A local directory, created when it is needed; None: the system's for temporary
-            files.
+        directory: A local directory, created when it is needed; None: the system's directory for
+            temporary files.
         max_disk_bytes: Bound of copies on disk; None: half of the space that is free when the first
             copy is made.
         max_memory_bytes: Bound of copies in memory, which are mainly those of small files.
