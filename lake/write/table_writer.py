@@ -55,7 +55,7 @@ class WriteResult:
     Every row given to the writer is counted once: accepted, folded or ignored.
 
     Attributes:
-        messages: One per (partition, bucket) with new files.
+        messages: One message per (partition, bucket) with new files.
         rows_accepted: Rows written as a row of a file.
         rows_folded: Rows merged into another row of their key before they were written.
         rows_ignored: Rows that the table's options discard (`ignore-delete` and the like).

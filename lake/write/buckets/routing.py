@@ -32,7 +32,7 @@ class RoutedRows:
     Attributes:
         partition: Serialised partition row.
         bucket: Bucket number.
-        rows: In arrival order, or ordered by key if no key occurs twice.
+        rows: The rows in arrival order, or ordered by key if no key occurs twice.
         codes: One number per row, which orders the rows by key (`key_codes`).
     """
 

@@ -38,9 +38,9 @@ class FileStatistics:
 
     Attributes:
         row_count: The number of rows of all row groups so far.
-        delete_row_count: The number of retracts (-U and -D) among them.
-        min_sequence_number: The smallest of all rows; 0 without rows.
-        max_sequence_number: The greatest of all rows; 0 without rows.
+        delete_row_count: The number of retracts (-U and -D) among these rows.
+        min_sequence_number: The smallest number of all rows; 0 without rows.
+        max_sequence_number: The greatest number of all rows; 0 without rows.
     """
 
     def __init__(self, schema: TableSchema, *, has_footer: bool = True) -> None:

@@ -49,8 +49,8 @@ class RollingFiles(StagedWrite):
             level: Level of the files.
             file_source: Source of the files.
             empty_columns: Columns in which probably no row has a value. They are left out if the sink
-                drops such columns. When one has a value after all, another file is begun, and from
-                then on no column is left out.
+                drops such columns. When such a column has a value after all, another file is begun,
+                and from then on no column is left out.
             row_group_bytes: Upper bound of the rows of a row group, in memory.
         """
         self._sink = sink

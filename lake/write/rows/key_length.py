@@ -1,8 +1,9 @@
 """Upper bound of the length of a row's key: the bytes of all its texts and byte strings together.
 
-The metadata of every file has its first and its last key, and every process that reads or writes the table
-holds those of all live files in memory. So the length of a key is bounded when it is written, by
-`braid.key.max-bytes`, 64 KiB by default. Existing rows with longer keys are read and compacted as before.
+The metadata of every file has its first and its last key, and every process that reads or writes
+the table has the keys of all live files in memory. So the length of a key is bounded when it is
+written, by `braid.key.max-bytes`, 64 KiB by default. Existing rows with longer keys are read and
+compacted as before.
 """
 
 from collections.abc import Iterator, Sequence

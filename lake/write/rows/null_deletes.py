@@ -1,9 +1,9 @@
 """Retracts as a table with `braid.null-deletes` stores them: without the values that they delete.
 
-In the format the effect of a retract depends on the row that it meets when it is merged; where it is the
-first record of its key, it even leaves its own values. In a table with `braid.null-deletes` the
-writer replaces the retracts of the sequence groups that the option names by records whose effect
-does not depend on that row:
+In the format the effect of a retract depends on the row that it meets when it is merged; a retract
+that is the first record of its key even leaves its own values. In a table with `braid.null-deletes`
+the writer replaces the retracts of the sequence groups that the option names by records whose
+effect does not depend on that row:
 
 | a retract of a group | is written as |
 |---|---|
@@ -97,7 +97,7 @@ def _without_values(
     named: set[str],
     clears: _Bools,
 ) -> pa.Table:
-    """Return retracts with only the values that are kept; NOT NULL columns keep theirs, too."""
+    """Return retracts with only the values that are kept; NOT NULL columns keep all their values."""
     options = schema.table_options
     kept = {*schema.primary_keys, *schema.partition_keys, *options.null_deletes_kept_fields}
     group_of = {name: group for group in members for name in group.protected}

@@ -28,8 +28,9 @@ def row_kinds(rows: pa.Table, kinds: pa.Array | None, schema: TableSchema) -> pa
         schema: The table's schema.
 
     Raises:
-        SchemaMismatch: A kind is unknown or null; their number differs from that of the rows; the table
-            has a column for them; or one is a retract that no merge of the table accepts.
+        SchemaMismatch: A kind is unknown or null; there are not as many kinds as rows; `kinds` is
+            given although the table has a column of kinds; or a kind is a retract that no merge of
+            the table accepts.
     """
     name = schema.table_options.rowkind_field
     if name is None:
