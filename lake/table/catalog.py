@@ -97,7 +97,8 @@ class Catalog:
                 assigned anew.
             primary_key: Column names, partition columns included.
             partition_keys: Column names, in the order of the directories.
-            options: Of the table; without `bucket`, buckets are created as they are needed (-1).
+            options: The table's options; without `bucket`, buckets are created as they are needed
+                (-1).
             comment: Free text.
             if_not_exists: Return an existing table of the name, whatever its columns.
 

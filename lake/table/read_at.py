@@ -22,12 +22,13 @@ class ReadAt:
     Attributes:
         snapshot_id: The id of a snapshot, from 1.
         tag: The name of a tag; it can be read even after its snapshot has expired.
-        timestamp: Names the newest snapshot that was committed then or before: milliseconds since
-            1970 UTC (a number, or its digits as text), ISO 8601 text or a `datetime`, both with a
-            zone. A time without a zone would depend on the machine, so it is refused.
+        timestamp: A time, which names the newest snapshot committed at that time or before:
+            milliseconds since 1970 UTC (a number, or its digits as text), ISO 8601 text or a
+            `datetime`, both with a zone. A time without a zone would depend on the machine, so it
+            is refused.
 
     Raises:
-        InvalidRequest: More than one attribute is given, or its value is of the wrong kind.
+        InvalidRequest: More than one attribute is given, or a value is of the wrong kind.
 
     Example:
         >>> ReadAt(timestamp="1970-01-01T00:00:02Z").time_ms

@@ -62,7 +62,7 @@ def live_at(table: OpenedTable, at: ReadAt) -> LiveTable:
 
 
 def find_snapshot(table: OpenedTable, at: ReadAt) -> Snapshot | None:
-    """Return the snapshot of the state that is named; None only for the newest of a table without one.
+    """Return the snapshot of the state that is named; None for the newest if there is none.
 
     Raises:
         InvalidRequest: As `find_state`.

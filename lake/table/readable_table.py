@@ -1,6 +1,6 @@
 """The read-only methods of a table: schema, snapshots, scans, changes, lookups and inspection.
 
-One file, although it is long: its docstrings are the contract of the methods. What they do is in
+One file, although it is long: its docstrings are the contract of the methods. The work is done in
 `braid.lake.table.operations.reads`.
 """
 

@@ -126,8 +126,9 @@ class Table(ReadableTable):
 
         Not idempotent: after `CommitUnknown` check whether the rows are there before trying again.
         When a rescale or a schema change is committed first, the rows are written again for the new
-        buckets or schema; so are rows that do not fit the schema seen, where storage has a newer one.
-        Up to 100 attempts in all, without a wait before an attempt after a schema change.
+        buckets or schema; rows that do not fit the schema seen are written again if storage has a
+        newer schema. There are up to 100 attempts; an attempt that follows a schema change begins
+        at once.
 
         Args:
             rows: Table columns by name; missing ones become null.
@@ -409,9 +410,12 @@ class Table(ReadableTable):
         changelogs, which expire by the `changelog.*` options.
 
         Args:
-            retain_min: Default `snapshot.num-retained.min`, and no more than `retain_max`.
-            retain_max: Default `snapshot.num-retained.max`.
-            older_than_ms: Milliseconds since 1970 UTC; default now less `snapshot.time-retained`.
+            retain_min: Smallest number of snapshots to keep, at most `retain_max`; default
+                `snapshot.num-retained.min`.
+            retain_max: Largest number of snapshots to keep for their age; default
+                `snapshot.num-retained.max`.
+            older_than_ms: Time from which snapshots are kept for their age, milliseconds since 1970
+                UTC; default now less `snapshot.time-retained`.
             max_deletes: Largest number of snapshots to remove; default `snapshot.expire.limit`.
             dry_run: Return which snapshots would be removed, and change nothing.
 
@@ -529,8 +533,8 @@ class Table(ReadableTable):
         """Take the table back to a snapshot or a tag; all later snapshots are lost.
 
         Stop the table's streams first. A stream that runs nevertheless is fenced: its commits fail
-        with `StreamFenced`. After a restart it continues at the offsets of the target. For readers
-        the change is atomic: they see either the newest rows or the rows of the target.
+        with `StreamFenced`. After a restart the stream continues at the offsets of the target. For
+        readers the change is atomic: they see either the newest rows or the rows of the target.
 
         Consumers that had passed the target continue after it. The target is leased meanwhile, and
         for a day if the rollback is interrupted.

@@ -24,7 +24,7 @@ class RecentLookups:
 
         Args:
             table: Path of the table.
-            options: Of the table; has the bounds of its copies.
+            options: The table's options, which have the bounds of its copies.
             copies: Shared with other tables.
         """
         self.cache = LookupCache(

@@ -4,7 +4,7 @@ A bucket is compacted by one process at a time and committed by itself, so a kil
 work on one bucket at most, and the next poll finds the bucket due again. Other services may compact the
 same table: work that another process finished first is dropped and counted.
 
-No process outlives the one that owns the pool, however that one ends.
+No process outlives the owner of the pool, however the owner ends.
 """
 
 import multiprocessing
@@ -24,7 +24,7 @@ __all__ = ["BucketOutcome", "BucketWork", "CompactionPool"]
 
 
 class CompactionPool:
-    """Processes that compact buckets; as a context it ends them with the block."""
+    """Processes that compact buckets; as a context manager it ends them with the block."""
 
     def __init__(self, *, workers: int) -> None:
         """Start nothing yet.

@@ -48,7 +48,7 @@ class MaintainedTable:
         return self.stats.failure_backoff
 
     def fail(self, subject: str, error: BaseException) -> bool:
-        """Note a failure, and log it unless it repeats the one before; return whether it was logged."""
+        """Note a failure, and log it if it is new; return whether it was logged."""
         message = _message_of(error)
         is_new = self.failures.fail(subject, message)
         if is_new:

@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 class MaintenanceService:
-    """Compacts and expires; as a context it ends its processes with the block.
+    """Compacts and expires; as a context manager it ends its processes with the block.
 
     One thread calls `run` or `round`; any thread may call `stop` and read `stats`.
     """

@@ -11,7 +11,7 @@ from braid.lake.table.branches import refuse_branch
 
 
 def table_tags(store: TableStore) -> TableTags:
-    """Return what creates, deletes and expires tags.
+    """Return the object that creates, deletes and expires tags.
 
     Raises:
         UnsupportedFeature: This is a branch.
