@@ -1,8 +1,8 @@
 """Inexact texts: marks of messages whose texts Spark does not keep as written, computed for every record.
 
-A text column takes any JSON value as its text, and `from_json` copies numbers with a fraction or an
+A text column accepts any JSON value as its text, and `from_json` copies numbers with a fraction or an
 exponent through a double: `1.10` becomes `1.1`. Such records are marked in the JVM, and `sink.exact_text`
-takes their texts from the message. Messages with an unpaired surrogate are marked as well
+reads their texts from the message. Messages with an unpaired surrogate are marked as well
 (`surrogate_check`).
 
 The mark has to be cheap, because nearly all texts are JSON strings. So each test is guarded by a cheaper

@@ -148,7 +148,7 @@ def check_topic_id(topic: Topic) -> None:
     Raises:
         InvalidRequest: The cluster gives topics no ids. A topic that was deleted and made again could not be
             distinguished from the one before, and its records would be read from the middle, or
-            taken for older ones.
+            mistaken for older ones.
     """
     if topic.topic_id:
         return

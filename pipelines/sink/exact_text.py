@@ -1,6 +1,6 @@
 """Exact texts: numbers in text columns as they were written, for the few records whose texts need it.
 
-A text column takes any JSON value as its text, and Spark copies numbers with a fraction or an exponent
+A text column accepts any JSON value as its text, and Spark copies numbers with a fraction or an exponent
 through a double (`json.inexact_text` marks such records in the JVM). Here the message of a marked record is
 parsed again, with every number kept as its text. Only texts with such numbers are replaced; all other values
 stay as Spark read them. Records with an unpaired surrogate in a declared value are refused.

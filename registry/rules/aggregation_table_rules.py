@@ -4,7 +4,7 @@ Pure. Sequence numbers of concurrent writers are not ordered, and every record o
 in the columns of the others (decision 0008). So with more than one stream:
 
 1. One column has one owner, except for key columns.
-2. A function gives the same value in any order of arrival, or the table takes that risk with
+2. A function gives the same value in any order of arrival, or the table accepts that risk with
    `unordered: allowed`. `last_value` and `first_value` are refused all the same: another stream's
    null would win.
 3. No column is NOT NULL: the other streams' records would fail.

@@ -7,7 +7,7 @@ fill it into the records of another stream:
 1. In a sequence group: it is filled only into records with a position in the group's order
    (`braid.lake.write.rows.group_defaults`), which records of other streams do not have. The ordering columns
    themselves have no default, which would give every record a position.
-2. In a table of whole rows, which takes one stream.
+2. In a table of whole rows, which admits only one stream.
 3. In an aggregation table, if every stream writes the column; a single stream does.
 """
 

@@ -9,8 +9,8 @@ Pure functions from a table, its streams and one more stream to the problems of 
 3. A stream writes nothing outside its group and the key, except unordered columns of a table
    that allows them; each of those has one owner.
 4. Ordering columns that the table declares come from the stream; generated ones do not.
-5. A deduplicate or first-row table takes one stream, because its rows are not merged by column.
-6. An aggregation table takes several streams if nothing in it depends on the order in which their
+5. A deduplicate or first-row table admits only one stream, because its rows are not merged by column.
+6. An aggregation table admits several streams if nothing in it depends on the order in which their
    records arrive: `aggregation_table_rules`.
 7. In a table whose rows have their kind in a column, every stream maps that column.
 8. Columns that a stream adds to the table fulfil these rules, too: `new_field_rules`.

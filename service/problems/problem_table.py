@@ -14,7 +14,7 @@
 | stream_exists          | 409    | registers another stream                             |
 | stream_not_stopped     | 409    | stops the stream first                               |
 | stream_not_running     | 409    | starts or resumes the stream                         |
-| features_missing       | 409    | asks a newer version of the service                  |
+| features_missing       | 409    | sends it to a newer version of the service           |
 | schema_mismatch        | 409    | fixes data or schema                                 |
 | conflict               | 409    | tries again                                          |
 | expired                | 410    | starts again from the newest snapshot                |
