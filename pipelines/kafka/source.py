@@ -120,7 +120,11 @@ def start_offsets(
     start = {**earliest, **position.offsets}
     lost = {
         partition: f"the stream continues at offset {offset}, but the topic has "
-        f"offsets from {earliest.get(partition)} up to {end.get(partition)}"
+        + (
+            f"offsets from {earliest[partition]} up to {end[partition]}"
+            if partition in earliest
+            else "no such partition"
+        )
         for partition, offset in start.items()
         if not earliest.get(partition, 0) <= offset <= end.get(partition, -1)
     }

@@ -307,7 +307,7 @@ def test_a_deleted_streams_name_continues_with_its_topic_only(
     with_orders.apply_verb(ORDERS, "sales", Verb.STOP)
     with_orders.delete_stream(ORDERS, "sales")
 
-    with pytest.raises(DefinitionDiffers, match="is `orders`"):
+    with pytest.raises(DefinitionDiffers, match="was `orders`"):
         with_orders.put_stream(ORDERS, "sales", definition("other"))
     assert with_orders.put_stream(ORDERS, "sales", definition("orders")).is_new
 

@@ -37,7 +37,7 @@ def test_records_that_are_gone_stop_the_stream(
     earliest: dict[int, int], end: dict[int, int]
 ) -> None:
     with pytest.raises(
-        InvalidRequest, match=r"are gone from topic topic\n.*continues at 5"
+        InvalidRequest, match=r"are gone from topic topic\n.*continues at offset 5"
     ) as caught:
         start_offsets(_position({0: 5}), earliest=earliest, end=end)
 
