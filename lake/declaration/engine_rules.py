@@ -11,7 +11,7 @@ from braid.lake.errors import Problem
 from braid.lake.format.schema import TableSchema
 from braid.lake.options.table_options import ChangelogProducer, MergeEngine, TableOptions
 
-FIRST_ROW = f"merge-engine = {MergeEngine.FIRST_ROW}"
+FIRST_ROW_SETTING = f"merge-engine = {MergeEngine.FIRST_ROW}"
 
 
 def engine_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
@@ -24,12 +24,12 @@ def engine_problems(schema: TableSchema, options: TableOptions) -> Iterator[Prob
 def _first_row_problems(options: TableOptions) -> Iterator[Problem]:
     key, producer = "changelog-producer", options.changelog_producer
     if producer in (ChangelogProducer.INPUT, ChangelogProducer.FULL_COMPACTION):
-        yield conflict(
-            key, producer, FIRST_ROW, why_excluded(MergeEngine.FIRST_ROW, key, FIRST_ROW)
-        )
+        why = why_excluded(MergeEngine.FIRST_ROW, key, FIRST_ROW_SETTING)
+        yield conflict(key, producer, FIRST_ROW_SETTING, why)
     key = "deletion-vectors.enabled"
     if options.deletion_vectors_enabled:
-        yield conflict(key, "true", FIRST_ROW, why_excluded(MergeEngine.FIRST_ROW, key, FIRST_ROW))
+        why = why_excluded(MergeEngine.FIRST_ROW, key, FIRST_ROW_SETTING)
+        yield conflict(key, "true", FIRST_ROW_SETTING, why)
 
 
 def _changelog_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ Source: merge-semantics 3.1, 3.3 (1, 2), 2.5.
 from collections.abc import Iterator
 
 from braid.lake.declaration.engine_declarations import why_excluded
-from braid.lake.declaration.engine_rules import FIRST_ROW
+from braid.lake.declaration.engine_rules import FIRST_ROW_SETTING
 from braid.lake.declaration.rule_problems import conflict, find_field, repeated, unknown_column
 from braid.lake.errors import Problem
 from braid.lake.format.data_types import TypeRoot
@@ -35,8 +35,8 @@ def sequence_field_problems(schema: TableSchema, options: TableOptions) -> Itera
                 hint=f"leave the option out, or take `{name}` out of {option}",
             )
     if options.merge_engine is MergeEngine.FIRST_ROW:
-        why = why_excluded(MergeEngine.FIRST_ROW, option, FIRST_ROW)
-        yield conflict(option, declared, FIRST_ROW, why)
+        why = why_excluded(MergeEngine.FIRST_ROW, option, FIRST_ROW_SETTING)
+        yield conflict(option, declared, FIRST_ROW_SETTING, why)
     outside = [name for name in schema.partition_keys if name not in schema.primary_keys]
     if schema.primary_keys and outside:
         yield Problem(

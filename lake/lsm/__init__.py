@@ -6,6 +6,6 @@
 | `compaction_pick`, `level_0_merge` | which runs are compacted next |
 | `compaction_plan` | which files are rewritten, and which only change their level |
 | `merge_runs`, `round_merge` | the streaming merge of runs, and the merge of each of its rounds |
-| `changelog`, `row_equality` | the changes that a merge makes |
+| `changelog`, `column_equality` | the changes that a merge makes |
 | `tombstones` | retracts that a compaction keeps |
 """

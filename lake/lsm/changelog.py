@@ -36,8 +36,8 @@ import pyarrow as pa
 from braid.lake.format.arrays import combined_array
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.system_columns import LEVEL, VALUE_KIND, RowKind, is_retract
+from braid.lake.lsm.column_equality import equal_values
 from braid.lake.lsm.round_merge import lowest_levels
-from braid.lake.lsm.row_equality import equal_values
 from braid.lake.merge.order.key_codes import Uints
 from braid.lake.merge.order.key_order import key_codes
 from braid.lake.merge.segments import run_starts
@@ -61,7 +61,7 @@ def compared_columns(schema: TableSchema) -> tuple[str, ...] | None:
     return tuple(name for name in schema.field_names if name not in left_out)
 
 
-def round_changes(
+def merge_changes(
     records: pa.Table,
     codes: Uints | None,
     merged: pa.Table,

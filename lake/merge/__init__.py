@@ -8,7 +8,7 @@
 | `order/`, `segments` | the order of rows, and the rows of each key in it |
 | `column_machine` | the same result for whole batches |
 | `steps`, `key_histories`, `retracts` | the effect of records on a column, on a key, and on a key with retracts |
-| `reductions`, `group_reduction` | the row that gives a value: of a key, of a sequence group |
+| `row_reductions`, `group_reduction` | the row that gives a value: of a key, of a sequence group |
 | `selection`, `column_parts` | merged rows as references to the records that hold their values, and a column assembled from parts |
 | `engines/` | the merge engines, for both executions |
 | `column_function`, `aggregate_function`, `functions/` | aggregate functions: as a column declares them, their protocol, and all of them |

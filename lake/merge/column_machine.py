@@ -33,9 +33,9 @@ from braid.lake.merge.engines.partial_update_columns import partial_update_colum
 from braid.lake.merge.group_reduction import OrderingCodes, ordering_codes
 from braid.lake.merge.key_histories import History
 from braid.lake.merge.records import records_of
-from braid.lake.merge.reductions import first_rows_where, last_rows_where
 from braid.lake.merge.retracts import retracted_keys
 from braid.lake.merge.row_machine import merge_segments, selection_of
+from braid.lake.merge.row_reductions import first_rows_where, last_rows_where
 from braid.lake.merge.segments import Bools, Ints, Segments
 from braid.lake.merge.selection import NO_ROW, Merged, Pick, Selection
 from braid.lake.merge.spec import MergeSpec

@@ -17,7 +17,7 @@ import pyarrow as pa
 from braid.lake.format.arrays import combined_array, validity
 from braid.lake.merge.order.key_codes import Uints
 from braid.lake.merge.order.key_order import key_codes, number_codes
-from braid.lake.merge.reductions import last_rows_of_maximum
+from braid.lake.merge.row_reductions import last_rows_of_maximum
 from braid.lake.merge.segments import Bools, Ints, Segments
 from braid.lake.merge.selection import NO_ROW
 

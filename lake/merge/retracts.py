@@ -30,7 +30,7 @@ from braid.lake.merge.engines.partial_update import null_in_not_null_column, ret
 from braid.lake.merge.functions.registry import FUNCTIONS
 from braid.lake.merge.group_reduction import OrderingCodes, late_positions, takes_part
 from braid.lake.merge.key_histories import History
-from braid.lake.merge.reductions import last_positions
+from braid.lake.merge.row_reductions import last_positions
 from braid.lake.merge.segments import Bools, Ints, Segments
 from braid.lake.merge.selection import NO_ROW
 from braid.lake.merge.spec import MergeSpec

@@ -65,19 +65,19 @@ def merge_segments(
         The merged row of each segment, None where every record of the segment was ignored.
     """
     # One object for all keys: `reset` is cheaper than creating the functions of every column again.
-    function = merge_function(records, spec)
+    engine = merge_engine(records, spec)
     for segment in segments:
         assert segment, "a key has a record"
         if single_untouched and len(segment) == 1:
             yield _untouched(records, segment[0])
             continue
-        function.reset()
+        engine.reset()
         for record in segment:
-            function.add(record)
-        yield function.result()
+            engine.add(record)
+        yield engine.result()
 
 
-def merge_function(records: Records, spec: MergeSpec) -> MergeFunction:
+def merge_engine(records: Records, spec: MergeSpec) -> MergeFunction:
     """Return the engine of the table, in the state before its first record."""
     match spec.engine:
         case MergeEngine.DEDUPLICATE:

@@ -127,7 +127,7 @@ class Ingest:
         self._checkpoint = checkpoint or fresh
         self._topics = TopicReader(cluster)
         self._pace = PaceController(plan, table=table, clock=context.clock)
-        self._is_grown = False
+        self._has_added_partitions = False
         self._is_finished = False
         self._started: _StartedQuery | None = None
 
@@ -182,7 +182,9 @@ class Ingest:
             return
         position, assigned = started.sink.progress.position, started.claimed.assigned
         now_ms = self._context.clock.now_ms()
-        if self._is_grown or is_step_complete(self._plan, assigned, position, now_ms=now_ms):
+        if self._has_added_partitions or is_step_complete(
+            self._plan, assigned, position, now_ms=now_ms
+        ):
             self._pace.release()
             started.query.stop()
             self._is_finished = True
@@ -236,7 +238,7 @@ class Ingest:
         topic = self._topics.require(self._plan.spec.topic)
         check_topic(self._started.sink.progress.position, topic)
         is_known = len(topic.partitions) <= self._started.claimed.assigned.partitions_seen
-        self._is_grown = self._plan.needs_keyed_partitions and not is_known
+        self._has_added_partitions = self._plan.needs_keyed_partitions and not is_known
         return self._topics.end(topic)
 
     def process_available(self) -> None:

@@ -14,7 +14,7 @@ from braid.lake import LakeError, Machine, UnsupportedFeature
 from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
 from braid.lake.merge.fold import fold
 from braid.lake.merge.records import records_of
-from braid.lake.merge.row_machine import merge_function, selection_of
+from braid.lake.merge.row_machine import merge_engine, selection_of
 from braid.lake.merge.spec import MergeSpec, columns_needed, merge_spec
 from tests.conformance.case import Case, Step
 from tests.conformance.execute import KINDS, create_table, kinds_array, rows_table
@@ -115,13 +115,13 @@ def _key_value_table(case: Case) -> pa.Table:
 def _row_feed(case: Case, spec: MergeSpec) -> Feed:
     table = _key_value_table(case)
     records = records_of(table, spec)
-    function = merge_function(records, spec)
+    engine = merge_engine(records, spec)
 
     def feed(fed: Sequence[int]) -> Merged | None:
         if len(fed) == 1:
-            function.reset()
-        function.add(fed[-1])
-        merged = function.result()
+            engine.reset()
+        engine.add(fed[-1])
+        merged = engine.result()
         if merged is None:
             return None
         row = selection_of([merged], records, spec).copy_from(table)

@@ -26,7 +26,7 @@ from braid.lake.files.storage.file_io import FileIO
 from braid.lake.format.commit_message import CommitMessage, VectorsChange
 from braid.lake.format.data_file import DataFileMeta, FileSource
 from braid.lake.format.schema import TableSchema
-from braid.lake.lsm.changelog import compared_columns, first_row_changes, round_changes
+from braid.lake.lsm.changelog import compared_columns, first_row_changes, merge_changes
 from braid.lake.lsm.compaction_plan import Rewrite
 from braid.lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from braid.lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
@@ -302,7 +302,7 @@ class BucketCompactor:
             changes = partial(first_row_changes, key_columns=keys)
         else:
             changes = partial(
-                round_changes,
+                merge_changes,
                 base_level=base_level,
                 key_columns=keys,
                 compared=compared_columns(self._schema),

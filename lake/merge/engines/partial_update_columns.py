@@ -17,7 +17,7 @@ from braid.lake.merge.computed_column import ComputedColumn, computed_column, ne
 from braid.lake.merge.declared_options import SequenceGroup
 from braid.lake.merge.group_reduction import OrderingCodes, late_positions, takes_part, winning_rows
 from braid.lake.merge.key_histories import History, KeySteps, steps_of
-from braid.lake.merge.reductions import last_positions, last_rows_where
+from braid.lake.merge.row_reductions import last_positions, last_rows_where
 from braid.lake.merge.segments import Bools, Ints
 from braid.lake.merge.selection import NO_ROW, Pick
 from braid.lake.merge.spec import MergeSpec

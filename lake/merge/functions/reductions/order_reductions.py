@@ -18,7 +18,7 @@ from braid.lake.merge.functions.support.exact_numbers import DECIMAL64_DIGITS
 from braid.lake.merge.functions.support.number_columns import halves_of, numbers_of
 from braid.lake.merge.order.key_codes import Numbers, concatenated
 from braid.lake.merge.order.normalized_keys import normalized_keys
-from braid.lake.merge.reductions import last_rows_of_greatest, last_rows_of_maximum
+from braid.lake.merge.row_reductions import last_rows_of_greatest, last_rows_of_maximum
 from braid.lake.merge.selection import Pick
 from braid.lake.merge.steps import Step, Steps
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from braid.lake.format.arrays import validity
 from braid.lake.merge.aggregate_function import Reduced, Reduction
-from braid.lake.merge.reductions import first_positions, last_positions, last_rows_where
+from braid.lake.merge.row_reductions import first_positions, last_positions, last_rows_where
 from braid.lake.merge.segments import Bools, Ints, Segments
 from braid.lake.merge.selection import NO_ROW, Pick
 from braid.lake.merge.steps import Step, Steps

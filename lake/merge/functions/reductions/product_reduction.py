@@ -26,7 +26,7 @@ from braid.lake.merge.functions.support.number_columns import (
     sign_of,
 )
 from braid.lake.merge.functions.support.overflow import Overflow, overflow_of
-from braid.lake.merge.reductions import first_positions
+from braid.lake.merge.row_reductions import first_positions
 from braid.lake.merge.segments import Bools, Ints, Segments
 from braid.lake.merge.steps import Step, Steps
 

@@ -6,7 +6,7 @@ from braid.lake.format.data_types import DataField
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.system_columns import LEVEL, SEQUENCE_NUMBER, VALUE_KIND, RowKind
 from braid.lake.format.type_codec import parse_type
-from braid.lake.lsm.changelog import compared_columns, first_row_changes, round_changes
+from braid.lake.lsm.changelog import compared_columns, first_row_changes, merge_changes
 from braid.lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.order.key_order import key_codes
@@ -87,7 +87,7 @@ def changed(
     codes = key_codes([records.column("k")])
     takes_levels = isinstance(merge, LookupMerge)
     merged = merge.merge(records if takes_levels else records.drop_columns([LEVEL]), codes)
-    changes = round_changes(
+    changes = merge_changes(
         records,
         codes if with_codes else None,
         merged,
@@ -176,7 +176,7 @@ def test_rows_before_keep_their_number_and_rows_after_have_the_new_one() -> None
     records = records_of("L1=1", "L0=2")
     merged = LookupMerge(spec=DEDUPLICATE).merge(records, None)
 
-    changes = round_changes(records, None, merged, base_level=1, key_columns=("k",))
+    changes = merge_changes(records, None, merged, base_level=1, key_columns=("k",))
 
     assert changes.schema == merged.schema
     assert changes.column(SEQUENCE_NUMBER).to_pylist() == [1, 2]
@@ -224,7 +224,7 @@ def test_random_rows_turn_into_each_other_by_their_difference() -> None:
         levels = pa.array([1] * old.num_rows + [0] * new.num_rows, pa.int32())
         records = pa.concat_tables([old, new]).append_column(LEVEL, levels)
 
-        changes = round_changes(
+        changes = merge_changes(
             records,
             None,
             new.sort_by("k"),
@@ -256,7 +256,7 @@ def test_no_records_have_no_changes() -> None:
     merged = rows_of({}, number=1)
     records = merged.append_column(LEVEL, pa.array([], pa.int32()))
 
-    changes = round_changes(records, None, merged, base_level=1, key_columns=("k",))
+    changes = merge_changes(records, None, merged, base_level=1, key_columns=("k",))
 
     assert changes.equals(merged)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from braid.lake.format.arrow_types import to_arrow_type
-from braid.lake.lsm.row_equality import equal_values
+from braid.lake.lsm.column_equality import equal_values
 from braid.lake.merge.functions.support.value_equality import identity
 from braid.lake.merge.plain_values import plain_array
 from tests.support.typed_values import TYPES, values_of

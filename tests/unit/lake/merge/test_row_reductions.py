@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from braid.lake.merge.reductions import (
+from braid.lake.merge.row_reductions import (
     first_positions,
     last_positions,
     last_rows_of_maximum,
