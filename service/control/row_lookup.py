@@ -1,4 +1,4 @@
-"""Lookup of rows by their keys, with the snapshot that they were read from and its freshness.
+"""Lookup of rows and of their status by key, with the snapshot that was read and its freshness.
 
 The clock is read before the newest snapshot is determined, so that an answer is never staler than
 `verified_at`.
@@ -112,11 +112,11 @@ def find_row_status(
     """Return the status of the row of a key at the newest snapshot, whether it exists or not."""
     verified_ms = clock.now_ms()
     found = table.lookup_at()
-    columns = list(dict.fromkeys([*key, *status_columns(document, table.schema)]))
+    columns = list(dict.fromkeys([*key, *status_columns(document, found.schema)]))
     row = found.get(key, columns=columns)
     return row_status(
         document,
-        table.schema,
+        found.schema,
         key=key,
         row=row,
         now_ms=verified_ms,
