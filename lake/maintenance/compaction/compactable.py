@@ -1,4 +1,4 @@
-"""Rules for tables that this version cannot compact."""
+"""Rules for tables that this version cannot compact: their options, formats, codecs and columns."""
 
 from braid.lake.errors import Problem, UnsupportedFeature
 from braid.lake.format.schema import TableSchema
@@ -16,20 +16,23 @@ def check_compactable(schema: TableSchema) -> None:
             "record-level.expire-time",
             schema.options.get("record-level.expire-time"),
             "record-level.expire-time" in schema.options,
-            "a compaction of such a table has to remove old records",
+            "a compaction has to remove old records",
         ),
         (
             "chain-table.enabled",
             schema.options.get("chain-table.enabled"),
             schema.options.get("chain-table.enabled", "false").strip().lower() == "true",
-            "a compaction of such a table has to keep retracts",
+            "a compaction has to keep retracts",
         ),
     ]
     problems = encoding_problems(schema) + [
         Problem(
-            field=key, value=value, message="this version cannot compact such a table", hint=hint
+            field=key,
+            value=value,
+            message=f"this version cannot compact such a table: {reason}",
+            hint="leave the option out; other engines of the format can compact a table with it",
         )
-        for key, value, is_refused, hint in refused
+        for key, value, is_refused, reason in refused
         if is_refused
     ]
     if problems:
