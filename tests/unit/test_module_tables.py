@@ -1,4 +1,7 @@
-"""Folders of many modules name them in a table, in the docstring of `__init__`."""
+"""Folders of many modules name them in a table, in the docstring of `__init__`.
+
+Folders of tests with helpers beside the tests name the helpers.
+"""
 
 import re
 from pathlib import Path
@@ -25,6 +28,9 @@ FOLDERS = sorted(
     if path != ROOT / "lake/__init__.py"
 )
 
+# Flat folders of tests in which helpers stand beside the tests.
+TEST_FOLDERS = tuple(Path("tests") / name for name in ("conformance", "interop", "property"))
+
 
 def named_in(folder: Path) -> list[str]:
     """Return the modules and folders in the first column of the table, if there is one."""
@@ -47,3 +53,10 @@ def test_a_table_of_modules_names_each_once(folder: Path) -> None:
 
     if named or len(modules) > 6:
         assert sorted(named) == sorted(parts_of(folder))
+
+
+@pytest.mark.parametrize("folder", TEST_FOLDERS, ids=str)
+def test_a_table_of_helpers_names_each_once(folder: Path) -> None:
+    helpers = [part for part in parts_of(folder) if not part.startswith("test_")]
+
+    assert sorted(named_in(folder)) == sorted(helpers)

@@ -1,0 +1,17 @@
+"""Laws over random inputs.
+
+| helper | what |
+|---|---|
+| `declarations`, `domains`, `function_columns` | random tables: their declarations, values of each type, columns with aggregate functions |
+| `histories`, `strategies` | random rows of such a table, and both as strategies of hypothesis |
+| `same_values` | rows as texts that are equal where the values mean the same |
+| `folded_changelog` | the changes of a table, applied one after another |
+| `table_machine` | random operations on a table beside a dictionary |
+| `evolution_machine`, `evolving_model`, `evolving_columns`, `schema_steps` | the same with schema changes: operations, model, its columns, and the changes |
+| `arrival_bed` | streams that feed one table in any interleaving |
+| `lost_update` | the schedule that loses an update where sequence numbers order (decision 0024) |
+| `power_histories` | histories of a warehouse before a power failure |
+| `odd_messages` | messages of Kafka, good and bad |
+
+The tests are the `test_*` modules, one per law.
+"""
