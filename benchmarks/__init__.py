@@ -3,9 +3,12 @@
 | module | what |
 |---|---|
 | `__main__` | runs the benchmarks of one module each, by name |
-| `write`, `read`, `merge`, `wide`, `file_index`, `arrival` | the engine alone |
+| `write`, `read`, `merge`, `wide`, `file_index`, `arrival` | the engine alone; `merge` is the column machine, in memory |
 | `endtoend`, `hostile` | the demo's throughput; the service under hostile requests |
-| `compaction/`, `lookup/`, `merging/`, `scan/`, `peers/` | programs of their own, most of them beside the reference implementation |
-| `peer`, `worker_processes` | comparison with the reference; our side in several processes |
+| `compaction/`, `lookup/`, `scan/` | programs of their own; all but `lookup/` beside the Java reference |
+| `merging/` | program: reads of tables that have to be merged, from files, beside the Java reference |
+| `peers/` | program: commits of several processes to one table, beside pypaimon and paimon-rust |
+| `peer` | one process beside the Java reference: the same rows written, then read |
+| `worker_processes` | our side of a comparison in several processes |
 | `bulk_rows`, `figure`, `machine`, `resident_memory` | rows, figures, the machine, memory |
 """

@@ -5,7 +5,7 @@ from braid.registry.store.leases import Lease, LeaseStore
 
 
 class HeldLease:
-    """The lease of one stream, or of one table's maintenance. For one thread."""
+    """The lease of one stream, or of one table's maintenance. Use it from one thread only."""
 
     def __init__(
         self,

@@ -9,5 +9,7 @@
 | `engine_rules`, `sequence_rules`, `snapshot_ordering_rules`, `function_rules` | options of merging: engines, order, aggregate functions |
 | `partial_update_rules`, `null_delete_rules`, `tombstone_rules` | sequence groups and deletes |
 | `ineffective_options` | options without an effect |
-| `engine_declaration`, `engine_declarations`, `engines/` | merge engines as data, for hints and the reference pages |
+| `engine_declaration` | the model of a merge engine as data, for hints and the reference pages |
+| `engines/` | the declaration of each engine |
+| `engine_declarations` | all of these by engine, and why an engine excludes an option |
 """

@@ -1,4 +1,6 @@
-"""Rules for the order of records: sequence fields, the row kind field, columns of `fields.*` options.
+"""Rules for columns that options name: `sequence.field`, `rowkind.field`, the keys of `fields.*`.
+
+The rules for sequence groups are in `partial_update_rules`.
 
 Source: merge-semantics 3.1, 3.3 (1, 2), 2.5.
 """

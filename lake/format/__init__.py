@@ -6,7 +6,8 @@
 | `manifest`, `manifest_list`, `data_file`, `data_file_codec`, `avro/` | Avro files of metadata, and Avro itself |
 | `indexes/` | bloom filters, hash indexes, deletion vectors, their manifest |
 | `data_types`, `type_codec`, `arrow_types`, `value_limits`, `casts/` | column types, their spelling, Arrow form, limits and casts |
-| `binary_row`, `row_words`, `row_columns` | binary rows: one by one, from columns, to columns |
+| `binary_row` | binary rows; the entry to the next two |
+| `row_words`, `row_columns` | encoding of columns as the words of binary rows, and decoding to columns |
 | `bucket`, `partition_path`, `java_text`, `float_order` | the bucket and the directory of a row, and Java's spelling and order |
 | `statistics`, `system_columns`, `commit_message` | bounds, columns that only data files have, messages to the committer |
 | `arrays`, `corruption` | small operations on arrays; errors of decoding |

@@ -2,15 +2,16 @@
 
 | type | two values are equal iff |
 |---|---|
-| every | both are null, or neither is null and the rule of the type is met |
+| every | both are null, or neither is null and the line of their type holds |
 | FLOAT, DOUBLE | they are the same number, or both are NaN; -0.0 and 0.0 differ |
 | ROW | all fields are equal |
 | ARRAY | they have the same length, and the elements at each position are equal |
-| MAP, MULTISET | they have the same entries, in whatever order |
+| MAP, MULTISET | they have the same entries, in any order |
 | any other | they are the same value |
 
-The reference intends the same, but there null inside of ARRAYs and MAPs, and numbers in MAPs outside of -128
-to 127, are not equal to themselves, so it reports updates that change nothing. This module does not imitate that.
+Paimon intends the same. Its code differs inside of collections: a null in an ARRAY or MAP, and in a MAP also
+a number outside of -128 to 127, is unequal to itself there, so it reports updates that change nothing. This
+module does what is intended.
 
 Source: merge-semantics 6.5.
 """
@@ -102,9 +103,9 @@ def _equal_sequences(left: pa.Array, right: pa.Array, compare: _Compare) -> Bool
     Args:
         left: Lists or maps, none of them null.
         right: As many lists or maps of the same type, none of them null.
-        compare: Called with the elements of the left lists, those of the right lists of the same
-            lengths, and the number of each element's list; returns which elements are equal. It may
-            reorder the elements within a list.
+        compare: Takes the elements of both sides and, for each element, the number of its list;
+            returns which elements are equal. It may reorder the elements within a list. It is called
+            with lists of equal lengths only.
     """
     starts, lengths = _extents(left)
     other_starts, other_lengths = _extents(right)

@@ -2,7 +2,8 @@
 
 1. Order the records by key, then sequence fields, then sequence number, then retracts before adds,
    then position.
-2. The single record of a key stays as it is, without the engine (merge-semantics 1.6).
+2. The single record of a key stays as it is, without the engine (merge-semantics 1.6), unless the caller
+   passes `single_untouched=False`.
 3. For any other key the engine gets every record in order and returns the merged row.
 
 Source: merge-semantics 1.5, 1.6, 2.
@@ -128,7 +129,8 @@ def _segments(records: Records, spec: MergeSpec) -> Iterator[list[int]]:
     for name in reversed(spec.sequence_fields):
         values = records.order_values[name]
         if spec.sequence_descending:
-            # Null is the smallest in both directions, so it gets the largest rank of the reversed sort.
+            # Null is the smallest in both directions, so it gets the largest rank of the reversed sort:
+            # null alone is the empty tuple, so `not value` is true for null and for nothing else.
             ranks = [(not value, value) for value in values]
             order.sort(key=ranks.__getitem__, reverse=True)
         else:

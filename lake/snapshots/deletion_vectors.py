@@ -192,7 +192,7 @@ class VectorStore:
             index_type=DELETION_VECTORS_INDEX,
             file_name=name,
             file_size=len(data),
-            row_count=len(ranges),
+            row_count=len(ranges),  # in the format: number of vectors
             deletion_vector_ranges=ranges,
         )
 

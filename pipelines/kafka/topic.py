@@ -54,7 +54,7 @@ def _topic_id(found: object) -> str:
 
 
 class TopicReader:
-    """Reads topics of one cluster. For one thread at a time."""
+    """Reads topics of one cluster. Use it from one thread at a time."""
 
     def __init__(self, cluster: KafkaCluster) -> None:
         self._cluster = cluster

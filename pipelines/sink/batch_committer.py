@@ -30,7 +30,7 @@ from braid.pipelines.sink.task_report import TaskReport
 
 
 class BatchCommitter:
-    """Commits micro-batches of one claim. For one thread, but for `close`."""
+    """Commits micro-batches of one claim. Use it from one thread only, except `close`."""
 
     def __init__(
         self,

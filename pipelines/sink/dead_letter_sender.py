@@ -1,4 +1,8 @@
-"""Dead-letter sender of an executor's task."""
+"""Dead-letter sender of an executor's task.
+
+Sends at least once. Cuts the value of a letter that the topic finds too large. Fails the task if Kafka does not
+take a letter.
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress

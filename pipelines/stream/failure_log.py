@@ -7,7 +7,7 @@ _CHARACTERS_MAX: Final = 500
 
 
 class FailureLog:
-    """Logs the failures of one repeated action without repeating itself. For one thread."""
+    """Logs the failures of one repeated action without repeating itself. Use it from one thread only."""
 
     def __init__(self, log: logging.Logger, what: str) -> None:
         """Create the log, without a failure so far.

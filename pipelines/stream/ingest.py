@@ -10,7 +10,7 @@ continues from the same checkpoint within the same claim (`pace_controller`).
 
     stopped ── start() ──► running ── stop() ──► stopped
                               ├── failure ─────► failed (`failure` has the error)
-                              └── step read ───► finished (`added_partitions` has the steps)
+                              └── all read ────► finished (all of its step, see `added_partitions`)
 """
 
 import shutil
@@ -190,7 +190,10 @@ class Ingest:
             self._is_finished = True
 
     def apply_back_pressure(self) -> None:
-        """Give micro-batches the bound that back-pressure requires, where it matters; for one thread."""
+        """Give micro-batches the bound that back-pressure requires, if a restart of Spark's query pays.
+
+        Call it from one thread only, the one that calls `finish_step`.
+        """
         started = self._started
         if started is None or not started.query.isActive:
             return
@@ -227,7 +230,9 @@ class Ingest:
         return None if self._started is None else self._started.sink.progress
 
     def end_offsets(self) -> dict[int, int]:
-        """Return the topic's end by partition, and notice added partitions. For one thread.
+        """Return the topic's end by partition, and notice added partitions.
+
+        Call it from one thread only.
 
         Raises:
             OffsetMismatch: The topic was made again since the start.

@@ -1,7 +1,8 @@
-"""Leases: the right of one runner to work on a stream.
+"""Leases: the right of one process to run a stream, or to maintain a table.
 
-A lease keeps two runners from doing the same work. The correctness of the data does not depend on it: where
-clocks differ or processes sleep, the epoch in the table fences the slower runner.
+A lease keeps two processes from doing the same work. The correctness of the data does not depend on it: where
+clocks differ or processes sleep, the epoch in the table fences the slower runner of a stream, and of two
+compactions of a bucket one loses its commit.
 
 Each grant, renewal and release is a new version, created exclusively: of two runners that see an
 expired lease, only one can create the next version. A lease that cannot be read has an unknown owner, which may
@@ -30,11 +31,11 @@ _UNKNOWN_OWNER: Final = "unknown: the lease cannot be read"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """The right to work on a stream until it expires.
+    """The right to run a stream, or to maintain a table, until it expires.
 
     Attributes:
         table: `<database>.<table>`.
-        stream: The stream's name.
+        stream: The stream's name, or `MAINTENANCE`.
         owner: The holder: unique per process, not per name of a runner.
         version: The version of the lease's document that granted it.
         ttl_ms: Duration of each grant and renewal, milliseconds.
@@ -68,7 +69,7 @@ class LeaseStore:
 
         Args:
             table: `<database>.<table>`.
-            stream: The stream's name.
+            stream: The stream's name, or `MAINTENANCE`.
             owner: Unique per process. The owner of a live lease gets it again.
             ttl_ms: Duration of the lease unless it is renewed, milliseconds.
         """

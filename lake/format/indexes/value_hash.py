@@ -4,10 +4,11 @@
 |---|---|
 | TINYINT SMALLINT INT BIGINT DATE TIME | the number: days, milliseconds |
 | FLOAT DOUBLE | the bits, as a signed number of that width, extended to 64 bits; every NaN has the same bits |
-| TIMESTAMP, with and without local time zone | milliseconds up to 3 digits, else microseconds, rounded down |
+| TIMESTAMP, with and without local time zone | milliseconds for precisions up to 3, else microseconds, rounded down |
 | CHAR VARCHAR BINARY VARBINARY | the bytes, by XXH64 with seed 0 |
 
 Numbers are hashed by Wang's mix, with right shifts that keep the sign. Values of other types have no hash.
+`hashes_stay` returns whether a change of a column's type keeps the hashes.
 
 Source: table-format 16. Thomas Wang's 64-bit mix, 1997; XXH64, https://xxhash.com.
 """
