@@ -70,7 +70,8 @@ class StreamStatus(Contract):
         end_offsets: The topic's end offset, by Kafka partition. None unless the stream is RUNNING: only a
             running query measures it, and the lag with it.
         lag_records: Records not read yet; None if Kafka has not answered recently.
-        lag_seconds: Age of the oldest of these records; None if `lag_records` is None.
+        lag_seconds: Estimated age of the oldest of these records, too low where one partition is behind the
+            others; None if `lag_records` is None.
         broker_reached_at: Time when Kafka last answered the runner, ISO 8601, UTC.
         storage_reached_at: Time when the warehouse last answered the runner, ISO 8601, UTC.
         last_commit: The newest commit.

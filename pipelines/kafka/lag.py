@@ -10,7 +10,8 @@ class Lag:
 
     Attributes:
         records: Number of records committed to the topic and not to the table.
-        seconds: An upper bound of the age of the oldest of these records; 0 without any.
+        seconds: An estimate of the age of the oldest of these records, which is too low where one partition
+            is behind the others; 0 without any.
     """
 
     records: int
@@ -20,8 +21,10 @@ class Lag:
 class LagMeter:
     """Measures lag from offsets alone, without reading the records that wait.
 
-    The oldest waiting record is younger than the newest committed record, and it arrived after the last
-    moment at which no record waited. The later of these two times bounds its age.
+    In a topic of one partition the oldest waiting record is younger than the newest committed record, and it
+    arrived after the last moment at which no record waited. So its age is at most the time since the later
+    of the two. With several partitions the newest committed record may be of another partition than the
+    oldest waiting one: where one partition is behind the others, the estimate is too low.
     """
 
     def __init__(self, *, started_ms: int) -> None:
@@ -40,8 +43,8 @@ class LagMeter:
         Args:
             offsets: Next offset in the table, by partition.
             end: End of the topic, by partition.
-            newest_ms: Kafka's timestamp of the newest record that this query committed, milliseconds since
-                the epoch.
+            newest_ms: Kafka's timestamp of the newest record that this query committed, over all
+                partitions, milliseconds since the epoch.
             now_ms: Milliseconds since the epoch.
 
         Example:
