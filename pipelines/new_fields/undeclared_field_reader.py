@@ -1,8 +1,8 @@
 """Undeclared fields of one message, and values that do not fit their declared types.
 
-A field is new where it is beside a field that the stream reads: in the same object of the message, or in a
-ROW that is or is inside of one of the stream's columns. Fields elsewhere are ignored. Nulls never
-count: a null has no type, and a column that does not exist loses nothing by it.
+A field is new in two places: in an object of the message from which the stream reads a field, and in a ROW at
+any depth of one of its columns. Fields elsewhere are ignored. `read` ignores nulls: a null has no type, and a
+column that does not exist loses nothing by it. `undeclared` lists them too.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -24,7 +24,7 @@ _SHOWN_MAX: Final = 200
 
 
 class UnrepresentableFieldError(Exception):
-    """A message has a field that no change of the table's columns could hold."""
+    """A message has a field, or a value of a column, that no permitted change of the table could hold."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +34,8 @@ class UndeclaredFieldReader:
     Attributes:
         plan: The stream.
         taken: Names that columns of the table have.
-        refused: Why a field or a column stays as it is, by its address.
-        is_last: Whether this is the last round, in which every new field is refused.
+        refused: Why a field or a column stays as it is, by the field's address or the column's name.
+        is_last: Whether this is the last round, in which every new field and wider type is refused.
     """
 
     plan: StreamPlan
@@ -58,7 +58,8 @@ class UndeclaredFieldReader:
             message: A message that `json_message.read_message` returned.
 
         Raises:
-            UnrepresentableFieldError: The message has a field that no column can hold; the error names it.
+            UnrepresentableFieldError: The message has a field, or a value of a column, that no permitted change
+                of the table could hold; the error names it.
         """
         # All checks come before the delta is returned: one field without a column refuses the record, and
         # then nothing of it may change the table.
@@ -100,27 +101,30 @@ class UndeclaredFieldReader:
 
     def _check_new(self, path: FieldPath) -> None:
         address, name = ".".join(path), path[-1]
-        self._check_refused(address, address)
+        reason = self._refusal(address)
+        if reason is not None:
+            _refuse_field(address, reason)
         problem = next(check_column_name(name), None)
         if problem is not None:
-            _refuse(address, f"it cannot be a column: {problem.message}")
+            _refuse_field(address, f"it cannot be a column: {problem.message}")
         # Other engines fold the case of names, so two columns never differ in case alone.
         known = self._folded.get(name.lower())
         if known is not None:
-            _refuse(address, name_taken(known))
+            _refuse_field(address, name_taken(known))
 
     def _check_wider(self, column: MappedColumn) -> None:
-        self._check_refused(column.address, column.name)
+        reason = self._refusal(column.name)
+        if reason is not None:
+            _refuse_column(column.address, reason)
         # The bucket of a row is a hash of its key's binary form, which a wider type changes.
         if column.name in self.plan.written.key:
-            _refuse(column.address, "the type of a key column cannot change")
+            _refuse_column(column.address, "the type of a key column cannot change")
 
-    def _check_refused(self, address: str, key: str) -> None:
+    def _refusal(self, key: str) -> str | None:
         reason = self.refused.get(key)
-        if reason is not None:
-            _refuse(address, reason)
-        if self.is_last:
-            _refuse(address, "too many new fields came at once")
+        if reason is None and self.is_last:
+            return "too many new fields came at once"
+        return reason
 
 
 def name_taken(column: str) -> str:
@@ -177,13 +181,13 @@ def _excess(value: Any, data_type: DataType, address: str) -> Shape | None:
         return None
     shape = shape_of(value)
     if not is_widened_by(value, data_type) or widened(data_type, shape) is None:
-        _refuse(address, f"its value fits no type that {data_type} can be widened to")
+        _refuse_column(address, f"its value fits no type that {data_type} can be widened to")
     return shape
 
 
 def _excess_of_items(value: Any, data_type: DataType, address: str) -> Shape | None:
     if value_fault(value, data_type) is not None:
-        _refuse(address, f"it is not of type {data_type}")
+        _refuse_column(address, f"its value is not of type {data_type}")
     found = [
         shape
         for item, item_type in _held(value, data_type)
@@ -195,7 +199,7 @@ def _excess_of_items(value: Any, data_type: DataType, address: str) -> Shape | N
 
 def _excess_of_row(value: Any, data_type: DataType, address: str) -> Shape | None:
     if not isinstance(value, dict):
-        _refuse(address, f"it is not of type {data_type}")
+        _refuse_column(address, f"its value is not of type {data_type}")
     types = {inner.name: inner.type for inner in data_type.fields}
     folded = {name.lower(): name for name in types}
     found = []
@@ -215,11 +219,16 @@ def _excess_of_row(value: Any, data_type: DataType, address: str) -> Shape | Non
 def _check_inner_name(name: str, folded: Mapping[str, str], address: str) -> None:
     problem = next(check_column_name(name), None)
     if problem is not None:
-        _refuse(address, f"it cannot be a field of a column: {problem.message}")
+        _refuse_field(address, f"it cannot be a field of a column: {problem.message}")
     if name.lower() in folded:
-        _refuse(address, f"it differs from the field {folded[name.lower()]} in case only")
+        _refuse_field(address, f"it differs from the field {folded[name.lower()]} in case only")
 
 
-def _refuse(address: str, why: str) -> NoReturn:
+def _refuse_field(address: str, why: str) -> NoReturn:
     message = f"field {address[:_SHOWN_MAX]} is not declared and stays out: {why}"
+    raise UnrepresentableFieldError(message)
+
+
+def _refuse_column(address: str, why: str) -> NoReturn:
+    message = f"column {address[:_SHOWN_MAX]} stays as it is: {why}"
     raise UnrepresentableFieldError(message)
