@@ -3,12 +3,13 @@
 The snapshots above the target are removed. The target's own files still exist, because its snapshot or a
 tag kept them. Each step leaves a consistent table:
 
-1. all streams are fenced by an empty commit, so that running queries can commit nothing more. A target of
-   a removed history, which a tag still keeps, may be above the newest snapshot: then empty commits raise
-   the newest id above the target's first;
+1. all streams are fenced by an empty commit, so that running queries can commit nothing more. A target that
+   an earlier rollback removed, and that a tag still keeps, may be above the newest snapshot: then empty
+   commits raise the newest id above the target's first;
 2. the rollback marker is written, so that from now on every writer checks the whole chain after
    publishing, and `LATEST` is deleted: without the hint the newest snapshot is the one of the highest id;
-3. the snapshots between target and newest are deleted, *oldest first*, so that the newest stays the same;
+3. the snapshots between target and newest are deleted, *oldest first*, so that the newest stays the same,
+   which leaves a gap below the newest;
 4. a target that has expired and is kept by a tag gets its snapshot file back; another snapshot that has got
    the target's id since then is deleted;
 5. consumers beyond the target are set to continue after it, because new snapshots get its successors' ids;
@@ -18,10 +19,12 @@ tag kept them. Each step leaves a consistent table:
 
 If the rollback is interrupted before 6, the table is as before and continues from its newest snapshot;
 afterwards the table is as at the target. The marker stays, so no commit stays in the gap. Running the rollback
-again continues where it stopped. Until then a lease of a day keeps the target, because an expiry would remove
-the snapshots below the gap. Commits that are made meanwhile on top of the removed snapshots are removed with
-them; a writer whose commit was planned on a removed snapshot deletes its own snapshot again
-(`braid.lake.commit.publisher`).
+again continues where it stopped. Until then a lease keeps the target, because an expiry would remove the
+snapshots below the gap: for a day, or for `consumer.expiration-time` if that is shorter. A target that only a
+tag keeps needs no lease.
+
+A commit published on the newest snapshot before 6 is removed too, in another round of 2 to 6; a writer that
+finds afterwards that its commit follows a removed snapshot deletes its own (`braid.lake.commit.publisher`).
 
 Files that only the removed snapshots referenced stay, as after a rollback of the format's own engine,
 because readers may still use them. Orphan cleaning deletes them when they are old enough.
