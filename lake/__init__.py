@@ -14,7 +14,7 @@ orders.get({"id": 7})  # one row, both columns
 ```
 
 Applications import from here; packages with aggregate functions import from `braid.lake.aggregates`. Neither
-import from the modules below. `__all__` lists the names by use.
+import from the modules below. `__all__` lists the names by use; docs/architecture.md lists the folders.
 """
 
 from braid.lake.aggregates import (

@@ -11,7 +11,7 @@ from braid.service.control.confirmation import DESCRIPTION
 ANYTHING = "*"
 
 
-# Coroutines, because the framework would run plain functions in threads, which they would wait for.
+# Coroutines: for a plain function the framework needs a thread, and each request would wait for a free one.
 async def get_components(request: Request) -> Components:
     """Return the app's components."""
     components = request.app.state.components

@@ -1,4 +1,4 @@
-"""Rules for partial-update tables: sequence groups, deletes, columns that need a group.
+"""Rules for partial-update tables: sequence groups, deletes, aggregate functions outside of groups.
 
 Source: merge-semantics 2.5, 3.2, 3.3, 5.
 """
@@ -129,6 +129,7 @@ def _unprotected_problems(
 ) -> Iterator[Problem]:
     protected = {name for group in groups.values() for name in group.protected}
     for function in effective_functions(schema):
+        # `function_problems` reports unknown functions.
         plain = function.name == LAST_NON_NULL_VALUE or function_named(function.name) is None
         if not plain and function.column not in protected:
             yield Problem(

@@ -9,7 +9,7 @@
 | `metadata_cache`, `lru_cache` | the metadata that a process keeps in memory |
 | `consumer_store`, `lease`, `lease_keeper` | readers, which keep snapshots from expiring |
 | `lineage`, `rollback_marker`, `removed_history` | which snapshot was built on which, also after a rollback |
-| `snapshot_times`, `snapshots_and_changelogs`, `table_identity` | snapshots by time, with long-lived changelogs, of the opened table |
+| `snapshot_times`, `snapshots_and_changelogs`, `table_identity` | snapshots by commit time; snapshots and long-lived changelogs by id; whether the table is still the one that was opened |
 
 The package is flat: each module is about one kind of metadata file, or one rule about several kinds. The modules
 use each other across the rows above, so folders would cut through every operation.

@@ -5,8 +5,8 @@ snapshots, so that no page takes much time or memory, whatever the table contain
 within a snapshot: files whose rows were returned are not opened again, and the returned rows of a file
 are skipped.
 
-The rest of the range is leased until the next page is requested, for ten minutes at most. The lease begins
-where this page began, so that the page can be requested again.
+If another page follows, this page and the rest of the range are leased for ten minutes, so that this page can
+be requested again. Each page renews the lease, and the last one ends it.
 """
 
 from contextlib import suppress

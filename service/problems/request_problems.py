@@ -65,7 +65,7 @@ def field_problems(
     parents = _ancestors(problem.pointer for problem in found if problem.pointer is not None)
     merged: dict[tuple[str | None, str], FieldProblem] = {}
     for problem in found:
-        # A list with a wrong entry also fails to match each other type of the field's union: the innermost
+        # A list with a wrong entry also fails to match every other type of the field's union: the innermost
         # problem is the one to fix.
         if problem.pointer in parents:
             continue

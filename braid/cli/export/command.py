@@ -56,9 +56,11 @@ def export_rows(warehouse: str, identifier: str, request: Export) -> int:
     conditions = [parse_conditions(text, scan.schema) for text in request.where]
     scan = replace(scan, where=tuple(chain.from_iterable(conditions)))
     is_folder = request.rows_per_file is not None
-    with export_target(request.target, is_folder=is_folder, overwrite=request.overwrite) as part:
+    with export_target(
+        request.target, is_folder=is_folder, overwrite=request.overwrite
+    ) as unfinished:
         progress = _Progress(identifier, scan)
-        with closing(_Files(part, request, scan)) as files:
+        with closing(_Files(unfinished, request, scan)) as files:
             for batch in scan.to_batches():
                 files.write(batch)
                 progress.report(files.rows)
@@ -71,8 +73,8 @@ def export_rows(warehouse: str, identifier: str, request: Export) -> int:
 class _Files:
     """The files of an export, one after the other."""
 
-    def __init__(self, part: Path, request: Export, scan: Scan) -> None:
-        self._part = part
+    def __init__(self, unfinished: Path, request: Export, scan: Scan) -> None:
+        self._unfinished = unfinished
         self._request = request
         self._scan = scan
         self._fields = [scan.schema.field(name) for name in scan.columns]
@@ -107,7 +109,7 @@ class _Files:
     def _begin(self) -> None:
         self.count += 1
         bound, format_ = self._request.rows_per_file, self._request.format
-        path = self._part
+        path = self._unfinished
         if bound is not None:
             self._room = bound
             path = path / f"part-{self.count:05d}.{format_}"
