@@ -1,4 +1,7 @@
-"""Checks of command-line arguments, before anything is started; a wrong one ends the process."""
+"""Checks of command-line arguments before a command starts, and the exit of every command that fails.
+
+A command that fails prints one line, and its exit status says what the caller has to do.
+"""
 
 import errno
 import re

@@ -1,7 +1,8 @@
 """Directory names of partitions and buckets, derived from the partition's row.
 
 Readers derive the path from the row in the manifest, so all writers have to spell values in exactly the same
-way: as Java's `toString`, escaped.
+way: numbers as Java's `toString`; dates as days and times as milliseconds by default, else as casts to text
+spell them (`partition.legacy-name`); null and blank text as `partition.default-name`. Then they are escaped.
 
 Source: table-format 10.
 """
