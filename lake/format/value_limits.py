@@ -3,8 +3,9 @@
 Types that Arrow limits just as far (whole numbers, floats, BOOLEAN) are not checked. All others are: a whole
 column at once, and in a nested column all values of one path at once. Text is checked to be UTF-8, because
 readers in other languages fail on anything else; the keys of a MAP are checked for null and for a key that
-occurs twice; text of a partition column is checked for the length of a directory's name. Digits of a second beyond the declared precision are kept if Arrow's unit has them, as in the reference: a
-TIME(0) has milliseconds, and so does a TIMESTAMP(0).
+occurs twice; text of a partition column is checked for the length of a directory's name. Digits of a second
+beyond the declared precision are kept if Arrow's unit has them, as in the reference: a TIME(0) has
+milliseconds, and so does a TIMESTAMP(0).
 """
 
 from collections.abc import Callable, Iterator, Sequence
