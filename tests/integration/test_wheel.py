@@ -25,7 +25,7 @@ table = Catalog(tempfile.mkdtemp()).create_table(
     options={"bucket": "1", "merge-engine": "partial-update"},
 )
 table.write_and_commit(pa.table({"id": [7], "paid": [12.5]}))
-table.write_and_commit(pa.table({"id": [7], "paid": [None]}, schema=table.arrow_schema))
+table.write_and_commit(pa.table({"id": [7], "paid": pa.nulls(1, pa.float64())}))
 assert table.get({"id": 7}) == {"id": 7, "paid": 12.5}, table.get({"id": 7})
 print(sorted({"pyspark", "fastapi", "lake", "service", "benchmarks", "demo"} & set(sys.modules)))
 """

@@ -85,7 +85,7 @@ def test_java_and_we_write_one_table_of_dynamic_buckets_in_turns(
         assert answers == [*after_each, after_each[-1]]
         assert rows_of(table) == expected_rows()
         result = writer.prepare_commit()
-        with pytest.raises(CommitConflict, match="routed by an index"):
+        with pytest.raises(CommitConflict, match="routed by a bucket index"):
             table.committer().commit(result.messages, commit_user="late")
         table.delete_uncommitted(result.messages)
         table.write_and_commit(batch(next_rows(value + 5)))

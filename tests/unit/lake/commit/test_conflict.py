@@ -233,7 +233,7 @@ def test_rows_routed_by_an_older_index_conflict(base: tuple[str, ...]) -> None:
     """Even when the index of their own bucket, 0, is the same: a key may be elsewhere by now."""
     indexes = [hash_index("index-1"), hash_index("index-3", bucket=1)]
 
-    with pytest.raises(CommitConflict, match="routed by an index"):
+    with pytest.raises(CommitConflict, match="routed by a bucket index"):
         check_routing([routed(*base)], indexes, DYNAMIC, kind=CommitKind.APPEND)
 
 

@@ -77,7 +77,7 @@ def test_another_arity_is_corrupt_and_the_row_is_named() -> None:
 
     with pytest.raises(CorruptData, match="binary row 1 of 2 has 2 fields, expected 1"):
         decode_rows([one, two], [_field("INT")])
-    with pytest.raises(CorruptData, match="binary row 0 has 20 bytes, expected 28"):
+    with pytest.raises(CorruptData, match="binary row 0 has 20 bytes, expected at least 28"):
         decode_rows([one], [_field("INT")] * 2)
 
 
@@ -87,7 +87,7 @@ def test_a_pointer_out_of_the_row_is_corrupt(text: str) -> None:
     value = "a long text" if text == "STRING" else 1
     row = encode_row([value], [field])
 
-    with pytest.raises(CorruptData, match="binary row 0 points"):
+    with pytest.raises(CorruptData, match="binary row 0 refers to bytes"):
         decode_rows([row[:-8], row], [field])
 
 

@@ -180,7 +180,7 @@ def test_a_conflicting_commit_leaves_no_file() -> None:
             before.extend(data_and_index_files(inner))
 
     faulty.before = let_another_route_keys
-    with pytest.raises(CommitConflict, match="routed by an index"):
+    with pytest.raises(CommitConflict, match="routed by a bucket index"):
         table.write_and_commit(rows(k=list(range(100))))
 
     assert before
