@@ -1,4 +1,7 @@
-"""Definitions of the aggregate functions of a table, called for one value after the other."""
+"""The definition of a column's aggregate function, and its results, computed one value at a time.
+
+`computed_column` uses the vectorised reduction of a function where it has one.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

@@ -6,7 +6,7 @@ file-index.bloom-filter.<column>.fpp   0.1
 file-index.bloom-filter.<column>.items 1000000
 ```
 
-The options of a MAP hold for its keys without options of their own.
+An option of a MAP holds for each of its keys that does not set the same option itself.
 
 Source: table-format 16; `org.apache.paimon.fileindex.FileIndexOptions`.
 """

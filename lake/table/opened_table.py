@@ -79,7 +79,10 @@ class OpenedTable:
         self._identity = TableIdentity(file_io, paths, schema)
 
     def __reduce__(self) -> tuple[partial["OpenedTable"], tuple[()]]:
-        """Return what another process needs; it starts with empty caches."""
+        """Return what another process needs, without what was read here.
+
+        A shared `metadata_cache` becomes that of the other process.
+        """
         anew = partial(
             OpenedTable,
             file_io=self.store.file_io,

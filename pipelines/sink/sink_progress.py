@@ -25,7 +25,7 @@ class SinkProgress:
         dead_letters: Refused records by reason.
         newest_ms: Kafka's largest timestamp among committed records; None before the first.
         pace: How fast the stream writes from now on; None before the first commit.
-        plan_version: The declaration and schema that the stream writes by.
+        plan_version: The declaration and schema that the stream writes by, set whenever the progress is read.
         records: Records of the micro-batches committed.
         seen: Columns that some of these records had a value for.
         unmatched: The other columns, each with the path in messages at which its value was expected.

@@ -5,13 +5,13 @@ Runs in Spark's Python workers. Each batch of records goes through the same step
     parsed in the JVM ─► undeclared fields ─► exact texts ─► key lengths ─► readable values ─┬─► rows to the writer
                                                                                              └─► dead letters, held
 
-A task numbers its rows from a range of its own, in the order in which it receives them. Where nothing else
-orders whole rows, this is their order of arrival, by offset and partition. Sequence groups are ordered by
-their columns.
+A task numbers its rows from a range of its own, in the order in which it receives them. A stream without a
+sequence group gives a task its records by offset, then partition, because these numbers order its rows. Rows
+of sequence groups are ordered by their columns, whatever their numbers.
 
-Dead letters are held until the rows are written: an incomplete attempt is made again and would send them
-twice. In a micro-batch with many dead letters they are sent earlier, to bound the memory: sending is at
-least once anyway.
+Dead letters are held until the rows are written: an attempt that finds new fields, or whose writer refuses
+rows, is made again (then with a trial write of the rows) and would send them twice. A task that holds many
+sends them earlier, to bound the memory: sending is at least once anyway.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Columns of copied files, and the gathering of values from several of them.
 
-Values of fixed width are scattered straight to their places; all others are taken file by file,
-concatenated and reordered. Both cost a few microseconds per file and column, which are most of the
+Numbers and times are scattered straight to their places if the column has no null in any file; all other
+columns are taken file by file, concatenated and reordered. Both cost a few microseconds per file and column, which are most of the
 cost of a batch of a hundred keys.
 """
 
@@ -55,7 +55,7 @@ def gather(
     plain = [column.values for column in columns]
     if all(values is not None for values in plain):
         return _scatter(columns[0].array.type, plain, placements, count=len(order))
-    # Values of variable width cannot be scattered: taken file by file, concatenated, then reordered.
+    # Other columns cannot be scattered: taken file by file, concatenated, then reordered.
     taken = [
         combined_array(column.array.take(row_array(rows)))
         for column, (rows, _) in zip(columns, placements, strict=True)
