@@ -54,8 +54,10 @@ def resolve_secrets(
             problem = Problem(
                 field="options",
                 value=match.group(),
-                message=f"the {'variable' if kind == 'env' else 'file'} cannot be read",
-                hint="set it for the process that reads Kafka",
+                message="the variable is not set" if kind == "env" else "the file cannot be read",
+                hint="set the variable for the process that reads Kafka"
+                if kind == "env"
+                else "give the process that reads Kafka the file, as UTF-8 text that it may read",
             )
             text = "a secret of the Kafka cluster cannot be read"
             raise InvalidRequest(text, problems=[problem]) from error

@@ -42,7 +42,7 @@ class Components:
     started_ms: int
 
     def registered(self, identifier: str) -> tuple[TableDocument, Table]:
-        """Return a table's document and the table, with a declaration not older than the schema.
+        """Return a table's document and the table; the document is at least as new as the table's schema.
 
         Raises:
             TableNotFound: There is no table of that name.

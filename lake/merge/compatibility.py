@@ -14,7 +14,7 @@ class Compatibility:
     Attributes:
         subject: What is compared.
         verdict: `same`; `stricter`: less is accepted, and whatever is accepted behaves the same; or
-            `other`: a result where the reference fails or leaves the result open.
+            `other`: there is a defined result here, while the reference fails or leaves its result open.
         why: One sentence.
     """
 

@@ -62,14 +62,15 @@ def fold(
     Args:
         table: Key-value table: `_SEQUENCE_NUMBER` int64, `_VALUE_KIND` int8, and table columns, at
             least those of `columns_needed`. Rows in any order; sorted runs one after another,
-            oldest first, are the cheapest. Of records with equal key, sequence fields and sequence
-            number an add is newer than a retract; else the later row is newer.
+            oldest first, are the cheapest. Among records with equal key, sequence fields and sequence
+            number, an add is newer than a retract; of two adds or two retracts, the later row in
+            `table` is newer.
         spec: How the table's records merge.
         machine: `ROW` is slow and defines the result; `COLUMN` gives the same rows.
         counters: Incremented when given.
         codes: The rows' `key_codes`, when the caller has them.
-        single_untouched: The single record of a key stays as it is; otherwise the engine merges it
-            too, as in compactions of first-row tables (merge-semantics 1.6).
+        single_untouched: Whether a record that is the only one of its key stays as it is. If False, it
+            goes through the engine too, as in compactions of first-row tables (merge-semantics 1.6).
 
     Returns:
         The same columns. Kind and sequence number of a row are the merge's result; retracts are

@@ -231,6 +231,6 @@ NAME_PREFIX: Final[Parser[str]] = Parser(
 )
 DIRECTORY: Final[Parser[str]] = Parser(
     parse=_parse_directory,
-    expected="a directory below the table's own, such as `data`: neither absolute nor "
-    f"with `.`, `..` or NUL, names of at most {_NAME_BYTES_MAX} bytes",
+    expected="a directory below the table's own, such as `data`: a relative path without NUL and "
+    f"without parts `.` or `..`, each part of at most {_NAME_BYTES_MAX} bytes",
 )

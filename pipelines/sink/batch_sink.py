@@ -3,8 +3,8 @@
 1. The batch's offsets are read from the checkpoint (`micro_batch`) and compared with the table's: a replay
    ends here, a newer claim or a gap stops the query (`BatchCommitter.is_replay`).
 2. Executors write level-0 files and send dead letters (`BatchWriter`, `WriteTask`).
-3. The account is checked against the budget, and the topic is still the one that was claimed; the commit
-   publishes files, offsets and account in one snapshot (`BatchCommitter.commit`).
+3. Two checks: the account is within the budget, and the topic is still the one that was claimed. Then the
+   commit publishes files, offsets and account in one snapshot (`BatchCommitter.commit`).
 4. Where compaction is behind, the end of the micro-batch is delayed (`PaceController`).
 
 Steps 2 and 3 are an attempt. An attempt that cannot be committed for one of these causes is discarded and
@@ -15,10 +15,11 @@ made again, by the newest declaration and schema (`CurrentPlan`):
 | records have fields that the table has no column for, and the stream lets its table evolve | the table is changed (`FieldEvolution`) |
 | the table refuses rows in which parsing has found no fault | a trial write finds the refused rows, which become dead letters (`trial_writes`) |
 | a record has a timestamp that Spark's source cannot read | the batch is read without such timestamps (`overflowing_timestamps`) |
-| the schema has changed, or the table is rescaled | a rescale under way has ended |
+| the schema has changed, or the table is rescaled | the newest schema is read, and the end of a rescale is awaited |
 
-The number of attempts for each cause is bounded: evolution by its rounds, the trial and the timestamps
-because the next attempt cannot fail for the same cause, conflicts by a number.
+The number of attempts is bounded for each cause. Evolution has a maximum of rounds. After a trial write, or
+after reading without such timestamps, the next attempt cannot fail for the same cause. Changes of the schema and
+rescales, which are conflicts, have a maximum of their own.
 """
 
 import logging

@@ -26,7 +26,7 @@ def check_agreement(
                 value=column.name,
                 message="the table has "
                 + ("no such column" if found is None else f"this column as {found.type}")
-                + f", and {column.type} is declared: it was changed without the registry",
+                + f", but {column.type} is declared: the table was changed without the registry",
                 hint="undo the change with the program that made it, then repeat this request",
             )
     for key, value in definition.options.items():

@@ -11,7 +11,7 @@ from braid.formats.stream_options import STREAM_OPTIONS, unfit_value
 from braid.schemas import FieldProblem, StreamSpec
 from braid.schemas.field_problems import problem_at, quoted_list
 
-_OPERATORS = "operators set it for the cluster, in the file of `--clusters`"
+_OPERATORS = "operators set other options for the whole cluster, in the file of `--clusters`"
 
 
 def check_kafka(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[FieldProblem]:
@@ -101,8 +101,8 @@ def _check_options(stream: StreamSpec, cluster: NamedCluster | None) -> Iterator
             yield problem_at(
                 *path,
                 value=name,
-                message="a stream does not set this option of Kafka",
-                hint=f"it may set {quoted_list(allowed)}; others: {_OPERATORS}",
+                message="a stream may not set this option of Kafka",
+                hint=f"it may set {quoted_list(allowed)}; {_OPERATORS}",
             )
             continue
         expected = unfit_value(name, value)

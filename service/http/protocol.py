@@ -1,12 +1,13 @@
 """uvicorn's HTTP protocol with bounds on time and size of heads, on slow readers and on connections.
 
-No middleware sees a connection before its request is complete: a head that never ends, a connection
-without data, a client that does not read its answer. Refusals are problem documents here as well.
+The bounds are here because middleware sees requests, not connections: it cannot notice a head that never
+ends, a connection without data, or a client that does not read its answer. Refusals are problem documents
+here as well.
 
 States of the two timers:
 
-* *Head timer*: runs while a head is awaited or an unread rest of a body is discarded; ends with the
-  request, or closes the connection after `head_seconds`.
+* *Head timer*: runs while the server waits for a head or, after an early answer, for the rest of a body,
+  which it discards. It stops when that has arrived; after `head_seconds` it closes the connection.
 * *Write timer*: runs while the transport's buffer is full; aborts the connection after `write_seconds`.
 """
 

@@ -71,7 +71,7 @@ def look_up_rows(components: ComponentsOf, database: str, table: str, body: RowK
 def get_row_status(
     components: ComponentsOf, database: str, table: str, request: Request
 ) -> Response:
-    """Return the status of a row; if the row does not exist, every group is absent."""
+    """Return the status of each sequence group of a row; all are `absent` if the row does not exist."""
     document, found = components.registered(f"{database}.{table}")
     key = parse_key(found.schema, query_parameters(request))
     status = find_row_status(found, document, key, clock=components.clock)

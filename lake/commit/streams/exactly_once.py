@@ -2,8 +2,8 @@
 
 Each attempt to commit compares the batch with the stream's position in the newest snapshot:
 
-1. the batch has another epoch than the table: a lower one is fenced, a higher one means that the table
-   lost the claim; the stream stops;
+1. the batch has another epoch than the table: the stream stops. If the batch's epoch is lower, a newer
+   claim fences it; if it is higher, a rollback or an overwrite has removed the claim from the table;
 2. the batch ends at or before the table's offsets: a replay, nothing is committed;
 3. the batch starts at the table's offsets: it is committed;
 4. anything else is a gap or an overlap; the stream stops.

@@ -1,8 +1,8 @@
 """Storage on a POSIX file system.
 
-Exclusive creation is `link(2)`: a temporary file is written and synced, then linked to its name,
-which fails if the name exists, even if another process created it, and on NFSv3 and later too. A rename would
-replace the existing file.
+Exclusive creation is `link(2)`: a temporary file is written and synced, then linked to its name. The link fails
+if the name exists, even if another process created it; this also holds on NFSv3 and later. A rename would replace
+the existing file.
 
 A power failure loses everything that was not synced. Hence the order of every write:
 
@@ -44,7 +44,7 @@ class LocalFileIO:
 
     @property
     def identity(self) -> str | None:
-        """A value that is equal for objects with the same files; None if no other object has these files."""
+        """A value that all objects with the same files have in common; None if the files are this object's alone."""
         return "local" if type(self._disk) is SystemDisk else None
 
     def read_bytes(self, path: str) -> bytes:

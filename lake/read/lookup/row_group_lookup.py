@@ -30,10 +30,10 @@ class PositionedRows(Protocol):
     def parts(
         self, columns: Sequence[str], row_filter: RowGroupFilter
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield columns of the row groups that a filter passes, each batch with its position.
+        """Yield batches of the chosen row groups, each with the position of its first row in the file.
 
         Args:
-            columns: Of the table.
+            columns: Columns of the table that the batches have.
             row_filter: Chooses the row groups.
 
         Raises:
@@ -76,13 +76,13 @@ class RowGroupLookup:
         self._on_read = on_read
 
     def find_matches(self, keys: WantedKeys, wanted: Rows) -> tuple[Rows, Rows]:
-        """Return the indices in `wanted` of the keys that the file has, ascending, and their positions.
+        """Return the indices in `wanted` of the keys that the file has, and the positions of their rows.
 
-        Keys are compared, not only their hashes.
+        The indices are ascending. Keys are compared, not only their hashes.
 
         Args:
-            keys: Keys.
-            wanted: Numbers of the keys to search for; at least one.
+            keys: The keys of the request.
+            wanted: Which of `keys` to search for, as indices in `keys`; at least one.
 
         Raises:
             CorruptData: The file is absent or does not match its metadata.

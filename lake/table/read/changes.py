@@ -229,7 +229,8 @@ class Changes:
             self.snapshot(snapshot.id)
             if self.mode is ChangesMode.CHANGELOG:
                 raise _expired(
-                    snapshot.id, "a rollback restored it from a tag, which keeps rows only"
+                    snapshot.id,
+                    "because a rollback restored the snapshot from a tag, and tags keep rows only",
                 ) from error
             message = f"snapshot {snapshot.id} exists, but a file that it names does not: {error}"
             raise CorruptData(message) from error

@@ -55,7 +55,7 @@ def _avro_problems(column: str, name: str, data_type: DataType) -> Iterator[Prob
             yield Problem(
                 field=column,
                 value=str(data_type),
-                message=f"Avro files hold at most {limit} digits of a second",
+                message=f"Avro files hold at most {limit} fractional digits of a second",
                 hint="declare fewer digits, or another `file.format`",
             )
     for inner in (data_type.element, data_type.key, data_type.value):

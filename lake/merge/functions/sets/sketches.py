@@ -5,8 +5,8 @@ DataSketches, whose C++ and Java libraries read each other's sketches.
 
 The precision of a union of HLL sketches is that of one of them, depending on which came first, so a column
 declares one size (`braid.lg-k`, `braid.hll-type`) that all values must have. A theta sketch does not store
-its size, but the number of its entries can show that its size is not the declared one. Unions have the
-reference's 4096 nominal entries, whatever is declared.
+its size, but the number of its entries can show that its size is not the declared one. Unions of theta
+sketches have the reference's 4096 nominal entries, whatever is declared.
 
 Source: merge-semantics 4.
 """
@@ -53,7 +53,8 @@ _SINGLE_ENTRY = 0x20
 def united_hll(accumulated: bytes, value: bytes) -> bytes:
     """Return the union of two HLL sketches as a compact HLL_4.
 
-    The result has the precision of the less precise one.
+    The result has the precision of the less precise one; but while `accumulated` has so few entries that it
+    only lists them, the result has the precision of `value`.
 
     Raises:
         ValueError: One of the two is malformed.
@@ -67,7 +68,7 @@ def united_hll(accumulated: bytes, value: bytes) -> bytes:
 
 
 def united_theta(accumulated: bytes, value: bytes) -> bytes:
-    """Return the union of two theta sketches, of 4096 nominal entries, compact and ordered.
+    """Return the union of two theta sketches, as a compact, ordered sketch of 4096 nominal entries.
 
     Raises:
         ValueError: One of the two is malformed, or was made with another seed.
@@ -163,7 +164,7 @@ def _declaration(
         unite=unite,
         expected=f"the bytes of a DataSketches {kind} sketch",
         summary=f"The union of {kind} sketches, which estimate how many distinct values there are.",
-        late_rule="The same as for a newer value, up to the order of entries in the bytes.",
+        late_rule="The same as for a newer value, except that entries may have another order in the bytes.",
         unequal="Equal estimates may have different bytes. Compare estimates.",
         anomalies=anomalies,
         check_size=check_size,

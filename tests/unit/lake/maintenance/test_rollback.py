@@ -559,7 +559,8 @@ def test_the_changes_of_a_snapshot_that_a_tag_brought_back_have_expired() -> Non
     table.rollback(tag="two")
 
     with pytest.raises(
-        ChangesExpired, match="snapshot 2 are not kept, a rollback restored it from a tag"
+        ChangesExpired,
+        match="snapshot 2 are not kept, because a rollback restored the snapshot from a tag",
     ):
         table.changes(1).to_arrow()
 
