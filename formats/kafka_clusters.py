@@ -1,8 +1,9 @@
 """Kafka clusters that operators have named, and the permissions of streams on them.
 
-A stream names a cluster; its address, its login and the topics that may be read and written are in a
-file that services and runners are started with (`clusters_file`). So a client that registers a stream
-cannot choose the address that a runner connects to, or the credentials that it sends there.
+A stream names a cluster, or gives an address that the operators allow (no login is sent there). Addresses,
+logins and the topics that may be read and written are in a file that services and runners are started with
+(`clusters_file`). So a client that registers a stream cannot choose an address that operators have not
+allowed, or the credentials that are sent.
 """
 
 import re

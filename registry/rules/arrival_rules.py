@@ -3,7 +3,9 @@
 Pure. The order of arrival is that of Kafka's offsets, which grow within a partition. So a stream without
 another order needs all records of a row in one partition: it reads the row key from the Kafka key, by
 which producers choose the partition, or declares `partitioned_by_key`. On a topic of one partition this
-always holds. The number of partitions is known only when a stream starts.
+always holds. The number of partitions is known only when a stream starts, so the runner refuses a stream
+that does not fulfil this then (`pipelines/kafka/added_partitions.py`), unless the table has
+`unordered: allowed`. Registration checks only which columns are read from the Kafka key.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Aggregate functions of maps: merge_map and merge_map_with_keytime.
 
-Keys are equal by value. The order of entries has no meaning; here entries are in order of first
-arrival.
+Keys are equal by value. The order of entries has no meaning; here entries are in the order in which
+the maps are combined.
 
 Source: merge-semantics 4 (`merge_map`), 4.3.
 """
@@ -209,7 +209,8 @@ _BYTES_KEYS = Compatibility(
 _ENTRY_ORDER = Compatibility(
     subject="order of entries",
     verdict="other",
-    why="That of first arrival; the reference leaves it to a hash map.",
+    why="That in which the values are combined, those of a late record first; the "
+    "reference leaves it to a hash map.",
 )
 
 DECLARATIONS: tuple[FunctionDeclaration, ...] = (

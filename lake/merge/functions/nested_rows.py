@@ -144,7 +144,8 @@ _DIFFERENCES = (
     Compatibility(
         subject="order of rows",
         verdict="other",
-        why="That of first arrival; the reference leaves it to a hash map.",
+        why="That in which the values are combined, those of a late record first; the "
+        "reference leaves it to a hash map.",
     ),
     Compatibility(
         subject="the first array of a merge",

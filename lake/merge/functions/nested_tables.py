@@ -1,7 +1,7 @@
 """Arrays of rows as tables inside of a column: the definitions of their aggregate functions.
 
 With a nested key, the fields of the key identify a row; without one, rows are only appended. The
-order of rows has no meaning; here rows are in order of first arrival. Every merge drops null
+order of rows has no meaning; here rows are in the order in which the values are combined. Every merge drops null
 elements.
 
 Source: merge-semantics 4.4, 4.5, and 10 for the first value of a key (2.0.0).

@@ -19,7 +19,7 @@ from braid.lake.merge.steps import Steps
 def merged_maps(steps: Steps, column: pa.Array) -> Reduced:
     """Return the union of the maps of each segment; of equal keys the newest entry stays.
 
-    Entries are in the order of first arrival. The only map of a segment is kept as it is.
+    Entries are in the order in which the maps are combined. The only map of a segment is kept as it is.
     """
     elements = gather_elements(steps, column, in_order=False)
     is_alone = np.repeat(elements.value_counts == 1, np.diff(elements.starts))
