@@ -13,8 +13,9 @@ orders.write_and_commit(pa.table({"id": [7], "shipped": [date(2026, 1, 2)]}))
 orders.get({"id": 7})  # one row, both columns
 ```
 
-Applications import from here; packages with aggregate functions import from `braid.lake.aggregates`. Neither
-import from the modules below. `__all__` lists the names by use; docs/architecture.md lists the folders.
+Applications import from here; packages with aggregate functions import from `braid.lake.aggregates`.
+Neither may import from the modules below. `__all__` groups the names by their use; docs/architecture.md
+lists the folders.
 """
 
 from braid.lake.aggregates import (

@@ -18,9 +18,9 @@ LakeError                      .retryable, and the values as attributes
 
 Messages are for people and not part of the interface; classes and attributes are.
 
-A commit that raises an error may have been published all the same, and its files may be live. So they are
-deleted only after an error with `committed_nothing`. After any other error they stay, and orphan cleaning
-finds the files that nothing references.
+A commit that raises an error may have been published all the same, and its files may be live. So its
+files are deleted only after an error whose `committed_nothing` is true. After any other error they stay;
+orphan cleaning later finds those that nothing references.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,8 +1,8 @@
 """Declarations of all merge engines, as data for validation hints and the reference pages.
 
-An engine is described by its effect on two or more records of a key. The effect on the only record of a key is
-described where the engine merges such a record too; otherwise the record keeps its values and its kind
-(merge-semantics 1.6), except under first-row and in tables that look keys up.
+An engine is described by its effect on two or more records of a key. The only record of a key keeps its
+values and its kind (merge-semantics 1.6), except under first-row and in tables that look keys up. Where
+an engine merges such a record too, the effect is described.
 
 Source: merge-semantics 1.3, 1.6, 2, 3, 5.
 """

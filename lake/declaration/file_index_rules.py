@@ -1,7 +1,7 @@
 """Rules for the file indexes of a table.
 
-They hold for new and altered tables only. Tables of other engines are used whatever they declare: their files
-are read with the bloom filters that they have, and written with those that are declared.
+The rules hold for new and altered tables only. Tables of other engines are used whatever they declare: a
+file is read with the bloom filters that it has, and a new file gets the declared bloom filters.
 
 Source: table-format 16; `org.apache.paimon.schema.SchemaValidation.validateFileIndex`.
 """

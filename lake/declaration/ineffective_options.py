@@ -1,10 +1,11 @@
 """Options of a table that have no effect: options of merging, and of compaction at commit.
 
-The reference ignores options of other engines, of functions that a column does not use, and misspelt
-ones, and so does `validate_schema`. They are probably mistakes, so they are listed here, with the option
-that was probably meant.
+The reference ignores options of other merge engines, options of functions that a column does not use, and
+misspelt options. `validate_schema` ignores them too. Such options are probably mistakes, so they are
+listed here, with the option that was probably meant.
 
-An unknown key is listed only if it is similar to a known one; others may belong to other programs.
+An unknown key is listed only if it is similar to a known key; other unknown keys may belong to other
+programs.
 
 Source: merge-semantics 3.2, 3.3, 5, 6.3, 7.6, 9.
 """

@@ -1,7 +1,8 @@
 """Rules for the values of maintenance options: compaction, consumers, tags.
 
-They hold for new and altered tables only. The reference accepts every such value; a value below the compaction
-trigger it silently raises to the trigger. So tables with such values exist, and are read and maintained.
+The rules hold for new and altered tables only. The reference accepts every value that they refuse; it
+silently raises a value below the compaction trigger to the trigger. So tables with such values exist, and
+they are read and maintained.
 
 Source: merge-semantics 7, 8.4, 9.
 """

@@ -6,12 +6,12 @@
 | `clock` | sources of time |
 | `paths`, `data_file_path` | paths of a table's files |
 | `data_file_reader`, `open_data_file`, `column_decoder`, `read_counters` | reads of a data file of any format, and their cost |
-| `row_filters`, `deleted_rows`, `null_columns`, `column_mapping`, `declared_type` | rows and columns to decode, and types |
+| `row_filters`, `deleted_rows`, `null_columns`, `column_mapping`, `declared_type` | which rows and columns of a file are decoded, and to which types |
 | `data_file_writer`, `data_file_columns`, `file_limits`, `row_groups`, `file_encoding` | writes of a data file of any format |
 | `format_reader`, `format_writer`, `parquet/`, `orc/`, `avro/` | the protocols of one format, and the formats |
 | `staged_write`, `best_effort_delete` | writes that leave nothing behind when they fail |
 | `data_files` | what the rest of the engine imports from here |
 
-Each module is one step of reading or writing a data file, in the rows above; a protocol with several
-implementations (storage, formats) has a folder.
+Each module of the rows on reads and writes is one step of reading or writing a data file. A protocol with
+several implementations (storage, formats) has a folder.
 """

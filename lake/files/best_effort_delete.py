@@ -1,7 +1,7 @@
 """Best-effort deletion of files that an operation has written and will not commit.
 
-An operation that gives up, mostly because of an error, deletes the files that it wrote. The caller needs that
-error, and not an error of the deletion: a file that stays does no harm.
+An operation that gives up, mostly because of an error, deletes the files that it wrote. The caller needs
+the error of the operation, not an error of the deletion: a file that stays does no harm.
 """
 
 import logging

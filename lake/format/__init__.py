@@ -1,4 +1,4 @@
-"""The table format: decoding of its bytes to immutable values, and encoding of these; pure, no I/O.
+"""The table format: its bytes decoded to immutable values, and these values encoded; pure, no I/O.
 
 | modules | what |
 |---|---|
@@ -6,9 +6,9 @@
 | `manifest`, `manifest_list`, `data_file`, `data_file_codec`, `avro/` | Avro files of metadata, and Avro itself |
 | `indexes/` | bloom filters, hash indexes, deletion vectors, their manifest |
 | `data_types`, `type_codec`, `arrow_types`, `value_limits`, `casts/` | column types, their spelling, Arrow form, limits and casts |
-| `binary_row` | binary rows; the entry to the next two |
+| `binary_row` | binary rows, encoded and decoded by means of the next two modules |
 | `row_words`, `row_columns` | encoding of columns as the words of binary rows, and decoding to columns |
-| `bucket`, `partition_path`, `java_text`, `float_order` | the bucket and the directory of a row, and Java's spelling and order |
+| `bucket`, `partition_path`, `java_text`, `float_order` | the bucket and the directory of a row, and Java's spelling and order of floating-point numbers |
 | `statistics`, `system_columns`, `commit_message` | bounds, columns that only data files have, messages to the committer |
 | `arrays`, `corruption` | small operations on arrays; errors of decoding |
 

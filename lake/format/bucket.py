@@ -1,8 +1,8 @@
 """The bucket function: from a row's bucket key to its bucket.
 
-The hash is Murmur3 (32 bit, seed 42) over the words of the binary row of the bucket key, header included. The
-bucket is the absolute value of the remainder of the hash by the bucket count, where the remainder has the sign
-of the hash. Readers search a row only in its bucket, so a row in another bucket is lost.
+The hash is Murmur3 (32 bit, seed 42) over the words of the binary row of the bucket key, header included.
+The bucket is the absolute value of the remainder of the hash by the bucket count, where the remainder has
+the sign of the hash. Readers search a row only in its bucket, so a row in a wrong bucket is never found.
 
 Source: table-format 11. Murmur3: Appleby 2011, https://github.com/aappleby/smhasher.
 """

@@ -1,8 +1,9 @@
 """Directory names of partitions and buckets, derived from the partition's row.
 
-Readers derive the path from the row in the manifest, so all writers have to spell values in exactly the same
-way: numbers as Java's `toString`; dates as days and times as milliseconds by default, else as casts to text
-spell them (`partition.legacy-name`); null and blank text as `partition.default-name`. Then they are escaped.
+Readers derive the path from the row in the manifest, so all writers have to spell values in exactly the
+same way. Numbers are spelled as by Java's `toString`, null and blank text as `partition.default-name`. By
+default a date is a number of days and a time a number of milliseconds; if `partition.legacy-name` is
+false, both are spelled as casts to text spell them. The resulting texts are escaped.
 
 Source: table-format 10.
 """

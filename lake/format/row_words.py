@@ -8,11 +8,11 @@ slots       n words, one per field: the value, or the length and offset of a var
 variable    the parts of the fields in order, each padded with zeros to whole words
 ```
 
-Hashing and encoding both walk these words position by position over all rows at once, so neither
-needs a loop over rows. A null has zeros in its slot. Exceptions are timestamps of precision 4 and more and
-decimals of 19 digits and more: the slot of their null has the offset of a variable part, which is filled with
-zeros. NaN always has the same bits: as keys all NaNs are equal, so they have to be in one bucket and one
-partition.
+Hashing and encoding both walk these words position by position over all rows at once, so neither needs a
+loop over rows. A null has zeros in its slot. There are two exceptions: timestamps of precision 4 and
+more, and decimals of 19 digits and more. For these types, the slot of a null has the offset of a variable
+part, which is filled with zeros. NaN always has the same bits: as keys all NaNs are equal, so they have
+to be in one bucket and one partition.
 
 Source: table-format 8.
 """

@@ -1,11 +1,11 @@
 """Limits of column types that Arrow types do not have: lengths, ranges, NOT NULL inside nested values.
 
-Types that Arrow limits just as far (whole numbers, floats, BOOLEAN) are not checked. All others are: a whole
-column at once, and in a nested column all values of one path at once. Text is checked to be UTF-8, because
-readers in other languages fail on anything else; the keys of a MAP are checked for null and for a key that
-occurs twice; text of a partition column is checked for the length of a directory's name. Digits of a second
-beyond the declared precision are kept if Arrow's unit has them, as in the reference: a TIME(0) has
-milliseconds, and so does a TIMESTAMP(0).
+Types whose Arrow form has the same limits (whole numbers, floats, BOOLEAN) are not checked. All other
+types are checked, a whole column at once; in a nested column, all values of one path at once. Text has to
+be UTF-8, because readers in other languages fail on anything else. The keys of a MAP may not be null, and
+no key may occur twice. Text of a partition column may not be longer than the name of a directory can be.
+Fractional digits of a second beyond the declared precision are kept if Arrow's unit has them, as in the
+reference: a TIME(0) has milliseconds, and so does a TIMESTAMP(0).
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -2,16 +2,16 @@
 
 | modules | what |
 |---|---|
-| `spec`, `declared_options` | what a table declares about merging, and the options that it comes from |
+| `spec`, `declared_options` | what a table declares about merging, and the options that declare it |
 | `fold`, `failing_key` | the entry to both executions, and the key on which they fail |
 | `row_machine`, `records`, `plain_values` | the definition, one record at a time, on plain Python values |
 | `order/`, `segments` | the order of rows, and the rows of each key in it |
 | `column_machine` | the same result for whole batches |
 | `steps`, `key_histories`, `retracts` | the effect of records on a column, on a key, and on a key with retracts |
-| `row_reductions`, `group_reduction` | the row that gives a value: of a key, of a sequence group |
+| `row_reductions`, `group_reduction` | the row that gives the value of a key, and of a sequence group |
 | `selection`, `column_parts` | merged rows as references to the records that hold their values, and a column assembled from parts |
 | `engines/` | the merge engines, for both executions |
-| `column_function`, `aggregate_function`, `functions/` | aggregate functions: as a column declares them, their protocol, and all of them |
+| `column_function`, `aggregate_function`, `functions/` | aggregate functions: their declaration by a column, their protocol, and the functions themselves |
 | `function_definition`, `computed_column` | a column's function called value by value, and for many keys at once |
 | `value_checks` | values that a function cannot read |
 | `compatibility` | differences from the reference, for the docs |

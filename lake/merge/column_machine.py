@@ -4,11 +4,11 @@
 2. Keys without retracts and keys with retracts each have a `History`: the effect of their records.
    Under partial-update and aggregation, the effect of a few keys' retracts depends on the merge
    itself; only those keys are merged by the row machine.
-3. Each column becomes a *pick*, the record that holds the value of each merged row, or, where an
-   aggregate function computes new values, an array of them.
+3. Each column becomes a *pick*: for each merged row, the record that holds its value. Where an aggregate
+   function computes new values, the column becomes an array of these.
 4. `Selection.copy_from` copies the picked values, column by column.
 
-The single record of a key stays as it is, without the engine (merge-semantics 1.6).
+A key's only record stays as it is; the engine does not merge it (merge-semantics 1.6).
 
 Source: merge-semantics 1.5, 1.6, 2.
 """

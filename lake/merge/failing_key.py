@@ -1,8 +1,8 @@
 """The key whose records cannot be merged, found by bisection after a merge has failed.
 
-Merging works by columns, so its errors name a column and no row. To find the key, the lower half of
-the keys is merged: if that fails, the key is in that half, else in the upper one, and the search
-continues there. It costs about as much as two merges, and runs only after a failure.
+Merging works by columns, so its errors name a column and no row. To find the key, the lower half of the
+keys is merged: if that fails, the key is in that half, else in the upper one, and the search continues
+there. The search costs about as much as two merges, and runs only after a failure.
 """
 
 from collections.abc import Callable, Sequence

@@ -2,8 +2,8 @@
 
 1. Order the records by key, then sequence fields, then sequence number, then retracts before adds,
    then position.
-2. The single record of a key stays as it is, without the engine (merge-semantics 1.6), unless the caller
-   passes `single_untouched=False`.
+2. A key's only record stays as it is, and the engine does not merge it (merge-semantics 1.6), unless the
+   caller passes `single_untouched=False`.
 3. For any other key the engine gets every record in order and returns the merged row.
 
 Source: merge-semantics 1.5, 1.6, 2.

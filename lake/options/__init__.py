@@ -6,7 +6,7 @@
 | `option_declaration` | the declaration of one option |
 | `option_parsers` | text to typed values |
 | `file_index_options` | options of file indexes, whose keys name columns |
-| `option_keys` | all known keys, and the known key that a misspelt one means |
+| `option_keys` | all known keys, and the known key that a misspelt key probably means |
 
 Every layer reads options, so this package imports nothing of the engine but its errors. Rules that combine an
 option with other options or with columns are in `braid.lake.declaration`.

@@ -6,7 +6,7 @@ file-index.bloom-filter.<column>.fpp   0.1
 file-index.bloom-filter.<column>.items 1000000
 ```
 
-An option of a MAP holds for each of its keys that does not set the same option itself.
+An option of a MAP column applies to each of the map's keys for which the same option is not set.
 
 Source: table-format 16; `org.apache.paimon.fileindex.FileIndexOptions`.
 """

@@ -1,4 +1,4 @@
-"""Keys of table options that an engine of the format reads, and the known key that a misspelt one means.
+"""Keys of table options that an engine of the format reads, and the known key meant by a misspelt key.
 
 A table keeps every option it is given, and an engine skips those that it does not know. So a misspelt key is
 never an error of the format; it is recognised by its likeness to a known key. Keys of later releases and of

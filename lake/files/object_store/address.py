@@ -1,7 +1,7 @@
 """Addresses of object stores: service, bucket, and the key of a file.
 
-A path is the whole address, `s3://bucket/warehouse/db.db/t/schema/schema-0`, as other engines write
-it into files and options, so a path alone locates a file.
+A path is the whole address, for example `s3://bucket/warehouse/db.db/t/schema/schema-0`, so a path alone
+locates a file. Other engines write paths into files and options in the same form.
 
 | address | service |
 |---|---|

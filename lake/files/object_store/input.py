@@ -2,8 +2,8 @@
 
 A request costs about as much as reading a mebibyte, so reads are gathered:
 
-1. The first request reads the end of the file. The answer has the length of the file and its footer, and of a
-   small file, such as most files of level 0, all bytes.
+1. The first request reads the end of the file. The answer has the length of the file and its footer. If
+   the file is small, as most files of level 0 are, the answer has the whole file.
 2. A read that needs other bytes fetches whole blocks with one request. A few blocks are kept, because adjacent
    column chunks, which are decoded alternately, share blocks.
 3. For a sequential reader the blocks that follow are fetched too, twice as many each time.

@@ -1,4 +1,4 @@
-"""Prefetching: byte ranges of a file that will be read once each are fetched several at a time.
+"""Prefetching: fetches several byte ranges of a file at a time; each will be read once.
 
 A reader of some columns knows their byte ranges from the footer. Fetching exactly these ranges transfers fewer
 bytes than fetching blocks around them; fetching many at once waits less often than fetching one by one.

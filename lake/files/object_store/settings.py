@@ -2,9 +2,9 @@
 
 Settings come from the environment and are pickled with a `FileIO` to other processes, so all of them
 connect to the same endpoint. Credentials are not pickled: each process takes them from its own
-environment (the standard names: `AWS_…`, `GOOGLE_…`, `AZURE_…`, instance roles and workload
-identities included) or from the file that `BRAID_STORE_CREDENTIALS` names. So nothing that is
-pickled, logged or shown can contain one.
+environment (the standard names: `AWS_…`, `GOOGLE_…`, `AZURE_…`, instance roles and workload identities
+included) or from the file that `BRAID_STORE_CREDENTIALS` names. So nothing that is pickled, logged or
+shown can contain a credential.
 """
 
 import os

@@ -5,10 +5,10 @@ Differences from a disk, and their consequences:
 - There are no directories: a listing returns the keys up to the next slash, nothing has to be created,
   and a directory vanishes with its last file.
 - There is no rename, and none is needed: a file appears whole when its last request succeeds.
-- Exclusive creation is a put with the condition that the key is absent (`If-None-Match: *`). The
-  library repeats requests whose response was lost, and the repetition may be refused because the
-  first request had its effect. So "it existed" may be the effect of the same call, and callers compare
-  the content (see `FileIO`).
+- Exclusive creation is a put with the condition that the key is absent (`If-None-Match: *`). The library
+  repeats requests whose response was lost, and the repetition may be refused because the first request
+  had its effect. So the answer that the file exists may be the effect of the same call, and callers
+  compare the content (see `FileIO`).
 - Writes of files with unique names (`write_new`, `open_output`) can be repeated freely.
 - A request takes milliseconds rather than microseconds, so reads are gathered
   (`braid.lake.files.object_store.input`), and `parallel_reads` is above 1.

@@ -3,10 +3,10 @@
 ORC pads a CHAR with blanks to its length. Java's reader strips trailing blanks in every column that is
 declared CHAR, whether they are padding or data; Arrow's reader does not.
 
-So an ORC file cannot hold a CHAR that ends in blanks, and rows with such a value are refused. When a file is
-rewritten as ORC, such values may come from a file of another format, or from a cast, which pads too. Then their
-blanks are stripped before the file's bounds and indexes are made. In a key they are refused even then: the row
-would be read with the stripped key, which may belong to another bucket.
+So an ORC file cannot hold a CHAR that ends in blanks, and rows with such a value are refused. When a file
+is rewritten as ORC, such values may come from a file of another format, or from a cast, which pads too.
+Then their blanks are stripped before the file's bounds and indexes are made. In a key such values are
+refused even then: the row would be read with the stripped key, which may belong to another bucket.
 """
 
 from collections.abc import Iterator

@@ -7,7 +7,7 @@ all timestamps of a file as INT96 or none. So:
    fixed-length binary, little endian: nanoseconds of the day (8 bytes), Julian day (4 bytes). Plain
    and dictionary pages of that type are byte for byte those of INT96.
 2. The footer is changed before it is written (`declare_int96`): physical type INT96, no length, no
-   statistics (their order is undefined for INT96, and the bytes do not sort).
+   statistics (the order of INT96 values is undefined, and their bytes do not sort by time).
 
 Leaves of a file are identified by their path, whose first name is the column's.
 

@@ -10,8 +10,8 @@ and a file that another engine left empty or torn.
 Writes are durable on return. Deletions are durable after `sync_directory`; before that, a power failure may
 undo some of them.
 
-Errors of every method: `FileNotFoundError` where documented, `StorageUnavailable` for every other failure of
-storage; after the latter a write may or may not have happened.
+Errors of every method: `FileNotFoundError` where documented, `StorageUnavailable` for every other failure
+of storage; after `StorageUnavailable`, a write may or may not have happened.
 """
 
 from contextlib import AbstractContextManager

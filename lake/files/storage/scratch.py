@@ -1,4 +1,4 @@
-"""Scratch directories: local files that exist as long as their process, and can be created again.
+"""Scratch directories: local files that exist as long as their process, and that can be made anew.
 
 ```
 <base>/<name>.lock    locked by the process that owns the directory

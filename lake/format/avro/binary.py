@@ -1,8 +1,8 @@
 """Avro's binary encoding of the few types that manifests use.
 
-A long or int is a zigzag varint. Bytes or a string are their length as a long, then the bytes. An array is
-blocks, each of a count as a long and the items, ended by a count of 0. A `["null", T]` is 00 for null, or 02
-and the value.
+A long or int is a zigzag varint. Bytes or a string are their length as a long, then the bytes. An array
+is a sequence of blocks, each a count (a long) and that many items; a count of 0 ends the array. A union
+`["null", T]` is the byte 00 for null, or the byte 02 and then the value.
 
 Manifests have thousands of small records, and a general codec spends most of its time on the branches of
 unions; hence these functions. Functions that encode append to a list of pieces, which the caller joins.

@@ -1,10 +1,10 @@
 """Columns of Avro records, decoded from many blocks at once.
 
-The end of a value is known only when the value has been decoded, so one block cannot be decoded in parallel.
-But blocks do not depend on each other. So there is a cursor in each block, and all cursors advance together:
-over the first value of every block, then over the second, and so on. A step is one numpy operation for all
-blocks instead of one Python operation per value. It only records the positions of wanted values; afterwards
-the values of a column are gathered from all positions at once.
+The end of a value is known only when the value has been decoded, so one block cannot be decoded in
+parallel. But blocks do not depend on each other. So there is a cursor in each block, and all cursors
+advance together: over the first value of every block, then over the second, and so on. A step is one
+numpy operation for all blocks instead of one Python operation per value. A step only records the
+positions of wanted values; afterwards the values of a column are gathered from all positions at once.
 
 All columns must have plain types: inside of lists and maps the cursors would need different steps.
 

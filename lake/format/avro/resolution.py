@@ -4,7 +4,7 @@ Writers of the format agree on the names of fields and on little else. Some put 
 them, into a union with null; some put null last; some declare a type once and refer to it by name; some have
 fewer fields than this version, or more, in another order. The rules are:
 
-- a union is of null and one other type, in either order; the records themselves may be in one;
+- a union is of null and one other type, in either order; the records themselves may be in such a union;
 - a field is found by its name; names of records do not matter;
 - fields that are not wanted are skipped; nullable fields that the file lacks are null;
 - int and long, and string and bytes, are interchangeable.

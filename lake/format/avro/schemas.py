@@ -1,7 +1,8 @@
 """The Avro schemas of manifests, manifest lists and index manifests, as Java writes them.
 
 Order and types are part of the format: readers of release 2.1 read the top level of a manifest by
-position, and every reader requires null first in unions and the logical type of the creation time.
+position, and every reader requires that null comes first in unions and that the creation time has its
+logical type.
 
 Source: table-format 5.1 to 5.3.
 """

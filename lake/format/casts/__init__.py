@@ -3,7 +3,7 @@
 | module | casts |
 |---|---|
 | `rules` | which casts exist |
-| `cast` | chooses one, for a pair of types |
+| `cast` | chooses the cast for a pair of types |
 | `numbers` | between numbers, BOOLEAN included |
 | `times` | between dates and times, and to and from whole numbers |
 | `from_text` | from CHAR and VARCHAR |

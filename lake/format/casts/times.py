@@ -1,7 +1,8 @@
 """Casts between dates, times and timestamps, and to and from seconds.
 
-Digits of the second that a type does not have are dropped, which rounds towards the past; a number of whole
-seconds is rounded towards 1970. A time of day is on 1970-01-01. Local time is UTC.
+Fractional digits of the second that the target type does not have are dropped, which rounds towards the
+past. A cast to a number of whole seconds rounds towards 1970 instead. A time of day becomes a timestamp
+on 1970-01-01. Local time is UTC.
 
 Source: merge-semantics 8.2; conformance cases K.
 """

@@ -1,8 +1,8 @@
 """Casts to text, in the reference's spelling.
 
-Numbers, BOOLEAN and texts are truncated to the length of the type and, for CHAR, padded with blanks; bytes,
-dates, times and nested values are not. A time has as many digits of the second as its type, or more if its
-value has more.
+Numbers, BOOLEAN and texts are truncated to the length of the type and, for CHAR, padded with blanks;
+bytes, dates, times and nested values are not. A TIMESTAMP has as many fractional digits of the second as
+its type, or more if its value has more. A TIME has as many as its type, but at most three.
 
 Source: merge-semantics 8.2; conformance cases K.
 """

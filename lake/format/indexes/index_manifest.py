@@ -1,8 +1,8 @@
 """Index manifests: every live index file of a snapshot, as an Avro file.
 
-A commit that changes index files writes a whole new index manifest. The entry of a new index file replaces the
-entry of the same bucket and type; the entry of a removed index file is left out. All other entries stay as
-they are, also those of types that this version does not build.
+A commit that changes index files writes a whole new index manifest. The entry of a new index file
+replaces the entry of the same bucket and type; the entry of a removed index file is left out. All other
+entries stay as they are, including those of types that this version does not build.
 
 Source: table-format 5.3, 14 and 15.
 """

@@ -2,7 +2,7 @@
 
 | type | hashed |
 |---|---|
-| TINYINT SMALLINT INT BIGINT DATE TIME | the number: days, milliseconds |
+| TINYINT SMALLINT INT BIGINT DATE TIME | the number; of a DATE the days, of a TIME the milliseconds |
 | FLOAT DOUBLE | the bits, as a signed number of that width, extended to 64 bits; every NaN has the same bits |
 | TIMESTAMP, with and without local time zone | milliseconds for precisions up to 3, else microseconds, rounded down |
 | CHAR VARCHAR BINARY VARBINARY | the bytes, by XXH64 with seed 0 |

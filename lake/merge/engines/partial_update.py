@@ -10,9 +10,10 @@ sequence groups, retract group by group; R5 with `remove-record-on-delete`, a -D
 which then holds the -D's values, and a -U does nothing; R6 otherwise the record is an error.
 
 Add: A1 take over the sequence number; A2 without groups, values that are not null overwrite; A3 with
-groups, an ungrouped column as in A2; a grouped one only when the record's ordering columns of the group
-are not all null: if the record is not older than the row, value and null alike overwrite; if it is
-older, only an aggregate function is called. A4 note that an add was seen.
+groups, an ungrouped column is merged as in A2, and a grouped column only when the record's ordering
+columns of the group are not all null: if the record is not older than the row, its value overwrites the
+row's, even if it is null; if the record is older, only an aggregate function is called; A4 note that an
+add was seen.
 
 The result is -D when the last record removed the row or no add was seen, else +I.
 

@@ -1,10 +1,10 @@
 """Comparable values: column values as Python tuples whose order is the order of the values.
 
 The order is that of table-format 13.1: null before everything, FLOAT and DOUBLE in Java's total order
-(-0.0 < 0.0, NaN largest), text and bytes by unsigned bytes. An ARRAY compares element by element, a prefix
-first; a ROW field by field. A MAP or MULTISET with fewer entries is smaller; with equally many, the keys
-compare as an ARRAY, then the values, both in the order in which they are stored, so maps that are equal
-as sets of entries may differ here.
+(-0.0 < 0.0, NaN largest), text and bytes by unsigned bytes. An ARRAY compares element by element, a
+prefix first; a ROW field by field. A MAP or MULTISET with fewer entries is smaller; with equally many,
+the keys compare as an ARRAY, then the values. Keys and values are taken in the order in which they are
+stored, so maps that are equal as sets of entries may differ here.
 
 Source: merge-semantics 3.1; the order of maps as Paimon compares generated rows since release 2.0.0.
 """

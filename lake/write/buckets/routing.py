@@ -2,11 +2,11 @@
 
 Copying the rows of a bucket together is the most expensive part of a write, so it is done once if possible:
 
-1. If all rows are in one bucket, nothing is copied here; folding sorts.
+1. If all rows are in one bucket, nothing is copied here; folding sorts the rows.
 2. If no bucket has a key twice, one copy orders all rows by bucket and key. Buckets are slices of it, and
    folding has nothing to do.
-3. Else the rows of each bucket are copied in arrival order, and folding copies the rows that
-remain.
+3. Else the rows of each bucket are copied in arrival order, and folding copies the rows that remain after
+   the merge.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
 """Changelog files: rows with their kinds, for readers of a table's changes.
 
 They have the columns of data files and lie beside them, but are not part of the table's state: a key may
-occur more than once, and each kind names what happened to it. The producer `input` writes the rows
-as they came; the producers `full-compaction` and `lookup` compare old and new rows and write the
+occur more than once, and the kind of each row names what happened to the key. The producer `input` writes
+the rows as they came; the producers `full-compaction` and `lookup` compare old and new rows and write the
 changes that `braid.lake.lsm.changelog` finds.
 
 Source: table-format 17; merge-semantics 6.1.

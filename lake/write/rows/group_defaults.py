@@ -1,8 +1,8 @@
 """Default values of columns in sequence groups, where several streams write one table.
 
 The format fills the default of a column into every record that has no value there. So a record of a
-stream that does not feed the column carries the default, and a row that has no other value shows
-it. In a table with `braid.defaults-by-group` a default in a group is filled only into records that
+stream that does not feed the column carries the default, and a row that has no other value shows the
+default. In a table with `braid.defaults-by-group` a default in a group is filled only into records that
 take part in the group.
 
 Source: this engine; merge-semantics 1.3 has the format's rule.
