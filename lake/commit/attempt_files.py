@@ -1,8 +1,12 @@
 """Manifests and lists that the attempts of one commit write.
 
-Each attempt is planned on a newer snapshot, and reuses most files of the earlier attempts. It always reuses
-the manifests and the list of the delta; it reuses merged manifests as long as the base still lists all
-manifests that they replace. Only the base list is written anew.
+After a lost race the next attempt is planned on a newer snapshot. It reuses most files of the earlier attempts:
+
+- the manifests and the list of the delta, unless their entries contain the id of the snapshot (only in tables
+  with `sequence.snapshot-ordering`);
+- merged manifests, as long as the base still lists all manifests that they replace.
+
+The base list is always written anew.
 """
 
 from collections.abc import Callable, Sequence

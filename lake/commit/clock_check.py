@@ -1,9 +1,9 @@
 """Comparison of a committer's clock with storage's.
 
-Commit times decide which snapshots expire and which snapshot time travel finds, and they never go back: one
+Commit times decide which snapshots expire and which snapshot time travel finds. They never go back, so one
 commit from a clock that is a year ahead would date all commits after it a year ahead. Storage records
 when a file was written, so a file that a commit has just written shows whether the clock is ahead. The
-comparison costs one request, so each process makes it once a minute.
+comparison costs one request, so a process compares the clock for each table once a minute at most.
 """
 
 from datetime import UTC, datetime

@@ -1,9 +1,9 @@
 """Search for an earlier commit of the same identity.
 
 A commit's identity is (user, identifier, kind), and the identifiers of one user rise. A user's newest
-commit is found by walking down the snapshots. The first search of a process for a user walks all of them,
-later ones only those committed since. The walk ends where snapshots have expired, or where an interrupted
-rollback has left a gap; commits below that point are not found.
+commit is found by walking down the snapshots. The first search of a process for a user may walk all snapshots;
+a later search walks only the snapshots committed since the search before it. The walk ends where snapshots have
+expired, or where an interrupted rollback has left a gap; commits below that point are not found.
 """
 
 from dataclasses import dataclass

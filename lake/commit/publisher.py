@@ -19,8 +19,8 @@ its creation N is checked, by three reads in the usual case. N is part of the ch
 
 - The table has no marker of a rollback: then N is not in the gap of a rollback.
 - The previous snapshot exists unchanged: then N is in no hole, because expiry removes the oldest first.
-- The hint names no newer snapshot. It names one if the previous snapshot lies in a hole itself: a writer that
-  died left it there, and this writer found it through a hint that was read too early.
+- The hint names no newer snapshot. It does name a newer one if the previous snapshot lies in a hole itself: a
+  writer that died left the previous snapshot there, and an outdated hint led this writer to it.
 
 Otherwise the other snapshots decide:
 

@@ -9,9 +9,9 @@
 | MAP, MULTISET | they have the same entries, in any order |
 | any other | they are the same value |
 
-Paimon intends the same. Its code differs inside of collections: a null in an ARRAY or MAP, and in a MAP also
-a number outside of -128 to 127, is unequal to itself there, so it reports updates that change nothing. This
-module does what is intended.
+Paimon intends the same, but its code differs inside of collections: a null in an ARRAY or MAP is unequal to
+itself, and so is a number outside of -128 to 127 in a MAP. So Paimon reports some updates that change nothing.
+This module does what is intended.
 
 Source: merge-semantics 6.5.
 """

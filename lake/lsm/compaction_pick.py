@@ -1,12 +1,13 @@
 """Compaction picks: which sorted runs of a bucket universal compaction takes next, by sizes alone.
 
-A unit takes runs from the newest on. The first of these rules that applies decides:
+The runs that one compaction takes are a *unit*: the newest run and those after it. The first of these rules that
+applies decides how many:
 
 | rule | when | takes |
 |---|---|---|
 | early full compaction | enough commits were made, an interval has passed, the bucket is small, or the levels below the highest are large | all runs |
 | size amplification | all runs but the oldest are together large compared with the oldest | all runs |
-| size ratio | the newest run is about as large as the next one, or larger | the newest run, and each next one as long as this is true of all runs before it together |
+| size ratio | the newest run is about as large as the next one, or larger | the newest run, then each next run, as long as the runs taken so far are together about as large as it, or larger |
 | run count | there are more runs than the trigger | enough runs to leave as many as the trigger, then more by size ratio |
 | level 0 has to go up | the table needs lookup, or has `compaction.force-up-level-0` | all of level 0, then more by size ratio |
 
@@ -21,8 +22,8 @@ level. Otherwise level 1 of a table that needs lookup would absorb every small c
 bounds, because such a table never has enough runs for another rule. Readers see the same rows.
 
 Commits are counted by the files that they added to level 0 of the bucket, because files do not record
-which of them were committed together. So a commit of several files makes a full compaction earlier, and no full
-compaction becomes later. Files that other units have taken from level 0 since the last full compaction are
+which of them were committed together. So a commit of several files can make a full compaction come earlier, but
+never later. Files that other units have taken from level 0 since the last full compaction are
 remembered; if their number is unknown, a full compaction is due.
 
 Source: merge-semantics 6.2, 7.2, 7.3, 10.

@@ -2,9 +2,9 @@
 
 A compaction rewrites level 1, and possibly higher levels, however few the new rows are. With many small commits,
 that rewrites all rows again and again. So instead of a compaction the newest files of level 0 may be merged
-into one file of level 0, as long as level 0 is small: below the geometric mean of the bytes appended
-since the last such merge, and of the bytes that the compaction would rewrite in addition. At that size,
-merges of level 0 have written as much as the compaction will.
+into one file of level 0, as long as level 0 is small: below the geometric mean of two sizes. One is the bytes
+appended since the last such merge, the other the bytes of higher levels that the compaction would rewrite. At
+that size, merges of level 0 have written as much as the compaction will.
 
 1. Files are taken from the newest on, as long as the next file is no larger than all files before it together;
    then further files are taken, until at most one run more than `num-sorted-run.compaction-trigger` is left.
@@ -12,7 +12,7 @@ merges of level 0 have written as much as the compaction will.
    This costs readers one additional run.
 3. A level 0 above the bound, or above the size of small files, is compacted as usual.
 
-Bytes written per byte appended, commits of one size, one compaction between commits:
+Bytes written per byte appended, if all commits have the same size and compaction runs once after each:
 
 | commits | keys | compactions alone | with merges of level 0 |
 |---|---|---|---|

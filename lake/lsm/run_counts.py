@@ -1,4 +1,4 @@
-"""Number of sorted runs per bucket: every read merges that many, so it measures pending compaction.
+"""Number of sorted runs per bucket, which every read merges: a measure of how much compaction is pending.
 
 Source: merge-semantics 7.1.
 """

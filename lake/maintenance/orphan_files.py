@@ -1,7 +1,7 @@
 """Orphan files, which nothing in a table references: search and deletion.
 
-Orphans are left by a process that died: a writer before its commit, a commit before its snapshot, an expiry
-between a snapshot and its files. A rollback leaves orphans on purpose.
+A process leaves orphans if it dies before its files are committed, or in an expiry, after it has deleted a
+snapshot and before it has deleted the snapshot's files. A rollback leaves orphans on purpose.
 
 1. List all files in the directories of manifests, index files, statistics, snapshots, kept changelogs and
    buckets; in other directories only unfinished files of this engine.

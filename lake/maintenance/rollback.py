@@ -6,22 +6,23 @@ tag kept them. Each step leaves a consistent table:
 1. all streams are fenced by an empty commit, so that running queries can commit nothing more. A target that
    an earlier rollback removed, and that a tag still keeps, may be above the newest snapshot: then empty
    commits raise the newest id above the target's first;
-2. the rollback marker is written, so that from now on every writer checks the whole chain after
-   publishing, and `LATEST` is deleted: without the hint the newest snapshot is the one of the highest id;
-3. the snapshots between target and newest are deleted, *oldest first*, so that the newest stays the same,
-   which leaves a gap below the newest;
+2. the rollback marker is written: from now on every writer checks the whole chain after publishing. Then
+   `LATEST` is deleted: without the hint the newest snapshot is the one of the highest id;
+3. the snapshots between target and newest are deleted, *oldest first*, so that the newest stays the same; this
+   leaves a gap below the newest;
 4. a target that has expired and is kept by a tag gets its snapshot file back; another snapshot that has got
    the target's id since then is deleted;
-5. consumers beyond the target are set to continue after it, because new snapshots get its successors' ids;
+5. consumers beyond the target are set to continue after the target, because new snapshots get the ids of the
+   removed ones;
 6. the newest snapshot is deleted: from this moment on the table is as it was at the target;
 7. `LATEST` is written, and tags and kept changelogs above the target are deleted;
 8. the streams are fenced again, above every epoch that was in use, at the target's offsets.
 
 If the rollback is interrupted before 6, the table is as before and continues from its newest snapshot;
 afterwards the table is as at the target. The marker stays, so no commit stays in the gap. Running the rollback
-again continues where it stopped. Until then a lease keeps the target, because an expiry would remove the
-snapshots below the gap: for a day, or for `consumer.expiration-time` if that is shorter. A target that only a
-tag keeps needs no lease.
+again continues where it stopped. Until then an expiry would remove the snapshots below the gap, so a lease keeps
+the target: for a day, or for `consumer.expiration-time` if that is shorter. A target that only a tag keeps needs
+no lease.
 
 A commit published on the newest snapshot before 6 is removed too, in another round of 2 to 6; a writer that
 finds afterwards that its commit follows a removed snapshot deletes its own (`braid.lake.commit.publisher`).

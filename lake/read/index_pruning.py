@@ -1,8 +1,7 @@
 """Pruning by file indexes: the bloom filters of a data file prove that no record of it matches.
 
-Filters answer `=` and `in` only. A column's filter is found by the id of the column, and is used
-only if no change of the column's type since may have changed values: a filter has the values as
-they were written.
+Filters answer `=` and `in` only. A column's filter is found by the id of the column. It contains the values
+as they were written, so it is used only if no later change of the column's type may have changed values.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,14 +1,14 @@
 """Plan of a scan: the files to read, chosen from metadata alone.
 
-1. Level 0 is skipped in first-row tables and in tables with deletion vectors; a compaction makes it
-   visible.
+1. Level 0 is skipped in first-row tables and in tables with deletion vectors; its rows become visible
+   through a compaction.
 2. Partitions are chosen by their values, which are known exactly.
 3. Buckets are chosen by hash, when the conditions fix the whole bucket key.
 4. Files are chosen by key statistics, and by an index of key columns where their manifest entries
-   have one: all records of a key are dropped or none, so merging stays right.
+   have one: of each key either all records are dropped or none, so merging stays right.
 5. A bucket is read raw, file by file, when no two live records of its files are of one key: all
-   files are compacted, none has retracts, and of each key that is in several files the compaction
-   has marked all records but one (deletion vectors) or left them out (first-row).
+   files are compacted, none has retracts, and the compaction has kept one record of each key: it has
+   marked the others (deletion vectors) or left them out (first-row).
 6. Files of other buckets are cut into sections of overlapping files.
 7. A file that needs no merge, raw or alone in its section, may be dropped by value statistics and by
    its index: rows that a deletion vector marks make the statistics wider, never wrong. Where each

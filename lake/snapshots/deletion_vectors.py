@@ -1,8 +1,8 @@
 """Deletion vectors of buckets: the rows of data files that are marked as deleted.
 
 A snapshot has one index file for each bucket with marked rows, which holds the vectors of all data files of
-that bucket. A compaction that changes any of them writes all of them into a new file, which replaces the old
-one in the same commit (`VectorsChange`).
+that bucket. A compaction that changes any vector of a bucket writes all vectors of the bucket into a new file,
+which replaces the old file in the same commit (`VectorsChange`).
 
 Source: table-format 14, merge-semantics 6.6.
 """

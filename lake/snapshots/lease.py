@@ -6,9 +6,11 @@ checks that no expiry has marked the snapshot and that the snapshot still exists
 snapshot and *then* lists the consumers. So at least one of the two sees the other: once a lease is taken, no
 expiry of this engine removes its snapshot.
 
-A lease can still be lost: another engine's expiry may miss a file that is written at the same moment, a
-consumer may be deleted, and a long-lived changelog may expire at the moment in which it is leased, because
-changelogs are not marked. In these cases `check` and `refresh` raise.
+A lease can still be lost, in three cases, in which `check` and `refresh` raise:
+
+- another engine's expiry misses a consumer file that is written at the same moment;
+- a user deletes the consumer;
+- a long-lived changelog expires at the moment in which it is leased, because changelogs are not marked.
 """
 
 import threading

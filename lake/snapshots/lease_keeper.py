@@ -2,13 +2,14 @@
 
 It is not known beforehand whether a read takes a millisecond or an hour, and a lease for each read would cost
 more than most reads do. So every read registers the snapshot it depends on (`hold`), without any request. A
-thread leases the snapshots of reads that have run for `LEASED_AFTER_S`, and refreshes these leases:
+thread leases the snapshots of reads that have run for `LEASED_AFTER_S` seconds, and refreshes these leases:
 
     open ──after 5 s──► leased ──every third of the lease──► refreshed ──done──► released
 
-Until then the snapshot exists anyway, unless the table retains next to nothing. If the snapshot expires earlier,
-or although it is leased (another engine's expiry, a deleted consumer), the keeper does nothing: most of the
-planned files may still be read, and a read that misses a file finds out why with `raise_if_expired`. If storage
+During those seconds the snapshot exists anyway, unless the table retains next to nothing. If the snapshot expires
+before it is leased, or in spite of its lease (through another engine's expiry or a deleted consumer), the keeper
+does nothing: most of the planned files may still be read, and a read that misses a file finds out why with
+`raise_if_expired`. If storage
 refuses the lease, as it does where a reader has no permission to write, reads continue without one.
 """
 

@@ -5,12 +5,12 @@ snapshot may also lie in a gap that expiry or a rollback left, directly below a 
 snapshot of that id. So every snapshot of this engine has the property
 
 ```
-braid.follows   name, which is unique, of the delta manifest list of the snapshot that this one was
+braid.follows   the unique name of the delta manifest list of the snapshot that this snapshot was
                 planned on; never carried forward, and absent from the first snapshot
 ```
 
-Snapshots of other engines have no such property. For them the base list decides: it contains everything before
-the snapshot, so its live files are those of the snapshot that it was built on.
+Snapshots of other engines have no such property. For them the base list decides: it describes the table as it was
+before the snapshot, so the list's live files are those of the snapshot that this snapshot was built on.
 """
 
 from collections.abc import Iterable

@@ -1,9 +1,9 @@
 """The live data files of snapshots.
 
-Live files are those that the manifests of the base and the delta list add, without those that they delete. The
-set of manifest names determines this state, so states are cached by that set. The base of snapshot N + 1 is
-usually base + delta of N: then its state is in the cache, and only the delta is applied to it. Names are random
-and files immutable, so cached states stay valid across rollbacks and overwritten snapshots.
+A file is live if the manifests of the base list and the delta list add it and do not delete it. The set of manifest
+names determines the live files, which are therefore cached by that set. The base of snapshot N + 1 is usually base
++ delta of N: then the live files of the base are in the cache, and only the delta of N + 1 is applied to them.
+Names are random and files immutable, so what is cached stays valid across rollbacks and overwritten snapshots.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

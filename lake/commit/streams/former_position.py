@@ -4,11 +4,11 @@ A position outlives its stream. A stream that is registered again under the name
 that nothing is lost or repeated. The position is discarded only where the registration gave a start of its own
 and the position no longer fits:
 
-1. another stream has written the group since: the records between are in the group already, or are not
-   wanted;
-2. the offsets are of another topic, or of one that was created again since.
+1. another stream has written the sequence group since: the records from the position to the new start are in
+   the group already, or are not wanted;
+2. the position's offsets are of another topic, or of an earlier topic of the same name.
 
-The claim itself ends both conditions, so every later claim continues at the position that it leaves.
+A claim leaves a position to which neither condition applies, so the next claim continues there.
 """
 
 from braid.lake.commit.streams.exactly_once import is_same_topic

@@ -2,10 +2,10 @@
 
 Every snapshot of this engine carries the positions of all streams. Snapshots of other engines do not, so
 the authority is the newest snapshot that carries positions, found by walking down. If snapshots of other
-engines are above it, it counts only if they were built on it. Otherwise it lies in a hole. Its writer paused;
-meanwhile the other engines committed, and the snapshot that it was planned on expired; then the writer
-published it right below the oldest snapshot left. Its positions are ahead of the table until the writer deletes
-it, or for good if the writer dies.
+engines are above it, it counts only if they were built on it. Otherwise it lies in a hole: its writer paused
+before the publication; meanwhile the other engines committed, and the snapshot that the writer had planned on
+expired; then the writer published, right below the oldest snapshot left. The positions in such a snapshot are
+ahead of the table until the writer deletes the snapshot, or for good if the writer dies.
 
 When the walk finds none, the table has no streams if its history is complete, which means that it starts at
 snapshot 1; else it is unknown whether the table has streams. A position that was recorded beside the table is

@@ -5,9 +5,9 @@ All values are JSON, except for the plain texts of `braid.streams` and `braid.st
 ```
 braid.stream.<name>   StreamPosition; every snapshot of this engine carries all of them forward
 braid.group.<name>    GroupOrder (`braid.lake.commit.streams.group_order`), likewise
-braid.streams         complete | incomplete: whether a stream without a property is a new one
+braid.streams         complete: a stream without a property is new; incomplete: its position may be lost
 braid.streams.lost    only with incomplete: id of the oldest snapshot that was left when positions
-                      were found to be lost; snapshots below it may have carried some
+                      were found to be lost; snapshots below it may have carried positions
 braid.batch           StreamBatch that made this snapshot; never carried forward
 ```
 """

@@ -1,7 +1,8 @@
 """Compaction of one bucket, from its plan to the new files and their commit message.
 
-The plan has parts: each upgrade that is scanned for its changes, and each rewrite. The result of a part is what it
-has written and marked (`_Part`), and the message is put together from the results of all parts.
+Each rewrite of the plan is a part, and so is each upgrade that is scanned for changes. The result of a part
+(`_Part`) is the files that it has written and the rows that it has marked as deleted. The message is put together
+from the results of all parts.
 
 Memory depends on batches and runs, not on the size of the bucket: the runs of a section are merged
 batch by batch, and files are written row group by row group.

@@ -1,4 +1,4 @@
-"""Choice of the compactions of a table that are due, and the state that it keeps between two calls.
+"""Choice of the compactions of a table that are due, and the state that is kept from one choice to the next.
 
 Source: merge-semantics 7.2, 7.3.
 """

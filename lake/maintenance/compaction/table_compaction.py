@@ -1,15 +1,15 @@
 """Compaction of a table, bucket by bucket.
 
-1. Pick and plan each bucket on the newest snapshot, or on a newer one where its deletion vectors
-   have been replaced and expired meanwhile.
+1. Pick and plan each bucket on the snapshot that is the newest at the start. If the bucket's deletion vectors
+   have been replaced and have expired meanwhile, plan it on a later snapshot.
 2. Write the new files. A bucket is dropped if another process has compacted it meanwhile and expiry has
-   removed any of its old files, also one that is only read for lookups.
+   removed any of its old files, even a file that is only read for lookups.
 3. Commit. If the commit conflicts, the buckets that another process has changed are dropped, and the rest
    is committed.
 
-Steps 2 and 3 alternate. Each bucket is replaced as a whole, and a commit is made when the buckets rewritten since
-the last one have enough bytes, or are many. So a large bucket has a snapshot of its own, a table of many small
-buckets has few snapshots, and a process that dies loses the work on one large bucket at most.
+Steps 2 and 3 alternate. Each bucket is replaced as a whole. A commit is made when the buckets rewritten since the
+last commit have enough bytes, or are many. So a large bucket gets a snapshot of its own, and many small buckets
+share one. A process that dies loses the work on one large bucket at most.
 
 A compaction always yields to other commits: they stay as they are, and none fails because of the compaction.
 New files that are not committed are deleted.

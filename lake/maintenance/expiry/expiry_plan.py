@@ -9,8 +9,8 @@ newest snapshot. The snapshots in [earliest, end) expire, where end is the small
 4. the first snapshot that is neither in excess of `snapshot.num-retained.max` nor old enough. A snapshot
    is old enough if its *successor* is older than `snapshot.time-retained`: only then it is certain that no
    reader has found it as the newest within that time. (Releases of the reference before 2.0 compare the
-   snapshot's own time. After an hour without commits, the next commit lets them expire the snapshot of
-   that hour, which a reader may have opened a moment ago.)
+   snapshot's own time. After an hour without commits, the next commit lets those releases expire the snapshot
+   that was the newest during the hour, although a reader may have opened it a moment ago.)
 
 The newest snapshot never expires.
 

@@ -5,8 +5,8 @@ from the tagged one to the expired one, so it is also live in the newest of the 
 and the tags above the expired snapshot are read. This relies on two facts: no file comes back once it is deleted,
 and a rollback deletes the tags above its target.
 
-Other branches share manifests and data files with this one in any order, so all of their snapshots are
-read.
+Any snapshot of another branch may share manifests and data files with this branch, so all snapshots of other
+branches are read.
 """
 
 from collections.abc import Iterator

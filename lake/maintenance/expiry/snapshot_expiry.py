@@ -13,8 +13,8 @@ For snapshot i:
 At the end `EARLIEST` names the first snapshot that stays. Before the start `LATEST` is corrected if it names
 a snapshot that expires, because readers of other engines trust a hint whose snapshot has no successor.
 
-So at every moment all files of an existing snapshot exist. A process that dies leaves the table as before or as
-after the step, and at most the unreferenced files of one step. The reference deletes the files first and
+So at every moment all files of an existing snapshot exist. If a process dies, snapshot i exists with all its files,
+or has expired and leaves behind some files that nothing references. The reference deletes the files first and
 the snapshots last, so its readers fail on a half-expired table. Two expiries at the same time, of this
 engine or another, do not harm each other: each deletes only files that no remaining snapshot needs.
 

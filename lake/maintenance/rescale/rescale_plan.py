@@ -3,8 +3,9 @@
 A record keeps its level, sequence number and kind; only its bucket changes. So every key has the same
 records as before, and reads, changelogs and the visibility of level 0 give the same results.
 
-Let `g` be the greatest common divisor of both counts. Rows of an old bucket can only be in new buckets of the
-same remainder modulo `g`. The files of a *unit* are rewritten together. A unit is either of these:
+Let `g` be the greatest common divisor of the old and the new bucket count. The rows of an old bucket go only to
+new buckets whose number has the same remainder modulo `g`. The files of a *unit* are rewritten together. A unit
+is either of these:
 
 - one file of level 0, because it is a run of its own, and so are its parts;
 - the files of one higher level in all old buckets of one remainder: they become one run of that level in

@@ -2,10 +2,11 @@
 
 Rows are read in key order over all old buckets of a unit and distributed to the new buckets. Memory does not
 depend on the number of rows: it holds batches of the runs that are read, and for each new bucket the rows of its
-next row group, which together have `_HELD_BYTES`. If rows may go to more new buckets than can be open at once, a
-first pass finds the buckets that get rows. If the rows are few, they are written from memory, one bucket after the
-other; else the old files are read again for each group of buckets. So time and memory depend on files and rows, and
-not on the number of new buckets.
+next row group, for all new buckets together at most `_HELD_BYTES`.
+
+If rows may go to more new buckets than can be open at once, a first pass finds the buckets that get rows. If the rows
+are few, they are written from memory, one bucket after the other; else the old files are read again for each group of
+buckets. So time and memory depend on files and rows, and not on the number of new buckets.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

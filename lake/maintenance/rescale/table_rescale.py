@@ -8,13 +8,14 @@
 3. The rest is rewritten, and one OVERWRITE replaces exactly the files that were read. If another process
    has changed some of them meanwhile, its new files are rewritten and the commit is tried again.
 4. A commit that was planned before step 2 may add files of the old count, to a partition that had no files,
-   between the last reading and the commit of step 3. After that commit this is impossible: a writer that loses
-   the race to it reads the schema again. So one more reading shows whether any file of the old count is left.
+   between the last reading and the commit of step 3. After step 3 this is impossible: a writer that loses the
+   race against its commit reads the schema again. So one more reading shows whether any file of the old count is
+   left.
 
 Readers see the same rows at every moment, in old buckets or in new ones. An interruption before step 2
-changes nothing. After step 2 writers of partitions with old files are refused until the rescale is run again,
-which is a short run, or is undone: a rescale that fails restores the old count if it can. Orphan cleaning finds
-the files of interrupted work.
+changes nothing. After an interruption later than step 2, writers of partitions with old files are refused until
+the rescale is run again, which takes little time, or is undone. A rescale that fails restores the old count itself
+if it can. Orphan cleaning finds the files of interrupted work.
 
 Source: table-format 18.3; decision 0013.
 """

@@ -9,11 +9,11 @@ whose key range contains the key. For a file without a copy, its bloom filters a
 | `find` | the newest record of each key, on the levels above a given one | compactions, which wait for copies |
 | `find_all` | every record of each key | readers, which merge them |
 
-`find_all` may compare hashes alone, which is almost never wrong: its caller reads the records with
-their keys anyway, and compares the keys of all files at once (`rows`, `verify`).
+`find_all` may compare hashes alone. A match is then almost never wrong, and its caller finds out: the caller
+reads the records with their keys anyway, and compares the keys of all files at once (`rows`, `verify`).
 
 A position that a deletion vector of the bucket contains is no record: the search continues in older
-runs. Vectors are an argument of each search, because files live longer than their vectors.
+runs. Vectors are an argument of each search, because a file stays while its vectors change.
 
 Three ways to search a run, by cost:
 

@@ -4,12 +4,12 @@
 |---|---|---|
 | memory | small files | further ones are kept on disk |
 | disk | all others | files get no copy; their keys are read by row group |
-| time | since the last use | the copy is removed: compactions leave copies of files that no snapshot has |
+| time | since the last use | the copy is removed: after a compaction no snapshot has its file |
 
-Each table has bounds of its own, and so have all tables together. A copy is evicted for another
+There are bounds for each table, and bounds for all tables together. A copy is evicted for another
 only if it was not used in the last minute. So a table that is larger than its bound keeps the
-copies it has, instead of making each again and again; and copies of files that a compaction
-replaced make room for those of the new files.
+copies it has, instead of making each again and again. After a compaction, the copies of the replaced
+files make room for copies of the new files.
 """
 
 import threading

@@ -9,8 +9,9 @@ longest   the size of the largest group: the entries of one prefix
 
 A row number takes as many bits as the file needs, and the hash gets the others: 40 in a file of 16
 million rows, where a key that is absent meets an entry with equal bits once in 65,000 probes (2^24
-entries over 2^40 values). Hashes are spread evenly, so a group has about one entry on average and
-a dozen at most. A probe costs the same few reads of memory whether the key is present or not.
+entries over 2^40 values). Hashes are spread evenly, so a group has at most about one entry on average, and
+no group has more than about a dozen unless keys were chosen to collide. A probe costs the same few reads of
+memory whether the key is present or not.
 
 Three ways to probe, by the number of keys:
 

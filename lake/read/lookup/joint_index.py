@@ -1,13 +1,13 @@
 """One index over the keys of the many small files of a bucket that is written every second.
 
-A probe of a file costs a few microseconds however small the file is. So the keys of the small files
-are put together once, for all lookups of the same snapshot, and probed as one.
+A probe of a file costs a few microseconds however small the file is. So the keys of the small files are
+put into one index, which is made once for all lookups of the same snapshot; one probe searches them all.
 
     row of the joint index    0 … n0-1 │ n0 … n0+n1-1 │ …
     file                      0        │ 1            │ …   newest first
 
-A joint row thus gives the file (by binary search among the ends) and the row in it (less the file's
-begin); and joint rows of one key ascend from the newest file to the oldest.
+A joint row thus gives the file, by binary search among the ends, and the row in the file, by subtraction of
+the file's begin. The joint rows of one key ascend from the newest file to the oldest.
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ files, or reads the row groups that may have its keys, and records this read (`r
 quarter of the file's rows was decoded in that way, the copy is made in the background. Where the
 bounds leave no room for a copy, row groups are read instead.
 
-A copy that `get` returned stays readable after it was evicted: its files are mapped.
+A copy that `get` returned stays readable after it was evicted, because its parts stay in memory or mapped.
 """
 
 from collections.abc import Callable, Sequence

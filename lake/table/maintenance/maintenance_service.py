@@ -5,9 +5,9 @@
                            counted ◄── outcome ◄── one process per bucket
 
 A slow bucket delays no other: while it is compacted, all others are polled again. Expiry runs in a
-thread beside. A failure is logged once and retried after a pause that doubles, and delays only the
-bucket or table that it is about. Any number of services may maintain the same table: work that
-another process finished first is dropped and counted.
+thread of its own. A failure is logged once and delays only the bucket or table that it is about: the work
+is tried again after a pause, which doubles with each failure in a row. Any number of services may maintain
+the same table: work that another process finished first is dropped and counted.
 
 | part | module |
 |---|---|
