@@ -279,7 +279,7 @@ def _fraction(text: str, data_type: DataType) -> int:
     digits = found.group(1) if found else ""
     precision = data_type.precision or 0
     if len(digits.rstrip("0")) > precision:
-        message = f"more than {precision} digits after the second"
+        message = f"more than {precision} fractional digits of a second"
         raise ValueError(message)
     return int(digits[:9].ljust(9, "0"))
 

@@ -57,7 +57,7 @@ def resolve_secrets(
                 message="the variable is not set" if kind == "env" else "the file cannot be read",
                 hint="set the variable for the process that reads Kafka"
                 if kind == "env"
-                else "give the process that reads Kafka the file, as UTF-8 text that it may read",
+                else "give the process that reads Kafka this file, as UTF-8 text that the process may read",
             )
             text = "a secret of the Kafka cluster cannot be read"
             raise InvalidRequest(text, problems=[problem]) from error

@@ -98,7 +98,7 @@ def _run(entry: StreamEntry, reported: StreamState | None) -> VerbEffect:
         return _restarted(entry, f"its desired state is RUNNING already{_without_runner(reported)}")
     if reported in (StreamState.PAUSED, StreamState.STOPPED):
         # Its runner has not read the desired state yet.
-        until = f"it is {reported.value} until its runner has read that"
+        until = f"the stream is {reported.value} until its runner has read the desired state"
         message = f"its desired state is RUNNING already; {until}: nothing to do"
         return VerbEffect(entry=entry, message=message)
     return VerbEffect(entry=entry, message=f"is {reported.value} already: nothing to do")

@@ -144,11 +144,11 @@ class CommitRun:
         if not self._is_detached:
             return f"lost the race to commit {self.attempts} times"
         return (
-            "the newest snapshot follows a snapshot that a rollback has removed, because its commit "
-            "was under way during the rollback; it was still the newest after "
-            f"{self.attempts} attempts to commit\n"
+            "the newest snapshot follows a snapshot that a rollback has removed: the newest was being "
+            "committed while the rollback ran. After "
+            f"{self.attempts} attempts to commit this was still so\n"
             "hint: roll the table back once more, to the same snapshot or, if that has expired, "
-            "to the snapshot before that commit"
+            "to the snapshot before the newest"
         )
 
     def _attempt(self) -> CommitResult | None:

@@ -81,8 +81,8 @@ class IdentityLog:
             if below is None and unsettled_above is not None and snapshot.id - 1 > unsettled_above:
                 message = (
                     f"an earlier call may have made commit {identity.identifier} of `{identity.user}`, "
-                    f"and the snapshots below {snapshot.id} that would show it are gone\n"
-                    "hint: check whether its rows are in the table before you write them again"
+                    f"but the snapshots below {snapshot.id}, which would show that commit, are gone\n"
+                    "hint: check whether the commit's rows are in the table before you write them again"
                 )
                 raise CommitUnknown(message)
             snapshot = below

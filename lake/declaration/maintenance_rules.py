@@ -18,8 +18,8 @@ from braid.lake.options.table_options import TableOptions
 
 _TRIGGER: Final = "num-sorted-run.compaction-trigger"
 _FROM_TRIGGER: Final = {
-    "num-sorted-run.stop-trigger": "by default it is 3 more than the trigger",
-    "lookup-compact.max-interval": "by default it is twice the trigger",
+    "num-sorted-run.stop-trigger": "the option's default is the trigger plus 3",
+    "lookup-compact.max-interval": "the option's default is twice the trigger",
 }
 _DURATIONS: Final = {
     "consumer.expiration-time": "leave it out to keep consumers until they are deleted",

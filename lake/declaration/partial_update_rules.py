@@ -86,7 +86,7 @@ def _shared_column_problems(groups: dict[str, SequenceGroup]) -> Iterator[Proble
                 field=keys[-1],
                 value=name,
                 message="the column orders more than one group; other engines do not define the result",
-                hint=f"also in {keys[0]}; give each group ordering columns of its own",
+                hint=f"the column is also in {keys[0]}; give each group ordering columns of its own",
             )
         for key in protecting.get(name, [])[:1]:
             yield Problem(

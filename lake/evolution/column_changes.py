@@ -97,7 +97,7 @@ def drop_column(schema: TableSchema, change: DropColumn) -> TableSchema:
     """
     name = change.path[-1]
     if len(change.path) == 1 and name in (*schema.primary_keys, *schema.partition_keys):
-        _refuse_key(name, "rows are found by it")
+        _refuse_key(name, "its values identify the rows")
 
     def drop(siblings: Fields) -> Fields:
         index = index_of(siblings, name)

@@ -61,10 +61,12 @@ class Position:
             _refuse(
                 "neighbour",
                 self.neighbour,
-                f"the name of the column {self.kind} which this one is placed",
+                f"the name of the column {self.kind} which the changed column is placed",
             )
         if not is_beside and self.neighbour is not None:
-            _refuse("neighbour", self.neighbour, f"none, as the position is {self.kind}")
+            _refuse(
+                "neighbour", self.neighbour, f"no neighbour, because the position is {self.kind}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

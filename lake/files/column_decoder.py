@@ -158,8 +158,8 @@ class ColumnDecoder:
             return source.convert(to_declared_type(column, to_arrow_type(field.type)))
         except ValueError as error:
             message = (
-                f"data file {self._path} holds a value in column `{field.name}`, written as "
-                f"{field.type}, that the column's present type cannot hold: {error}\n"
+                f"data file {self._path} holds a value of column `{field.name}` that was written as "
+                f"{field.type} and does not fit the column's present type: {error}\n"
                 f"hint: give the column the type {field.type} again"
             )
             raise SchemaMismatch(message) from error

@@ -90,7 +90,7 @@ def _decimal_problems(
                 field=field.name,
                 value=str(value),
                 message=f"DECIMAL({precision}, {scale}) is too narrow for a merged value",
-                hint=f"scans still merge what is committed; write records that bring the value back "
+                hint=f"scans can still merge the committed records; write records that bring the value back "
                 f"into range, or copy the rows into a table with {_wider_type(precision, scale)}",
             )
             return

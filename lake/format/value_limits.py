@@ -181,8 +181,8 @@ def _name_breaches(part: _Part) -> Iterator[LimitBreach]:
         wide = [value for value in values if len(escape(value).encode()) > room]
         too_wide = pc.is_in(part.values, value_set=pa.array(wide, pa.string()))
         limit = (
-            f"the name of the partition's directory can have {room} bytes of it, with escapes "
-            "counted"
+            f"the name of the partition's directory has room for {room} bytes of the value, "
+            "escapes included"
         )
         yield from part.first(too_wide, limit)
 

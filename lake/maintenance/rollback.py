@@ -250,7 +250,7 @@ class TableRollback:
         problem = Problem(
             field="snapshot",
             value=str(target.id),
-            message=f"it has no positions of these streams: {', '.join(unknown)}",
+            message=f"the snapshot has no positions of these streams: {', '.join(unknown)}",
             hint="choose a snapshot that this engine committed",
         )
         message = f"the table cannot be rolled back to snapshot {target.id}"

@@ -142,8 +142,9 @@ def _refuse_added(plan: StreamPlan, topic: Topic, known: tuple[int, ...]) -> NoR
         "keys have moved to other partitions, and the stream's records are ordered by arrival "
         "alone",
         hint="declare `on_partitions_added: continue`: the stream then reads the known partitions "
-        f"until producers have learned of the others (`partitions_settle`, now "
-        f"{plan.spec.partitions_settle}), and then all partitions, whose records count as newer",
+        f"until producers have learned of the new ones (`partitions_settle`, now "
+        f"{plan.spec.partitions_settle}). Then it reads all partitions, and records that it reads "
+        "from then on count as newer than all earlier ones",
     )
     message = f"stream {plan.key} has stopped: partitions were added to its topic"
     raise InvalidRequest(message, problems=[problem])

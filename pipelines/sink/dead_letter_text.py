@@ -37,7 +37,7 @@ _NAMES_MAX: Final = 10
 _NAME_MAX: Final = 100
 _SHOWN_MAX: Final = 80
 _MESSAGES: Final = {
-    DeadLetterReason.TOMBSTONE: "the record has no value, and a delete is a record whose value has a row kind",
+    DeadLetterReason.TOMBSTONE: "the record has no value; a delete has to be a record whose value has a row kind",
     DeadLetterReason.MISSING_KEY: "key column {} is missing or null",
     DeadLetterReason.NOT_NULL: "column {} is NOT NULL and missing or null",
     DeadLetterReason.NULL_ORDERING: "all ordering columns are null: {}",

@@ -80,7 +80,7 @@ def to_table_array(array: pa.Array, data_type: DataType) -> pa.Array:
 def _stored_offsets(offsets: pa.Array, generation: int) -> pa.Array:
     highest = pc.max(offsets).as_py()
     if highest is not None and highest > OFFSET_MAX:
-        message = f"Kafka's offset {highest} is above {OFFSET_MAX}, and no larger one can be stored"
+        message = f"Kafka's offset {highest} is above {OFFSET_MAX}, the largest that can be stored"
         raise LimitExceeded(message)
     return pc.add(offsets, pa.scalar(stored_offset(generation, 0), pa.int64()))
 

@@ -60,9 +60,9 @@ def check_names(
                 "column",
                 value=column,
                 message=f"the sequence group `{group.name}` needs a column of this name for its "
-                "order of arrival, and this one holds other values",
-                hint="rename the column: a declared one with the change `rename_column`, another "
-                "one with the engine that added it",
+                "order of arrival, but the existing column holds other values",
+                hint="rename the existing column: with the change `rename_column` if it is declared, "
+                "else with the engine that added it",
             )
 
 

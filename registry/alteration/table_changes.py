@@ -249,7 +249,7 @@ def _check_unnamed(spec: TableSpec, change: RenameColumnChange) -> None:
     """Refuse to rename a column that is named in an option which the format does not update."""
     for key in _NAMING_OPTIONS:
         if len(change.path) == 1 and spec.options.get(key) == change.path[0]:
-            message = f"the option `{key}` names the column, and would keep the old name"
+            message = f"the option `{key}` names the column, and would still have the old name"
             refuse("column", change.path[0], message, "keep the name")
 
 
@@ -376,7 +376,7 @@ def _check_unread(altered: AlteredTable, path: Sequence[str], change: str) -> No
                 "column",
                 ".".join(path),
                 f"the stream `{name}` reads this field by its name, but the field {change}",
-                "add a field of the other name instead, or a column of its own",
+                "add a field with the other name instead, or a separate column",
             )
 
 

@@ -113,6 +113,6 @@ def _check_order(spec: TableSpec) -> Iterator[FieldProblem]:
                 *function_path(spec, column),
                 value=function.function,
                 message=f"{reason}: the group {quoted_list([grouped[column]])} orders records, "
-                "but late ones are combined in the order of arrival",
+                "but late records are combined in the order of arrival",
                 hint=order_hint(function.function),
             )

@@ -53,7 +53,7 @@ def check_aggregation_table(
             stream,
             others,
             f"`sequence.field` orders whole rows by {quoted_list(fields)}, and the rows of other "
-            "streams have null there",
+            "streams have null in these columns",
         )
     if table.deletes is Deletes.REMOVE_ROW:
         yield _refused(

@@ -227,7 +227,7 @@ def _check_group(
                 value=column,
                 message=f"`{column}` of the group `{group.name}` is not mapped: a stream writes "
                 "whole groups, because a column that it leaves out would become null",
-                hint=f'add {{"column": "{column}"}}, or make it a group of its own',
+                hint=f'add {{"column": "{column}"}}, or put the column into a group of its own',
             )
 
 

@@ -117,8 +117,8 @@ def _check_history(changes: Changes, position: ChangesPosition) -> None:
     """Refuse to continue after a rollback, after which other snapshots may have the ids of removed ones."""
     if changes.snapshot(position.until_snapshot_id).uuid != position.until_uuid:
         message = (
-            f"table {position.table}: snapshot {position.until_snapshot_id} is not the one of the first "
-            "page: the table was rolled back meanwhile\n"
+            f"table {position.table}: snapshot {position.until_snapshot_id} is not the same as for the "
+            "first page, because the table was rolled back meanwhile\n"
             "hint: start again: read the newest snapshot, then the changes after it"
         )
         raise ChangesExpired(message)

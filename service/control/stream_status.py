@@ -121,8 +121,8 @@ def _missing_runner(entry: StreamEntry, report: Report | None) -> str | None:
     if report is None:
         return "no runner has taken the stream yet\nhint: start one: `braid runner`"
     return (
-        f"the last report of the runner {report.runner} is from {iso_utc(report.updated_ms)}: it "
-        "has ended, or does not reach the warehouse\nhint: the stream continues with the "
+        f"the last report of the runner {report.runner} is from {iso_utc(report.updated_ms)}: the "
+        "runner has ended, or does not reach the warehouse\nhint: the stream continues with the "
         "next runner "
         "that takes it: `braid runner`"
     )

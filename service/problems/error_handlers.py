@@ -184,6 +184,6 @@ def _errors(error: Exception, hide: Callable[[str], str]) -> tuple[FieldProblem,
         )
     if isinstance(error, StreamNotStopped):
         hint = "POST …/streams/<stream>/stop, and repeat the request once its status is STOPPED"
-        message = "it may still write"
+        message = "the stream may still write"
         return (FieldProblem(pointer=None, field="stream", message=message, hint=hint),)
     return ()

@@ -96,7 +96,7 @@ def parse_object_address(uri: str) -> ObjectAddress:
         problem = Problem(
             field="warehouse",
             value=shown,
-            message="an address is the name of a bucket and a folder, without login and port",
+            message="an address has the names of a bucket and a folder, but no login and no port",
             hint=f"write {shape}; endpoint and credentials come from the environment",
         )
         message = f"cannot open {shown}"

@@ -86,8 +86,8 @@ def _in_force(store: ConsumerStore, options: TableOptions, *, now_ms: int) -> li
 def _hold(file: ConsumerFile) -> Hold:
     if file.consumer is None:
         reason = (
-            f"consumer {file.id} cannot be read, so it is unknown what it needs; it is ignored "
-            f"{UNREADABLE_MS // 3_600_000} hours after it was last written"
+            f"the file of consumer {file.id} cannot be read, so the snapshots that the consumer needs "
+            f"are unknown; the file is ignored {UNREADABLE_MS // 3_600_000} hours after its last write"
         )
         return Hold(snapshot_id=0, reason=reason)  # below every snapshot, so that all are held
     if file.consumer.deadline_ms is None:

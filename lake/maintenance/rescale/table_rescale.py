@@ -160,8 +160,9 @@ class TableRescale:
             if not self._plan()[2]:
                 return
         message = (
-            f"another process keeps replacing files of {self.schema.table_options.bucket} buckets "
-            f"while the table is rescaled to {self.buckets}\n"
+            "another process keeps replacing files that were written for "
+            f"{self.schema.table_options.bucket} buckets "
+            f"while the table is rescaled to {self.buckets} buckets\n"
             "hint: stop compactions of the table and rescale again"
         )
         raise CommitConflict(message)
@@ -229,8 +230,8 @@ class TableRescale:
         is_ours = self.schemas.latest_id() == self.schema.id and self.schemas.create(self.routing)
         if not is_ours:
             message = (
-                f"the table's schema has changed since {self.schema.id}, which the rescale began "
-                "with\nhint: rescale again"
+                f"the rescale began with schema {self.schema.id}, and the table's schema has changed "
+                "since\nhint: rescale again"
             )
             raise CommitConflict(message)
 

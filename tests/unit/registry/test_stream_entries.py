@@ -61,7 +61,7 @@ def test_a_stream_whose_runner_is_behind_is_reported_as_to_be_running(
     effect = entry_after_verb(given(DesiredState.RUNNING), Verb.RESUME, reported=reported)
 
     assert effect.message == (
-        f"its desired state is RUNNING already; it is {reported.value} until its runner has read that: "
+        f"its desired state is RUNNING already; the stream is {reported.value} until its runner has read the desired state: "
         "nothing to do"
     )
 

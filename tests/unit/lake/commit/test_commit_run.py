@@ -339,7 +339,9 @@ def test_a_commit_that_is_repeated_when_its_snapshot_has_expired_is_not_made_aga
     bed.others.commit([merging], commit_user="compaction", kind=CommitKind.COMPACT)
     bed.expire_all_but_newest()
 
-    with pytest.raises(CommitUnknown, match="the snapshots below 5 that would show it are gone"):
+    with pytest.raises(
+        CommitUnknown, match="the snapshots below 5, which would show that commit, are gone"
+    ):
         bed.commit(committer)
 
     assert live_names(bed.file_io, bed.paths) == sorted([*bed.expected, "merged"])
