@@ -1,6 +1,6 @@
 """Dead letters: the records that a stream refuses, with the reason, as they are sent to a topic of their own.
 
-A dead letter has the record's key, value and headers, and more headers under the names that Kafka Connect
+A dead letter has the record's key, value and headers. It also has headers under the names that Kafka Connect
 uses, so that tools for Connect's dead letters work on ours. Topic, partition and offset identify the
 record. Sending is at least once: a repeated micro-batch sends its dead letters again.
 """

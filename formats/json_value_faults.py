@@ -1,7 +1,7 @@
 """Faults of JSON values: checks whether a value of a message certainly does not fit a column's type.
 
-Spark, whose parser decides, may still refuse a value without a fault here; it never accepts a value with
-one.
+Spark's parser decides. It may refuse a value in which no fault is found here, but it never accepts a value
+in which a fault is found.
 """
 
 import base64

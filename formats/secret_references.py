@@ -2,7 +2,7 @@
 
 References occur only in the operators' file of Kafka clusters; `clusters_file` checks that each names a
 variable or an absolute path. They are resolved where Kafka is read, when a query is started: the service
-passes them on as they are, and never has a secret. Nothing that arrives over HTTP is passed to this module,
+does not resolve them, so it never has a secret. Nothing that arrives over HTTP is passed to this module,
 because a client that could name a file here could read it.
 """
 

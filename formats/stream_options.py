@@ -1,6 +1,6 @@
 """Options of Kafka's consumer that a stream may set itself: an allow list with bounds.
 
-All others (addresses, logins, classes, files) are set by operators. A name that is not listed is
+All other options (addresses, logins, classes, files) are set by operators. A name that is not listed is
 refused, so that an option which a later Kafka client introduces is harmless as well.
 """
 

@@ -1,7 +1,7 @@
 r"""Unpaired surrogates in JSON: half of a UTF-16 surrogate pair, such as `"\ud800"`, names no character.
 
-JSON can contain one as an escape, and no UTF-8 text can hold it. A parser that replaces it by `?` could make
-two keys equal, so a message with an unpaired surrogate in a declared value is refused.
+JSON can contain an unpaired surrogate as an escape, but no UTF-8 text can hold one. A parser that replaces
+it by `?` could make two keys equal, so a message with an unpaired surrogate in a declared value is refused.
 """
 
 from typing import Any

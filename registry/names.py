@@ -1,7 +1,7 @@
 """Rules for the names of databases, tables, columns, groups, streams, topics and runners.
 
 Names become directories, option keys, commit users and parts of generated column names, so they have
-plain characters only. Some readers of the format fold case, so names differ in more than case.
+plain characters only. Some readers of the format fold case, so two names must differ in more than case.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Status of streams and of tables' maintenance, as the service returns it; of rows: `row.py`."""
+"""Status of streams and of tables' maintenance, as the service returns it (`row` has the status of rows)."""
 
 from collections.abc import Mapping
 

@@ -1,7 +1,7 @@
 """The command line `braid`: parses arguments and calls the service, the runner or the engine.
 
-Each command imports its part when it runs: the service must not load Spark, and a runner must not
-load the web framework.
+Each command imports the modules that it needs only when it runs, because the service must not load Spark,
+and a runner must not load the web framework.
 """
 
 import sys

@@ -1,9 +1,9 @@
 """Data source `braid` of Spark: `spark.read.format("braid")`.
 
-Spark makes these objects in Python processes of its own beside the driver:
+Spark calls these methods in Python processes of its own, not in that of the driver:
 
     .load()    BraidSource.schema      the columns
-    planning   BraidSource.reader      splits out: the snapshot is fixed here
+    planning   BraidSource.reader      the splits; the snapshot is fixed here
     task       TableReader.read        one split, in Arrow batches
 
 Spark plans a loaded table once, with its first query, and all queries on that DataFrame read the same

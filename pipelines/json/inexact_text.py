@@ -5,9 +5,12 @@ exponent through a double: `1.10` becomes `1.1`. Such records are marked in the 
 reads their texts from the message. Messages with an unpaired surrogate are marked as well
 (`surrogate_check`).
 
-The mark has to be cheap, because nearly all texts are JSON strings. So each test is guarded by a cheaper
-one: the first character of the value, its form as a copied double, and only then a search in the message
-for a number after the field's name.
+The mark has to be cheap, because nearly all texts are JSON strings. So there are three tests, the cheapest
+first, and each runs only if the one before it holds:
+
+1. The value begins like a copied number, an array or an object.
+2. It has the form of a copied double, or contains this form.
+3. The message may have a number with a fraction or an exponent in the field.
 """
 
 import re

@@ -4,18 +4,18 @@
 |---|---|---|
 | BOOLEAN, INT, BIGINT | itself | |
 | TINYINT, SMALLINT | INT | range checked: Spark wraps a TINYINT of 200 round to -56 |
-| FLOAT, DOUBLE | itself | infinite although the text has no infinity: out of range |
+| FLOAT, DOUBLE | itself | refused as out of range if it is infinite although the text has no infinity |
 | DECIMAL | itself | Spark rounds half up to the scale and refuses what has too many digits |
 | CHAR, VARCHAR | STRING | length checked; numbers, booleans and objects become their JSON text |
 | BINARY, VARBINARY | base64 text | length checked |
 | TIME | `HH:mm[:ss[.fraction]]` | milliseconds of the day, as INT |
 | DATE | text | ISO 8601 as `2026-01-02`, years 0001 to 9999 |
 | TIMESTAMP of either kind, up to 6 digits | text | ISO 8601, with or without a zone, years 0001 to 9999 |
-| TIMESTAMP of either kind, 7 to 9 digits | text | nanoseconds since the epoch, as BIGINT: Spark has no finer type |
-| ARRAY, MAP, ROW of BOOLEAN, INT, DATE, ... | itself | lengths, years, infinite numbers and NOT NULL of what is inside; repeated keys |
+| TIMESTAMP of either kind, 7 to 9 digits | text | nanoseconds since the epoch, as BIGINT: Spark's own timestamps have microseconds |
+| ARRAY, MAP, ROW of BOOLEAN, INT, DATE, ... | itself | values inside: lengths, years, infinite numbers and NOT NULL checked; MAP: repeated keys refused |
 
 A text with a zone denotes a moment, and a text without a zone is read as UTC. A TIMESTAMP without a zone
-holds the moment as a clock in UTC shows it, so that only the zone's name is lost.
+holds the moment as a clock in UTC shows it, so that only the zone itself is lost.
 
 Dates and times are read as text because Spark's parser accepts numbers as days and seconds, completes
 partial dates, and accepts years that no other reader of the table can represent.

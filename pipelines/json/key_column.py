@@ -1,8 +1,8 @@
 """Key columns: columns that are read from a record's Kafka key, as expressions for the JVM.
 
-A key is a text: the value of one column as a whole, or a JSON object that columns have paths in. A key that
-is one value is used as it is for texts, dates and times, as bytes for BINARY, and is read as one JSON number
-or boolean for other types.
+A key is either the value of one column as a whole, or a JSON object in which columns have paths. How a key
+that is one value is read depends on the column's type: texts, dates and times take the key's text as it is;
+BINARY takes the key's bytes; for all other types the key is one JSON number or boolean.
 """
 
 from functools import reduce

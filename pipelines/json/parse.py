@@ -5,9 +5,9 @@ A record is refused for the first of these reasons:
 1. its value is null (`tombstone`: a delete is a record whose value has the row kind, so a record without
    a value is not a delete), or longer than the stream's bound (`too_large`);
 2. `from_json` cannot parse it as declared (`unparsable`, which the sink refines);
-3. a value does not fit its column's type (`out_of_range`, `wrong_type`), the Kafka key does not contain
-   what is read from it (`malformed_key`), a value is too long to name a partition's directory
-   (`partition_too_long`, which the sink reports as `out_of_range`), or the texts and bytes of the primary
+3. a value does not fit its column's type (`out_of_range`, `wrong_type`); or the Kafka key does not contain
+   what is read from it (`malformed_key`); or a value is too long to name a partition's directory
+   (`partition_too_long`, which the sink reports as `out_of_range`); or the texts and bytes of the primary
    key together have more bytes than the table allows (`too_large`; partition columns do not count);
 4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
 5. all ordering columns are null (`null_ordering`), unless such a record clears the group;
@@ -20,9 +20,9 @@ reads these texts from the message.
 
 Whether an aggregate function can read a value (a bitmap, a sketch) is checked in Python (`unreadable`).
 
-Refused and marked records carry their raw key, value and headers to Python; if Python checks any column of
-the stream, every record does. For all other records the raw parts would only add to the data that is sent
-to Python.
+Refused and marked records carry their raw key, value and headers to Python. If Python checks any column of
+the stream, every record carries these raw parts. No other record carries them, because they would only add
+to the data that is sent to Python.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,13 +1,13 @@
 """Added partitions: the partitions of its topic that a stream reads now, and those that wait. Pure.
 
-Keys move to other partitions when a topic gets more, and the offsets of the new partitions begin with 0.
-A stream that arrival alone orders therefore reads them in steps, each of which is a query of its own:
+When a topic gets more partitions, keys move to other partitions; offsets of the new partitions begin with 0.
+A stream that arrival alone orders therefore reads the topic in steps, each of which is a query of its own:
 
     growth noticed ── partitions_settle ──► ends of the known partitions are taken
                                              └── all read up to there ──► next generation: all of them
 
 Producers learn of new partitions minutes late, so records of a key may still arrive in its former partition
-for a while; `partitions_settle` is longer than that. The step is stored with the group's order, so that a
+for a while; `partitions_settle` is longer than this delay. The step is stored with the group's order, so that a
 restart does not begin the wait anew.
 """
 

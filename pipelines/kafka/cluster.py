@@ -1,7 +1,7 @@
 """Kafka cluster: its address and options, in the terms of each client library.
 
 Declarations use the names of Kafka's own (Java) clients. Spark accepts them as they are; for kafka-python
-the options of transport and authentication are translated, and the others do not apply.
+the options of transport and authentication are translated, and all other options do not apply.
 """
 
 import re

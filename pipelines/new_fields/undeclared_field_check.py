@@ -1,10 +1,11 @@
 """Check for undeclared fields in messages, evaluated in the JVM for every record.
 
-`from_json` has read the declared fields only, so the names in the message are read once more. They are
-compared only where the message has more names than columns have a value: a message in which every field has a
-column of this stream and a value costs one count; explicit nulls, and fields that other streams read from the
-topic, cost the comparison. For inner objects that columns are read from, an outline is read, in which each
-object is a MAP from names to JSON texts. Streams that ignore undeclared fields have no such check.
+`from_json` has read the declared fields only, so the names in the message are read once more. The names are
+counted first. They are compared only where an object has more names than declared fields with a value. So a
+message costs only the count if each of its fields is declared by this stream and has a value. Explicit nulls,
+and fields that only other streams read from the topic, cost the comparison. For inner objects that columns are
+read from, an outline is read, in which each object is a MAP from names to JSON texts. Streams that ignore
+undeclared fields have no such check.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,8 @@
 """Undeclared fields of one message, and values that do not fit their declared types.
 
 A field is new in two places: in an object of the message from which the stream reads a field, and in a ROW at
-any depth of one of its columns. Fields elsewhere are ignored. `read` ignores nulls: a null has no type, and a
-column that does not exist loses nothing by it. `undeclared` lists them too.
+any depth of one of its columns. Fields elsewhere are ignored. `read` ignores fields that are null: a null has no
+type, and nothing is lost without a column for it. `undeclared` lists such fields too.
 """
 
 from collections.abc import Collection, Iterator, Mapping

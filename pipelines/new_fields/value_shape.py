@@ -3,7 +3,7 @@
 | values | type of a new column |
 |---|---|
 | `true`, `false` | BOOLEAN |
-| whole numbers | BIGINT; DECIMAL(38, 0) where one needs more than 64 bits |
+| whole numbers | BIGINT; DECIMAL(38, 0) where a number needs more than 64 bits |
 | numbers with a point or exponent, and whole numbers of up to 53 bits among them | DOUBLE |
 | objects | ROW of their fields |
 | lists | ARRAY of what the items have in common |

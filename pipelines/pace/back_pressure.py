@@ -10,9 +10,9 @@ and more at once:
     in between                                        stays
 
 After each micro-batch the factor is set by the largest number of runs among the buckets that the batch wrote
-to. The interval between the starts of two batches, and the bound of a batch, are the declared ones times the
-factor. What the stream may write per second stays the same, so its latency grows and its backlog does not;
-and compaction has fewer and larger files to merge. The range between the two triggers is a hysteresis: the
+to. The factor multiplies two declared numbers: the interval between the starts of two batches, and the bound
+of a batch. So the stream may write as much per second as before: its latency grows, but its backlog does not.
+Compaction has fewer and larger files to merge. The range between the two triggers is a hysteresis: the
 factor does not change with every run that is added or merged.
 """
 

@@ -8,8 +8,9 @@ A plan is exchanged between two micro-batches, or between two attempts of one, n
 exchanged when a refresh was requested, and whenever the table has another schema than the plan: rows that
 were parsed for one schema are never written under another.
 
-Not every field of a declaration can be exchanged under a running query: `LIVE_FIELDS` can, the others
-need a new query (`can_apply_live`), and until it starts the running query keeps its own (`with_live_fields`).
+A running query can apply changes of some fields of a declaration only (`LIVE_FIELDS`). A change of any other
+field needs a new query (`can_apply_live`); until the new query starts, the running one keeps the former values
+of the other fields (`with_live_fields`).
 """
 
 import logging

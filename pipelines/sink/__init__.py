@@ -20,7 +20,7 @@ The module that refuses a record, by the reason of its dead letter; `json.parse`
 | tombstone, missing_key, null_ordering, row_kind | `json.parse` |
 | not_null | `json.parse`; `json.json_column` inside of nested values |
 | malformed_key | `json.key_column` |
-| malformed | `json.parse` or `exact_text`, as not parsable; `formats.json_explanations` finds the reason, which may be one of the next two |
+| malformed | `json.parse` or `exact_text`, as not parsable; `formats.json_explanations` finds the reason, which may be wrong_type or out_of_range instead |
 | wrong_type, out_of_range | `json.json_column`; `exact_text`, which reads texts with numbers again; `json.parse` for names of partitions |
 | too_large | `json.parse`; `long_keys` for keys, once `exact_text` has restored the digits of numbers in their texts |
 | new_field | `json.parse` where the stream rejects such records; `write_task` where no column can hold the field |
@@ -29,5 +29,5 @@ The module that refuses a record, by the reason of its dead letter; `json.parse`
 
 Where the stream lets its table evolve (`on_new_field: evolve`), `write_task` takes some refusals of `json.parse`
 back: a record refused as not parsable, wrong_type or out_of_range is no dead letter if a changed table would
-take it. It is left out of this attempt, and the next one, after the change, checks it again.
+take it. This attempt leaves the record out. Then the table is changed, and the next attempt checks the record again.
 """

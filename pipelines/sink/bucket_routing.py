@@ -1,6 +1,6 @@
 """Bucket routing: a shuffle after which one task has all records of a bucket.
 
-For micro-batches of several tasks. Records of one bucket are then written to one file, whatever the number of
+Used for micro-batches of several tasks. Records of one bucket are then written to one file, whatever the number of
 tasks; without the shuffle, every task would write a file of its own into every bucket.
 """
 

@@ -1,4 +1,4 @@
-"""Dead letters of refused records: the reason refined, and a message that names column, found and expected.
+"""Dead letters of refused records: a refined reason, and a message with column, found value, expected type.
 
 Spark's checks give a reason and at most the name of a column. The rest is read from the raw record here;
 this costs time, but refused records are few.

@@ -1,8 +1,9 @@
 """Overflowing timestamps: micro-batches with records whose Kafka timestamps Spark's type cannot hold.
 
-A record's timestamp is a number that its producer chooses; the protocol says milliseconds since the epoch. One
-in nanoseconds overflows Spark's microseconds, and Spark's source raises while it reads the record, before
-there is a row that could be refused. Brokers before Kafka 4.0 accept such records by default.
+A record's timestamp is a number that its producer chooses; the protocol says milliseconds since the epoch. A
+timestamp in nanoseconds overflows Spark's type, which counts microseconds. Spark's source then raises while it
+reads the record, before there is a row that could be refused. Brokers before Kafka 4.0 accept such records by
+default.
 
 So after that error the micro-batch is read once more, in three parts that are joined:
 
@@ -10,8 +11,9 @@ So after that error the micro-batch is read once more, in three parts that are j
 2. Spark reads the ranges of offsets between them.
 3. The records of step 1 are added with a clamped timestamp: one that Spark can hold and no table can.
 
-A table with tracking columns refuses such a time, so the records become dead letters (`trial_writes`), as do
-records with timestamps in microseconds; a table without tracking columns accepts them.
+A table with tracking columns refuses such a time, so the records become dead letters (`trial_writes`). The
+same happens to records with timestamps in microseconds, which Spark can read. A table without tracking columns
+accepts both.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

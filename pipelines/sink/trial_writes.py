@@ -1,6 +1,6 @@
 """Trial writes: the rows of a micro-batch that the table's writer refuses, found without writing them.
 
-The checks of parsing never cover all that can refuse a record: the writer's checks, the bucket function,
+The checks of parsing never cover every cause of a refusal: the writer's checks, the bucket function,
 partition paths, merge functions, encoders and statistics have limits of their own. One such row must not
 stop its stream. So where a write is refused, the micro-batch is written again, and its rows are tried first
 on temporary storage:

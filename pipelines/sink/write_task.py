@@ -7,11 +7,11 @@ Runs in Spark's Python workers. Each batch of records goes through the same step
 
 A task numbers its rows from a range of its own, in the order in which it receives them. A stream without a
 sequence group gives a task its records by offset, then partition, because these numbers order its rows. Rows
-of sequence groups are ordered by their columns, whatever their numbers.
+of sequence groups are ordered by the groups' columns, whatever numbers the rows have.
 
 Dead letters are held until the rows are written: an attempt that finds new fields, or whose writer refuses
 rows, is made again (then with a trial write of the rows) and would send them twice. A task that holds many
-sends them earlier, to bound the memory: sending is at least once anyway.
+letters sends them earlier, to bound its memory; a letter may be sent twice, because sending is at least once.
 """
 
 from collections import Counter

@@ -7,10 +7,10 @@
 | all others: Kafka, storage, Spark, unexpected ones | retried without end |
 
 An unknown error is retried: a stream that is retried in vain reports the error and costs an attempt a minute,
-while a stream that is given up for a passing error costs the freshness of its data.
+while the data of a stream that is given up for a passing error becomes stale.
 
-Spark reports an error of a task as text. Its last line has the class and the message, and the classes of the
-table apply to it, too.
+Spark reports an error of a task as text. The class and the message of the innermost error are read from this
+text, and the error is classified by them.
 """
 
 import re

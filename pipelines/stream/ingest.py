@@ -1,8 +1,8 @@
 """Ingest query of one stream: claims the stream, runs Spark's micro-batches, stops.
 
-The table is the only checkpoint. Each start claims the stream, which raises its epoch and fences the query
-that ran before, and reads from the table's offsets with a checkpoint directory of its own that is deleted
-at the end. So no record is lost or repeated, even if a checkpoint is lost or a former runner still
+The table is the only checkpoint. Each start claims the stream: the claim raises the stream's epoch and fences
+the query that ran before. The new query reads from the table's offsets; its checkpoint directory is its own and
+is deleted at the end. So no record is lost or repeated, even if a checkpoint is lost or a former runner still
 believes that it owns the stream.
 
 Where back-pressure requires another bound of a micro-batch, Spark's query is stopped, and another one

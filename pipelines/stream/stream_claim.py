@@ -7,7 +7,7 @@ A claim commits an empty snapshot with the stream's next epoch. Its steps, in th
 2. Read the stream's position in the table, unless the stream starts as declared (another topic, for example).
 3. Determine the partitions that are read now (`added_partitions`).
 4. Commit the claim, which checks epoch and position once more.
-5. Determine the start offsets, which have to be in the topic.
+5. Determine the start offsets, and check that the topic has them.
 """
 
 import logging

@@ -8,9 +8,9 @@ streams, the engine's rules, and these:
 1. A column that a stream writes is not dropped.
 2. The type of a column that a stream writes is only widened, so that the stream can follow
    (`type_widening`), and no field inside of it is dropped or renamed.
-3. A sequence group is added over columns that are new in the same request, or to a table without
+3. A sequence group is added only over columns that the same request adds, or to a table without
    rows (`added_groups`).
-4. A table from before the arrival columns ended the order of every group gets them
+4. An older table, in which the order of a group does not end with arrival columns, gets these columns
    (`arrival_columns`).
 5. After the change the table has what is declared: every column with its type, and every option.
 

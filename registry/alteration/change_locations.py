@@ -1,7 +1,8 @@
 """Locations of problems in a request for schema changes, when the rules find them in the result.
 
-Pure. The rules check the table and the streams that the changes lead to, and name fields of those; the
-client can only edit its request. `Origin` leads from a field of the result to the change that caused it.
+Pure. The rules check the table and the streams that the changes lead to, and name fields of that
+result; the client can only edit its request. `Origin` leads from a field of the result to the change that
+caused it.
 A problem that no single change has caused is located by the field of the declaration, without a pointer.
 """
 

@@ -1,7 +1,7 @@
 """Repeated declarations of a registered table: the fields that may differ, and the differences found.
 
 Pure. The rules for stale and complete rows may differ: they affect how the status of rows is reported,
-and no stored row.
+but no stored row.
 """
 
 from collections.abc import Mapping

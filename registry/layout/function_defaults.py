@@ -1,11 +1,11 @@
 """Default options of the aggregate functions of a declared table. Pure.
 
 1. Overflow of sums and products: one stream's values must not make the columns of another one
-   unreadable. A sum that fails cannot be read, and stops every full scan and every compaction of its
-   bucket, which merge the columns of all streams: so in a table that admits several streams it wraps round
-   unless the column declares `fail`.
-2. Size of sketches: the union of sketches of different sizes depends on their order, so one size is
-   set, which is the default of the library.
+   unreadable. A sum that fails cannot be read. It stops every full scan and every compaction of its
+   bucket, because these merge the columns of all streams. So in a table that admits several streams a sum
+   or product wraps round unless the column declares `fail`.
+2. Size of sketches: the union of sketches of different sizes depends on their order. So the size is always
+   written out; it is the library's default unless the column declares another.
 """
 
 from collections.abc import Mapping

@@ -3,8 +3,9 @@
 Pure. The service creates tables from this layout and the pipelines write by it, so both agree on the
 generated columns:
 
-* `<group>__offset` BIGINT and `<group>__partition` INT hold the order of arrival, which orders the
-  group behind its declared ordering columns, or alone: two records of one stream never tie. The
+* `<group>__offset` BIGINT and `<group>__partition` INT hold the order of arrival. They are the
+  group's last ordering columns, after the declared ones if there are any, so that two records of one
+  stream never tie. The
   offset is Kafka's, with the generation of the group's order in its upper bits
   (`braid.lake.commit.streams.group_order`).
 * `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING hold the time of the last

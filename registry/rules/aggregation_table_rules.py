@@ -9,7 +9,8 @@ in the columns of the others (decision 0008). So with more than one stream:
    null would win.
 3. No column is NOT NULL: the other streams' records would fail.
 4. Nothing orders or removes whole rows: neither `sequence.field` nor `deletes: remove_row`.
-5. A value that a delete retracts can be retracted in any order: an exact sum can.
+5. Where deletes retract values, a function gives the same value whenever a retraction arrives, as an exact
+   sum does.
 """
 
 from collections.abc import Iterator, Mapping

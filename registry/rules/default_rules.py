@@ -8,7 +8,7 @@ fill it into the records of another stream:
    (`braid.lake.write.rows.group_defaults`), which records of other streams do not have. The ordering columns
    themselves have no default, which would give every record a position.
 2. In a table of whole rows, which admits only one stream.
-3. In an aggregation table, if every stream writes the column; a single stream does.
+3. In an aggregation table, if every stream writes the column, or if the table has only one stream.
 """
 
 from collections.abc import Iterator, Mapping

@@ -3,10 +3,10 @@
 Pure. A compaction to the highest level drops the deletes of removed rows, and a record that arrives later
 restores such a row. With `delete_retention` the compaction keeps deletes up to that age.
 
-1. Only a table that removes rows has such deletes: deduplicate unless deletes are ignored, other
-   tables with `remove_row`.
-2. The time of the delete is in a column that the deleting record fills. Tracking generates one for
-   each sequence group; without it, or without groups, columns are declared.
+1. Only a table that removes rows has such deletes: a deduplicate table unless it ignores deletes, any
+   other table with `remove_row`.
+2. The time of the delete is in a column that the deleting record fills. Tracking generates such a column
+   for each sequence group. A table without tracking or without groups names declared columns instead.
 3. Declared columns are TIMESTAMPs, with or without time zone.
 """
 

@@ -11,8 +11,8 @@ the column of `rowkind.field`, or from another engine's writer.
 | first-row | yes | no | no: the first row stays |
 
 1. Deletes are ignored by a whole table or not at all.
-2. `clear_columns` is an upsert of nulls under the record's order, which any order of arrival leaves
-   at the same row (`braid.lake.write.rows.null_deletes`). Aggregate functions ignore nulls, so groups with such
+2. `clear_columns` is an upsert of nulls under the record's order. It leads to the same row in any order of
+   arrival (`braid.lake.write.rows.null_deletes`). Aggregate functions ignore nulls, so groups with aggregated
    columns cannot be cleared.
 3. `remove_row` without `unordered: allowed` is for tables with one stream in which no record arrives
    late: deduplicate tables without `sequence.field`, and partial-update tables with one sequence

@@ -1,8 +1,8 @@
 """Rules for the options of the table format that a declaration may set: an allow list with bounds.
 
-Pure. Options reach every process that opens the table, ours and other engines': paths, classes,
-addresses, and numbers that keep a machine busy. An option that is not listed is refused, so that an
-option which a later engine introduces is harmless as well. Operators set any option with the command line.
+Pure. Options reach every process that opens the table, ours and other engines'. Some options hold paths,
+classes, addresses, or numbers that keep a machine busy. An option that is not listed is refused, so that an
+option which a later engine introduces is harmless as well. Operators can set any option with the command line.
 """
 
 from collections.abc import Callable, Iterator, Mapping

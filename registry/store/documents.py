@@ -2,7 +2,7 @@
 
 Each version contains a random id of the write that created it. A writer that is refused because the
 version exists compares the content: only its own request, repeated by the object store's client after a
-lost response, has the same id; another process may have written the very same document.
+lost response, has the same id. Everything else in the document may be the same if another process wrote it.
 """
 
 from collections.abc import Mapping

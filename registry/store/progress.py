@@ -1,10 +1,10 @@
 """Progress reports of runners: one document per runner, overwritten every few seconds.
 
-Not versioned: only the newest report counts. The table holds what a stream has committed; a report decides
-where a stream continues only where no remaining snapshot has its position, and whether the verbs `start` and
-`resume` have anything to do. A document
-that has not been written for a while belongs to a runner that is gone. A document that cannot be read is
-left out and does not affect the reports of other runners; its runner overwrites it with its next report.
+Not versioned: only the newest report counts. The table holds what a stream has committed. A report decides two
+things: where a stream continues if no remaining snapshot has its position, and whether the verbs `start` and
+`resume` have anything to do. A document that has not been written for a while belongs to a runner that is gone.
+A document that cannot be read is left out and does not affect the reports of other runners; its runner
+overwrites it with its next report.
 """
 
 from collections.abc import Iterable

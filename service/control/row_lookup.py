@@ -1,7 +1,7 @@
 """Lookup of rows and of their status by key, with the snapshot that was read and its freshness.
 
-The clock is read before the newest snapshot is determined, so that an answer is never staler than
-`verified_at`.
+`verified_at` is the time just before the newest snapshot is determined: an answer contains everything that
+was committed until then.
 """
 
 from collections.abc import Mapping, Sequence

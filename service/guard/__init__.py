@@ -1,1 +1,1 @@
-"""Guards in front of every request: checks of its origin, bounds of its size, and of requests that run at once."""
+"""Guards in front of every request: its origin, its size, and the number of requests that run at once."""

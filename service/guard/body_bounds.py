@@ -3,8 +3,8 @@
 The layers below receive a complete body: no route waits for a client, and none parses a body that is too
 large. Plain ASGI, because every request passes here.
 
-A body that is too large is refused before it is read, and then read and discarded for a while: a client
-that sends its whole body before it reads would lose the answer if the connection were closed at once.
+A body is refused as soon as it is known to be too large. Its rest is then read and discarded for a while: a
+client that sends its whole body before it reads would lose the answer if the connection were closed at once.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
 """Protection against cross-site requests and DNS rebinding, by the headers of requests.
 
 A service without logins trusts every client that can reach it. A browser can reach it, and sends the requests
-of any page. Three checks refuse such requests: a form cannot send `application/json`, a script of another
-site is recognized by its `origin`, and a name that was made to resolve to this address (DNS rebinding) by
-`host`.
+of any page. Three headers reveal such requests: `content-type`, because a form cannot send `application/json`;
+`origin`, which names the site of a script; and `host`, which has the name that was made to resolve to this
+address (DNS rebinding).
 """
 
 import ipaddress

@@ -7,7 +7,7 @@ here as well.
 States of the two timers:
 
 * *Head timer*: runs while the server waits for a head or, after an early answer, for the rest of a body,
-  which it discards. It stops when that has arrived; after `head_seconds` it closes the connection.
+  which it discards. It stops when the head or the rest has arrived; after `head_seconds` it closes the connection.
 * *Write timer*: runs while the transport's buffer is full; aborts the connection after `write_seconds`.
 """
 

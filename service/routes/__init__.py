@@ -4,7 +4,7 @@
 |---|---|
 | `health` | `/health`, `/ready` |
 | `tables`, `schema_changes` | declaration, dropping, maintenance; schema changes and their history |
-| `table_response` | the answer of both: the table with its revision |
+| `table_response` | the answer of `tables` and `schema_changes`: the table with its revision |
 | `streams` | registration, lifecycle verbs, status |
 | `rows` | wide rows by their keys, and their status |
 | `changes` | changes between snapshots, and consumers |

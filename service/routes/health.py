@@ -1,4 +1,4 @@
-"""Probes: `/health`, the process is running; `/ready`, it can serve requests."""
+"""Probes: `/health` shows that the process runs, `/ready` that it can serve requests."""
 
 from importlib.metadata import version
 

@@ -4,10 +4,10 @@
 |-----------|------------|-----------------------------------------------------------------------|
 | `parquet` | `.parquet` | as the table's Arrow types, zstd                                      |
 | `arrow`   | `.arrow`   | the same; the Arrow IPC file format, whose batches can be memory-mapped |
-| `csv`     | `.csv`     | text; null is empty and `""` an empty text; bytes are base64, nested values JSON |
+| `csv`     | `.csv`     | a null is empty, an empty text is `""`; bytes are base64, nested values are JSON |
 | `jsonl`   | `.jsonl`   | a JSON object a line, values as over HTTP                             |
 
-Memory: one row group for Parquet, one batch for the other formats.
+A writer holds one row group in memory for Parquet, and one batch for the other formats.
 """
 
 import base64
