@@ -1,7 +1,8 @@
-"""Cluster of a stream: looked up in the operators' file, with secrets resolved to values.
+"""Kafka cluster of a stream, with the values of its secrets.
 
-A stream may have been registered before the file was changed, or by a service that was started with another
-file, so everything is checked again before the stream gets a login. Secrets become values only here.
+A stream names a cluster of the operators' file, or gives an address that the file allows. The stream may have
+been registered before the file was changed, or by a service that was started with another file, so both are
+checked again before the stream gets a login. Secrets become values only here.
 """
 
 import logging

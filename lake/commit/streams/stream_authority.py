@@ -7,10 +7,10 @@ before the publication; meanwhile the other engines committed, and the snapshot 
 expired; then the writer published, right below the oldest snapshot left. The positions in such a snapshot are
 ahead of the table until the writer deletes the snapshot, or for good if the writer dies.
 
-When the walk finds none, the table has no streams if its history is complete, which means that it starts at
-snapshot 1; else it is unknown whether the table has streams. A position that was recorded beside the table is
-then certainly the newest only if it was copied from the snapshot right below the oldest one left, or from a
-later one: the snapshots that are left carry no positions.
+The walk may find no authority. If the table's history is complete, which means that it starts at snapshot 1,
+the table has no streams; else it is unknown whether it has. A stream can then give its own copy of its position
+(StreamFallback). The snapshots that are left carry no positions, so the copy is certainly the newest position
+if it was taken from the snapshot right below the oldest one left, or from a later one.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Casts between dates, times and timestamps, and to and from seconds.
 
-Fractional digits of the second that the target type does not have are dropped, which rounds towards the
-past. A cast to a number of whole seconds rounds towards 1970 instead. A time of day becomes a timestamp
-on 1970-01-01. Local time is UTC.
+A cast to a type with fewer fractional digits of the second drops the others: it rounds towards the past.
+A timestamp that is cast to a number becomes whole seconds since 1970; there the rest of a second is dropped
+towards 1970. A time of day becomes a timestamp on 1970-01-01. Local time is UTC.
 
 Source: merge-semantics 8.2; conformance cases K.
 """

@@ -26,7 +26,10 @@ RUNNER = ["runner", "--warehouse", "/w"]
         ([*RUNNER, "--stream", "of-a-runner-without-a-name"], "--stream"),
         ([*RUNNER, "--name", "r", "--memory", "lots"], "--memory"),
         (["runner", "--name", "r", "--warehouse", "hdfs://host/w"], "hdfs"),
-        (["service", "--warehouse", "s3://key:secret@bucket/w"], "the name of a bucket"),
+        (
+            ["service", "--warehouse", "s3://key:secret@bucket/w"],
+            "the names of a bucket and a folder",
+        ),
         (["service", "--warehouse", ""], "--warehouse"),
         (["service", "--warehouse", "/w", "--clusters", "/not/there.toml"], "/not/there.toml"),
         ([*RUNNER, "--name", "r", "--clusters", "/not/there.toml"], "/not/there.toml"),

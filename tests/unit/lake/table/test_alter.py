@@ -208,7 +208,7 @@ def test_a_rescale_keeps_rows_of_older_schemas() -> None:
 def test_a_value_that_the_new_type_cannot_hold_is_reported_with_its_file() -> None:
     table = altered(UpdateColumnType(path=("b",), type=parse_type("DATE")))
 
-    with pytest.raises(SchemaMismatch, match=r"column `b`, written as STRING.*`x`"):
+    with pytest.raises(SchemaMismatch, match=r"column `b` that was written as STRING.*`x`"):
         rows(table)
 
     table.alter(UpdateColumnType(path=("b",), type=parse_type("STRING")))

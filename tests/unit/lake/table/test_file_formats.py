@@ -164,7 +164,7 @@ def test_what_an_alteration_declares_must_be_writable() -> None:
         table.alter(SetOption(key="file.format", value="lance"))
     with pytest.raises(UnsupportedFeature, match=r"for avro files set one of zstd"):
         table.alter(SetOption(key="file.compression", value="gzip"))
-    with pytest.raises(UnsupportedFeature, match=r"w: Avro files hold at most 6 digits"):
+    with pytest.raises(UnsupportedFeature, match=r"w: Avro files hold at most 6 fractional digits"):
         table.alter(AddColumn(path=("w",), type=parse_type("TIMESTAMP(9)")))
     with pytest.raises(InvalidRequest, match=r"file\.format\.per\.level.*0:avro,3:parquet"):
         table.alter(SetOption(key="file.format.per.level", value="avro"))

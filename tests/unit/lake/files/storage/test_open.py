@@ -61,7 +61,7 @@ def test_a_scheme_in_upper_case_is_refused_with_a_hint() -> None:
 
 @pytest.mark.parametrize("uri", ["s3://", "s3:///w", "s3://key:secret@bucket/w", "az://a:b/w"])
 def test_an_address_without_a_bucket_is_refused_and_its_login_not_repeated(uri: str) -> None:
-    with pytest.raises(InvalidRequest, match="the name of a bucket") as caught:
+    with pytest.raises(InvalidRequest, match="the names of a bucket and a folder") as caught:
         path_for(uri)
 
     assert "secret" not in str(caught.value)

@@ -389,7 +389,7 @@ def test_an_unreadable_consumer_keeps_everything_for_a_day_and_then_nothing(
     done = expire_all(table)
 
     assert (held.snapshots, held.consumers) == ((), ())
-    assert str(held.held_by).startswith(f"consumer {name} cannot be read")
+    assert str(held.held_by).startswith(f"the file of consumer {name} cannot be read")
     assert (done.snapshots, done.consumers) == ((1, 2, 3, 4, 5, 6, 7), (name,))
     assert table.consumers() == []
 
