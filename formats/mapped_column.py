@@ -1,4 +1,4 @@
-"""Mapped columns: columns of a table that are filled from a field of a message."""
+"""Mapped columns: columns of a table that are filled from a field of a record's value or Kafka key, or from the whole key."""
 
 from dataclasses import dataclass
 

@@ -82,9 +82,9 @@ CAUSES: Final = (
     ),
     TrapCause(
         title="Order of arrival still counts",
-        says="An ordering column orders records with different values. Records with equal values, the "
-        "treatment of late records by functions, and records that one commit merges early depend on "
-        "the order of arrival.",
+        says="An ordering column orders records with different values. The order of arrival still decides "
+        "between records with equal values, for late records that a function takes in, and for records "
+        "that are already merged within their commit.",
         workaround="Use ordering values that do not repeat, and "
         "[functions](aggregate-functions/README.md) that do not depend on the order of arrival.",
         names=(

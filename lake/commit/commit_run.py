@@ -257,8 +257,8 @@ class CommitRun:
         # offsets, and for an empty commit; any other commit would add its rows a second time.
         if isinstance(self.intent, PlainCommit) and not self.intent.changes.is_empty:
             message = (
-                f"snapshot {snapshot.id} of `{self.intent.user}` was not acknowledged; if it was "
-                "published, it has expired since, and none of its files is live"
+                f"snapshot {snapshot.id} of `{self.intent.user}` may or may not have been published: none "
+                "of its files is live, and if it was published, it has expired since"
             )
             raise CommitUnknown(message)
         self._files = self.new_files()

@@ -164,7 +164,7 @@ class TableCommitter:
             if key.startswith(RESERVED_PREFIX) or key == MAX_SEQUENCE_NUMBER_PROPERTY
         ]
         if reserved:
-            message = f"snapshot properties are reserved: {', '.join(sorted(reserved))}"
+            message = f"these snapshot properties are reserved: {', '.join(sorted(reserved))}"
             raise InvalidRequest(message)
         intent = PlainCommit(
             user=commit_user,

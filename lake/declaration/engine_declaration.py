@@ -1,4 +1,7 @@
-"""Declarations of merge engines: the model of the data behind the reference pages and hints.
+"""Declarations of merge engines: the model of their data.
+
+The data is behind the reference pages, the hints, and the check for options without effect, for which the
+registry refuses declarations.
 
 Source: merge-semantics 2.
 """

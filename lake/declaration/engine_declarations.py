@@ -1,4 +1,4 @@
-"""Declarations of all merge engines, as data for validation hints and the reference pages.
+"""Declarations of all merge engines, as data for hints, reference pages and the check for options without effect.
 
 An engine is described by its effect on two or more records of a key. The only record of a key keeps its
 values and its kind (merge-semantics 1.6), except under first-row and in tables that look keys up. Where

@@ -1,4 +1,6 @@
-"""Rules for options that exclude a merge engine or each other.
+"""Rules for changelog producers and deletion vectors: what first-row excludes, and what excludes each other.
+
+The other conflicts of merge-semantics 2.5 are in `sequence_rules`, `partial_update_rules` and `function_rules`.
 
 Source: merge-semantics 2.5.
 """

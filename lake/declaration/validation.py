@@ -12,7 +12,7 @@ without effect is accepted, as in the reference; `ineffective_options` lists suc
 | `sequence.field`, `rowkind.field`, columns of `fields.*` options | `sequence_rules` |
 | `sequence.snapshot-ordering` | `snapshot_ordering_rules` |
 | options that repeat the declaration, sizes | `option_rules` |
-| options that exclude an engine or each other | `engine_rules` |
+| changelog producers and deletion vectors | `engine_rules` |
 | retention of the retracts of deleted rows | `tombstone_rules` |
 | deletes without values | `null_delete_rules` |
 | number of retained snapshots and changelogs | `retention_rules` |

@@ -1,6 +1,6 @@
 """Records of the row machine: plain Python values, one list per column.
 
-A *cell* is the content of a merged row in a column. In a column with an aggregate function it is a plain
+A *cell* is what a record, or a merged row, has in a column. In a column with an aggregate function it is a plain
 value (`plain_values`); in any other it is the number of the record that holds the value, so that nothing
 is copied before the merged row is known. None is null in both.
 

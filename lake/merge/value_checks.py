@@ -1,8 +1,8 @@
 """Checks for values that a column's aggregate function cannot read, before they are written.
 
 A value is merged long after it was accepted, and a value that the function cannot read makes every merge
-of its key fail: every full scan, every compaction. So the writer refuses such a value, and a stream
-turns its record into a dead letter.
+of its key fail: every full scan, every compaction. So a stream turns the record of such a value into a
+dead letter. The writer refuses the value, too, unless the format stores it (`stores_unfit`).
 
 Source: ours; merge-semantics 4 has what the functions read.
 """

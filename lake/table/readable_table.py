@@ -1,6 +1,6 @@
 """The read-only methods of a table: schema, snapshots, scans, changes, lookups and inspection.
 
-One file, although it is long: its docstrings are the contract of the methods. The work is done in
+This is one long file because it holds the contract of all the methods, their docstrings. The work is done in
 `braid.lake.table.operations.reads`.
 """
 

@@ -111,7 +111,9 @@ def why_repetition_matters(function: AggregateSpec) -> str | None:
 
     A user's own function is assumed to count repeated values, because its declaration does not cover this.
     """
-    name = function.function
+    declaration = declared_function(function.function)
+    # An alias, such as `first_not_null_value`, is the same function.
+    name = function.function if declaration is None else declaration.name
     is_distinct = name in _DISTINCT and bool(function.distinct)
     is_keyed = name == "nested_update" and function.nested_key is not None
     if name in _REPEATABLE or is_distinct or is_keyed:

@@ -75,8 +75,8 @@ def find_row(
     if row is None:
         shown = json_row(key, [found.schema.field(name) for name in key])
         snapshot = found.snapshot
-        where = "it has no snapshot yet" if snapshot is None else f"at snapshot {snapshot.id}"
-        message = f"{table.identifier} has no row {orjson.dumps(shown).decode()}: {where}"
+        where = ": it has no snapshot yet" if snapshot is None else f" at snapshot {snapshot.id}"
+        message = f"{table.identifier} has no row {orjson.dumps(shown).decode()}{where}"
         raise RowNotFound(message)
     return FoundRow(
         values=json_row(row, found.schema.fields),

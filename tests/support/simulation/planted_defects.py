@@ -169,7 +169,7 @@ DEFECTS: Final = (
         seed=5_001,
     ),
     PlantedDefect(
-        name="a commit in the gap of a rollback that broke off is acknowledged",
+        name="a commit is acknowledged although it lies in the gap that an interrupted rollback left",
         owner=SnapshotPublisher,
         attribute="_classify",
         body=_previous_is_proof,

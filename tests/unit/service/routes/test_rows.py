@@ -59,7 +59,7 @@ def test_the_problem_of_a_missing_row_has_key_and_snapshot(
 
     assert answer.status_code == 404
     assert answer.json()["detail"] == (
-        'shop.orders has no row {"id":2,"region":"eu"}: at snapshot 1'
+        'shop.orders has no row {"id":2,"region":"eu"} at snapshot 1'
     )
 
 
