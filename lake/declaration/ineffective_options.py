@@ -4,8 +4,8 @@ The reference ignores options of other merge engines, options of functions that 
 misspelt options. `validate_schema` ignores them too. Such options are probably mistakes, so they are
 listed here, with the option that was probably meant.
 
-An unknown key is listed only if it is similar to a known key; other unknown keys may belong to other
-programs.
+An unknown key is listed only if it is similar to a known key, because others may belong to other programs. An
+unknown option of a column (`fields.<column>.…`) is always listed, except those of `map.` and `pk-`.
 
 Source: merge-semantics 3.2, 3.3, 5, 6.3, 7.6, 9.
 """
@@ -46,7 +46,7 @@ _FOREIGN: Final = ("map.", "pk-")
 def ineffective_options(schema: TableSchema) -> tuple[Problem, ...]:
     """Return one problem for every option of merging, or of compaction at commit, without effect.
 
-    Unknown keys are included where they are similar to a known key.
+    Unknown keys are included where they are similar to a known key, and all unknown options of a column.
 
     Args:
         schema: A schema that `validate_schema` accepts.

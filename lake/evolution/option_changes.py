@@ -36,7 +36,7 @@ IMMUTABLE_OPTIONS: Final = frozenset(
         "type",
     }
 )
-"""Options on which the content or the location of files depends: fixed by the first snapshot."""
+"""Options under another value of which existing files would be wrong, or not found: fixed by the first snapshot."""
 
 _TYPE: Final = "type"
 _BUCKET: Final = "bucket"
