@@ -1,7 +1,7 @@
 """Rules for options outside of merging: sizes, and options that repeat the declaration.
 
-The rules hold for new tables only: a table from another engine is read whatever values these options
-have.
+The rules are checked when a table is created, altered or rescaled. A table from another engine is read and
+written although it breaks them, as long as its options can be parsed.
 
 Source: merge-semantics 8.4, 9. In the reference the options `primary-key` and `partition` declare keys in place
 of the schema's lists; a table with both is refused there.

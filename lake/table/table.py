@@ -1,4 +1,4 @@
-"""A table: the methods that change it; `ReadableTable` has the methods that read it.
+"""A table: the methods that change it, plan changes and list schemas; `ReadableTable` has those that read rows.
 
 The contract of each method is here and in `braid.lake.table.readable_table`, which makes both long. The work
 is done by functions over the opened table, one module for each subject (`braid.lake.table.operations`).

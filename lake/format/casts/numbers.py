@@ -1,8 +1,8 @@
 """Casts between numbers.
 
-A whole number that does not fit keeps its low bits. Fractions are truncated. A floating-point number out of
-range first becomes the nearest 32- or 64-bit whole number. Decimals are rounded half up, and a decimal with too
-many digits becomes null.
+Casts to whole numbers truncate fractions, and a number that does not fit keeps its low bits; a floating-point
+number out of range first becomes the nearest 32- or 64-bit whole number. Casts to DECIMAL round half up, and
+give null for too many digits.
 
 Source: merge-semantics 8.2; conformance cases K.
 """
