@@ -1,4 +1,7 @@
-"""Models of requests and answers of the HTTP API, besides the contracts in `schemas`."""
+"""Models of requests and answers of the HTTP API, besides the contracts in `schemas`.
+
+Those of the schema history are in `control/schema_history`, where they are made.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal

@@ -1,8 +1,8 @@
 """Intents: what the callers of a committer want, and the next snapshot's metadata that follows from it.
 
 Each attempt calls `revise` with the newest state of the table's streams, which may have changed since the
-attempt before. `revise` is pure. It returns what the next snapshot carries besides its files, or None when
-the table has the commit already.
+attempt before. `revise` is pure. It returns what the next snapshot carries besides its files, or None for a
+stream's batch that the table has already; repeats of other commits are found before, by `identity_log`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,7 +73,7 @@ class Intent(Protocol):
         ...
 
     def revise(self, streams: StreamAuthority, *, time_ms: int) -> Revision | None:
-        """Return the content of the next snapshot; None when the table has this commit already.
+        """Return the content of the next snapshot; None for a stream's batch that the table has already.
 
         Args:
             streams: State of all streams before the commit.

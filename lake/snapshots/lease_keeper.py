@@ -1,12 +1,12 @@
 """Leases for reads that turn out to take long.
 
 It is not known beforehand whether a read takes a millisecond or an hour, and a lease for each read would cost
-more than most reads do. So every read registers the snapshot it depends on (`hold`), without any request. A
-thread leases the snapshots of reads that have run for `LEASED_AFTER_S` seconds, and refreshes these leases:
+more than most reads do. So every read registers the snapshot it depends on (`hold`), without any request. Every
+`LEASED_AFTER_S` seconds a thread leases the snapshots of reads that have run for that long, and refreshes leases:
 
-    open ──after 5 s──► leased ──every third of the lease──► refreshed ──done──► released
+    open ──after 5 to 10 s──► leased ──every third of the lease──► refreshed ──done──► released
 
-During those seconds the snapshot exists anyway, unless the table retains next to nothing. If the snapshot expires
+Until then the snapshot exists anyway, unless the table retains next to nothing. If the snapshot expires
 before it is leased, or in spite of its lease (through another engine's expiry or a deleted consumer), the keeper
 does nothing: most of the planned files may still be read, and a read that misses a file finds out why with
 `raise_if_expired`. If storage

@@ -11,9 +11,9 @@ generated columns:
 * `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING hold the time of the last
   record of the group's stream and what it did (`upsert` or `clear`), unless the table declines tracking.
 
-Beside the declared options every table has a few fixed ones: writers do not compact (`write-only`), files
-store key columns once (`data-file.thin-mode`), and writers of other engines number their records from
-the snapshot (`write.sequence-number-init-mode`).
+Beside the declared options every table has two fixed ones: writers do not compact (`write-only`), and writers of
+other engines number their records from the snapshot (`write.sequence-number-init-mode`). Unless the declaration
+says otherwise, files store key columns once (`data-file.thin-mode`).
 
 A default aggregate function is written out for each declared column that uses it, so that it does
 not apply to the generated columns.

@@ -79,7 +79,7 @@ def check_with_engine(spec: TableSpec) -> Iterator[FieldProblem]:
     problems: dict[Problem, None] = {}
     for check in (check_supported, check_writable, validate_schema):
         problems.update(dict.fromkeys(_problems_of(check, schema)))
-    # A table that cannot be compacted grows forever, and its options cannot be changed any more.
+    # A table that cannot be compacted grows forever, and many of its options cannot be changed any more.
     problems = problems or dict.fromkeys(_problems_of(check_compactable, schema))
     # The engine accepts options without effect; in a declaration they are mistakes. They are known
     # only if all options can be parsed.

@@ -79,8 +79,8 @@ AGGREGATION: Final = EngineDeclaration(
         SINGLE_RECORD,
         "A -U or -D that a column's function cannot take back is stored when it is alone in "
         "its commit. From the next merge of its key on, every full scan and every compaction of "
-        "the table fails. Options do not change later, so create the table with ignore-retract "
-        "of such columns, or with ignore-delete, or, where only -D comes, with "
+        "the table fails. Set ignore-retract of such columns: set later, it repairs the table, too. "
+        "Or create the table with ignore-delete, or, where only -D comes, with "
         "aggregation.remove-record-on-delete.",
         "A retract that makes a NOT NULL column null is shown by scans, but [no compaction "
         "succeeds](../../guides/compaction.md#when-it-fails) until a value follows. Declare "

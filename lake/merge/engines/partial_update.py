@@ -212,7 +212,7 @@ def retract_not_allowed() -> SchemaMismatch:
         field="row kind",
         value="-U or -D",
         message="partial-update does not define the effect of a retract",
-        hint="create the table with `ignore-delete` or `partial-update.remove-record-on-delete`, or put "
+        hint="set `ignore-delete`, or create the table with `partial-update.remove-record-on-delete`, or put "
         "the columns into sequence groups",
     )
     return SchemaMismatch("records do not fit the table", problems=[problem])

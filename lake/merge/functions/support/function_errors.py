@@ -30,6 +30,6 @@ def refused_retract(column: str, name: str) -> SchemaMismatch:
         column,
         name,
         "has no retract operation, and a record is a retract",
-        f"create the table with `fields.{column}.ignore-retract`, or with `ignore-delete`",
+        f"set `fields.{column}.ignore-retract`",
         value="-U or -D",
     )

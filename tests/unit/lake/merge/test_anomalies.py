@@ -678,9 +678,9 @@ def test_rows_of_one_commit_stand_together_under_a_sequence_field() -> Anomaly:
 
 @pinned
 def test_a_refused_retract_fails_when_it_meets_a_row() -> Anomaly:
-    """A retract that a function cannot take back is stored when it is alone in its commit; when it meets a row, every full scan and every compaction of the table fails, for good.
+    """A retract that a function cannot take back is stored when it is alone in its commit; when it meets a row, every full scan and every compaction of the table fails.
 
-    Workaround: `ignore-delete`, or `ignore-retract` of the columns (against -D alone also `aggregation.remove-record-on-delete`), when the table is created: its options do not change later.
+    Workaround: `ignore-retract` of the columns, which repairs a table even when it is set later; or, when the table is created, `ignore-delete` or (against -D alone) `aggregation.remove-record-on-delete`.
 
     Source: merge-semantics 1.6, 2.
     """
@@ -696,9 +696,9 @@ def test_a_refused_retract_fails_when_it_meets_a_row() -> Anomaly:
 
 @pinned
 def test_a_refused_delete_fails_when_it_meets_a_row() -> Anomaly:
-    """A -U or -D under partial-update without groups and without a rule for deletes is stored when it is alone of its key; when it meets a row, every full scan and every compaction of the table fails, for good.
+    """A -U or -D under partial-update without groups and without a rule for deletes is stored when it is alone of its key; when it meets a row, every full scan and every compaction of the table fails.
 
-    Workaround: `ignore-delete`, or `partial-update.remove-record-on-delete`, when the table is created: its options do not change later.
+    Workaround: `ignore-delete`, which repairs a table even when it is set later; or `partial-update.remove-record-on-delete`, when the table is created.
 
     Source: merge-semantics 1.6, 2.3.
     """
