@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NoReturn
 
-from braid.formats.json_value_faults import value_fault
+from braid.formats.field_tree import FieldTree, field_tree
+from braid.formats.json.exact_values import value_fault
 from braid.formats.mapped_column import MappedColumn
 from braid.lake import DataType, TypeRoot
-from braid.pipelines.new_fields.field_tree import FieldTree, field_tree
 from braid.pipelines.new_fields.schema_delta import FieldPath, SchemaDelta
 from braid.pipelines.new_fields.value_shape import Kind, Shape, join_all, shape_of
 from braid.pipelines.new_fields.wider_type import is_fitting, is_widened_by, widened
@@ -55,7 +55,7 @@ class UndeclaredFieldReader:
         """Return what the table needs before the message can be written.
 
         Args:
-            message: A message that `json_message.read_message` returned.
+            message: A message that `json.message.read_message` returned.
 
         Raises:
             UnrepresentableFieldError: The message has a field, or a value of a column, that no permitted change
@@ -80,7 +80,7 @@ class UndeclaredFieldReader:
 
     @cached_property
     def _tree(self) -> FieldTree:
-        return field_tree(self.plan)
+        return field_tree(self.plan.value_columns, self.plan.paths_of_other_streams)
 
     @cached_property
     def _folded(self) -> Mapping[str, str]:

@@ -76,7 +76,7 @@ _TYPES: Final[Mapping[Kind, DataType]] = {
 
 
 def shape_of(value: Any, *, depth: int = 0) -> Shape:
-    """Return the shape of a value of `json_message.read_message`.
+    """Return the shape of a value of `json.message.read_message`.
 
     Args:
         value: The value.

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from braid.formats.dead_letter import DeadLetterReason
-from braid.formats.json_value_faults import value_fault
+from braid.formats.json.exact_values import value_fault
 from braid.lake import DataField, DataType, TypeRoot, parse_type
 from braid.pipelines.new_fields.value_shape import NOTHING, Kind, Shape, new_fields
 from braid.registry.alteration.type_widening import is_safe_widening

@@ -2,7 +2,7 @@
 
     supervisor: the declaration has changed ──► `request_refresh` ─┬─ at once between two micro-batches
                                                                    └─ else before the next attempt
-    query: before each attempt of a micro-batch ──► `refresh` ──► `PlanSource.newest` ──► plan, parser
+    query: before each attempt of a micro-batch ──► `refresh` ──► `PlanSource.newest` ──► plan
 
 A plan is exchanged between two micro-batches, or between two attempts of one, never within an attempt. It is
 exchanged when a refresh was requested, and whenever the table has another schema than the plan: rows that
@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from braid.lake import Catalog, Clock, CommitConflict, Table
-from braid.pipelines.json.parse import RecordParser
 from braid.pipelines.stream_plan import StreamPlan, fit_plan, plan_stream
 from braid.registry.declared_table import read_declared_table
 from braid.registry.store.documents import RegistryStore
@@ -71,7 +70,7 @@ class PlanSource(Protocol):
 
 
 class CurrentPlan:
-    """The plan in effect, and its parser.
+    """The plan in effect.
 
     For the query's thread; `request_refresh` and `version` may be used from any thread.
     """
@@ -91,20 +90,12 @@ class CurrentPlan:
         self._is_requested = threading.Event()
         self._in_use = threading.Lock()
         self._plan = plan
-        self._parser: RecordParser | None = None
         self._version = self._version_of(plan)
 
     @property
     def plan(self) -> StreamPlan:
         """The plan in effect."""
         return self._plan
-
-    @property
-    def parser(self) -> RecordParser:
-        """The parser of the plan in effect, made when it is first needed."""
-        if self._parser is None:
-            self._parser = RecordParser(self._plan)
-        return self._parser
 
     @property
     def version(self) -> PlanVersion:
@@ -159,7 +150,6 @@ class CurrentPlan:
             return
         assert plan.stream == self._plan.stream, "a plan is exchanged for one of the same stream"
         self._plan = plan
-        self._parser = None
         self._version = self._version_of(plan)
 
     def _version_of(self, plan: StreamPlan) -> PlanVersion:

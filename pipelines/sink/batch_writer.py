@@ -1,4 +1,4 @@
-"""Writing of one attempt at a micro-batch: parsing, routing and writing by Spark's tasks, reports summed.
+"""Writing of one attempt at a micro-batch: routing, parsing and writing by Spark's tasks, reports summed.
 
 The tasks are planned anew for each attempt. So a changed declaration takes effect with the next attempt, and
 the number of tasks follows the size of the micro-batch.
@@ -13,7 +13,7 @@ from braid.lake import StreamBatch, StreamPosition, Table
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from braid.pipelines.plan_changes.current_plan import CurrentPlan
-from braid.pipelines.record_columns import OFFSET, PARTITION
+from braid.pipelines.record_columns import OFFSET, PARTITION, RECORD_COLUMNS
 from braid.pipelines.settings import DeadLetterBudget
 from braid.pipelines.sink.bucket_routing import route_to_buckets
 from braid.pipelines.sink.micro_batch import has_several_partitions, records_max
@@ -95,17 +95,17 @@ class BatchWriter:
         )
         buckets = schema.table_options.bucket
         tasks = plan_tasks(records=size, buckets=buckets, cores=self._cores)
-        parsed = self._plan.parser(records, keeps_raw=task.tries_rows)
+        raw = records.select(*RECORD_COLUMNS)
         if tasks == 1:
             # Nothing is shuffled: the task reads one Kafka partition after the other.
-            routed = parsed.coalesce(1)
+            routed = raw.coalesce(1)
             is_one_sequence = is_in_kafka_order and not has_several_partitions(batch)
             if plan.written.group is None and not is_one_sequence:
                 # Whole rows are ordered by their sequence numbers, which are assigned in the order of the records.
                 # Rows of sequence groups are ordered by their columns, whatever their numbers.
                 routed = routed.sortWithinPartitions(OFFSET, PARTITION)
         else:
-            routed = route_to_buckets(parsed, plan=plan, schema=schema, tasks=tasks)
+            routed = route_to_buckets(raw, plan=plan, schema=schema, tasks=tasks)
         rows = routed.mapInArrow(_function(task), REPORT_SCHEMA)
         return sum_reports([parse_report(row.messages, row.report) for row in rows.collect()])
 

@@ -2,21 +2,26 @@
 
 Used for micro-batches of several tasks. Records of one bucket are then written to one file, whatever the number of
 tasks; without the shuffle, every task would write a file of its own into every bucket.
+
+Records are shuffled as they came from Kafka, and only their keys are read for it: typed rows would cross between
+Python and the JVM twice, which costs more than reading the keys once more.
 """
 
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, StructField, StructType
 
+from braid.formats.json.key_reader import KeyReader
+from braid.formats.json.message_reader import JsonReader
 from braid.lake import TableSchema, assign_buckets
-from braid.pipelines.record_columns import OFFSET, PARTITION, REASON
-from braid.pipelines.sink.exact_text import with_exact_texts
-from braid.pipelines.sink.table_columns import table_columns
+from braid.pipelines.record_columns import KEY, OFFSET, PARTITION, VALUE
 from braid.pipelines.stream_plan import StreamPlan
 
 BUCKET = "bucket"
@@ -28,13 +33,13 @@ def route_to_buckets(
     """Return the records in `tasks` partitions by bucket, each in the order of arrival: by offset, then partition.
 
     Args:
-        records: Records that `parse.RecordParser` returns.
+        records: Kafka records (`record_columns`).
         plan: The stream.
         schema: The schema of the table that the rows will be written to.
         tasks: Number of partitions to make.
 
     Returns:
-        The same columns and `bucket`. Refused records have the bucket 0 and are in the first
+        The same columns and `bucket`. Records whose key cannot be read have the bucket 0 and are in the first
         task's partition.
     """
     router = BucketRouter(plan=plan, schema=schema)
@@ -50,25 +55,47 @@ def route_to_buckets(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BucketRouter:
-    """Adds the bucket to batches of parsed records."""
+    """Adds the bucket to batches of Kafka records."""
 
     plan: StreamPlan
     schema: TableSchema
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the batch with one more column, `bucket`, int32."""
-        # A key is routed by its exact text, which is what the task writes.
-        batch = with_exact_texts(batch, self.plan)
         buckets = np.zeros(batch.num_rows, dtype=np.int32)
-        is_accepted = batch.column(REASON).is_null()
-        accepted = batch.filter(is_accepted)
-        if accepted.num_rows:
+        columns, is_readable = self._keys(batch)
+        if is_readable.any():
             # A row whose bucket cannot be computed is refused by the task that has to write it; this
             # code only decides which task that is.
             with suppress(Exception):
-                keys = table_columns(accepted, self.plan, only=frozenset(self.plan.written.key))
-                mask = is_accepted.to_numpy(zero_copy_only=False)
-                buckets[mask] = assign_buckets(keys, self.schema)
+                rows = pa.RecordBatch.from_pydict(columns).filter(pa.array(is_readable))
+                buckets[is_readable] = assign_buckets(rows, self.schema)
         return batch.append_column(BUCKET, pa.array(buckets))
+
+    def _keys(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], np.ndarray]:
+        """Return the key columns, and whether the whole key of each record can be read."""
+        columns: dict[str, pa.Array] = {}
+        is_readable = np.ones(batch.num_rows, dtype=bool)
+        for reader, names, payload in self._readers:
+            # A value that is too long is refused by the task.
+            found = reader.read(batch.column(payload))
+            is_readable &= ~found.faults.is_faulty
+            columns |= zip(names, found.arrays, strict=True)
+        for array in columns.values():
+            if array.null_count:
+                is_readable &= pc.is_valid(array).to_numpy(zero_copy_only=False)
+        return columns, is_readable
+
+    @cached_property
+    def _readers(self) -> list[tuple[JsonReader | KeyReader, list[str], str]]:
+        key = frozenset(self.plan.written.key)
+        from_value = [column for column in self.plan.value_columns if column.name in key]
+        from_key = [column for column in self.plan.key_columns if column.name in key]
+        readers: list[tuple[JsonReader | KeyReader, list[str], str]] = []
+        if from_value:
+            readers.append((JsonReader(from_value), [c.name for c in from_value], VALUE))
+        if from_key:
+            readers.append((KeyReader(from_key), [c.name for c in from_key], KEY))
+        return readers

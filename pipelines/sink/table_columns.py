@@ -1,20 +1,13 @@
-"""Table columns of parsed records: conversion to the table's names and Arrow types."""
+"""Table columns of accepted records: those that are read from records, and the generated ones."""
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Mapping
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from braid.lake import (
-    OFFSET_MAX,
-    DataType,
-    LimitExceeded,
-    TypeRoot,
-    stored_offset,
-    to_arrow_type,
-)
-from braid.pipelines.record_columns import OFFSET, PARTITION, TIMESTAMP, value_column
-from braid.pipelines.spark.arrow_cast import cut_cast
+from braid.lake import OFFSET_MAX, LimitExceeded, stored_offset
+from braid.pipelines.record_columns import OFFSET, PARTITION, TIMESTAMP
 from braid.pipelines.stream_plan import StreamPlan
 from braid.registry.layout.physical_table import OP_UPSERT
 
@@ -22,20 +15,19 @@ _AT_TYPE = pa.timestamp("ms", tz="UTC")
 
 
 def table_columns(
-    batch: pa.RecordBatch,
+    records: pa.RecordBatch,
+    columns: Mapping[str, pa.Array],
     plan: StreamPlan,
     *,
     generation: int = 0,
-    only: Container[str] | None = None,
 ) -> pa.RecordBatch:
-    """Return the columns that the stream writes, under the table's names and in its types.
+    """Return the columns that the stream writes.
 
     Args:
-        batch: Accepted records from `parse.RecordParser`.
+        records: Accepted Kafka records (`record_columns`).
+        columns: The columns that are read from them, by name, in the Arrow forms of their types.
         plan: The stream.
         generation: Generation of the order of the stream's group.
-        only: The columns to return, out of those that are filled from messages; None: all columns,
-            generated ones included.
 
     Returns:
         The same number of rows, in the same order. Where a record has no ordering value and the stream
@@ -44,37 +36,25 @@ def table_columns(
     Raises:
         LimitExceeded: An offset is larger than the largest that can be stored.
     """
-    columns = {
-        column.name: to_table_array(batch.column(value_column(index)), column.type)
-        for index, column in enumerate(plan.columns)
-        if only is None or column.name in only
-    }
-    if only is not None:
-        return pa.RecordBatch.from_pydict(columns)
+    rows = dict(columns)
     generated: dict[str | None, Callable[[], pa.Array]] = {
-        plan.written.partition_column: lambda: batch.column(PARTITION),
-        plan.written.offset_column: lambda: _stored_offsets(batch.column(OFFSET), generation),
-        plan.written.at_column: lambda: cut_cast(batch.column(TIMESTAMP), _AT_TYPE),
-        plan.written.op_column: lambda: pa.repeat(pa.scalar(OP_UPSERT), batch.num_rows),
+        plan.written.partition_column: lambda: records.column(PARTITION),
+        plan.written.offset_column: lambda: _stored_offsets(records.column(OFFSET), generation),
+        plan.written.at_column: lambda: _milliseconds(records.column(TIMESTAMP)),
+        plan.written.op_column: lambda: pa.repeat(pa.scalar(OP_UPSERT), records.num_rows),
     }
-    columns.update({name: make() for name, make in generated.items() if name is not None})
+    rows.update({name: make() for name, make in generated.items() if name is not None})
     if plan.ordering and plan.clears_null_ordering:
-        _clear_unordered(columns, plan)
-    return pa.RecordBatch.from_pydict(columns)
+        _clear_unordered(rows, plan)
+    return pa.RecordBatch.from_pydict(rows)
 
 
-def to_table_array(array: pa.Array, data_type: DataType) -> pa.Array:
-    """Return an array from Spark in the Arrow form of the table's type.
-
-    Timestamps are cut, not rounded, to the digits of their column, as the format's writers do.
-    """
-    wanted = to_arrow_type(data_type)
-    is_timestamp = data_type.root in (TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
-    if is_timestamp and not pa.types.is_timestamp(
-        array.type
-    ):  # nanoseconds: Spark has no such type
-        return array.cast(pa.int64()).cast(wanted)
-    return cut_cast(array, wanted)
+def _milliseconds(timestamps: pa.TimestampArray) -> pa.TimestampArray:
+    """Return timestamps of microseconds in milliseconds, rounded towards the past as the format's writers do."""
+    micros = timestamps.cast(pa.int64())
+    is_null = micros.is_null().to_numpy(zero_copy_only=False)
+    millis = np.floor_divide(micros.fill_null(0).to_numpy(zero_copy_only=False), 1_000)
+    return pa.array(millis, mask=is_null).cast(_AT_TYPE)
 
 
 def _stored_offsets(offsets: pa.Array, generation: int) -> pa.Array:

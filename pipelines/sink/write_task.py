@@ -1,9 +1,9 @@
-"""Write task of an executor: parsed records in, level-0 files and one report out.
+"""Write task of an executor: Kafka records in, level-0 files and one report out.
 
 Runs in Spark's Python workers. Each batch of records goes through the same steps:
 
-    parsed in the JVM ─► undeclared fields ─► exact texts ─► key lengths ─► readable values ─┬─► rows to the writer
-                                                                                             └─► dead letters, held
+    Kafka records ─► columns and faults ─► undeclared fields ─┬─► rows to the writer
+                                                              └─► dead letters, held
 
 A task numbers its rows from a range of its own, in the order in which it receives them. A stream without a
 sequence group gives a task its records by offset, then partition, because these numbers order its rows. Rows
@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
-from braid.formats.json_message import read_message
+from braid.formats.fault import Fault
 from braid.lake import Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.new_fields.schema_delta import SchemaDeltaCollector
@@ -32,23 +32,13 @@ from braid.pipelines.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
     UnrepresentableFieldError,
 )
-from braid.pipelines.record_columns import (
-    RAW_VALUE,
-    REASON,
-    TIMESTAMP,
-    UNDECLARED,
-    UNPARSABLE,
-    value_column,
-)
+from braid.pipelines.record_columns import TIMESTAMP, VALUE
 from braid.pipelines.sink.dead_letter_sender import DeadLetterSender
-from braid.pipelines.sink.dead_letter_text import LETTER_COLUMNS, dead_letter, utf8_text
-from braid.pipelines.sink.exact_text import with_exact_texts
-from braid.pipelines.sink.long_keys import refuse_long_keys
-from braid.pipelines.sink.row_refusal import refuse_rows
+from braid.pipelines.sink.dead_letters import dead_letters
+from braid.pipelines.sink.record_reader import ReadRecords, RecordReader
 from braid.pipelines.sink.table_columns import table_columns
 from braid.pipelines.sink.task_report import TaskReport
 from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
-from braid.pipelines.sink.unreadable_values import UnreadableValues
 from braid.pipelines.stream_plan import StreamPlan
 
 _EXAMPLES_MAX = 3
@@ -58,9 +48,7 @@ _LETTER_BYTES = 512  # memory of a letter besides its value
 # Rows tried together: many, so that two rows which are refused only together are in one trial.
 _TRIED_BYTES = 128 * 1024 * 1024
 # Reasons that a wider type of the column may remove.
-_WIDENABLE = pa.array(
-    [UNPARSABLE, DeadLetterReason.OUT_OF_RANGE.value, DeadLetterReason.WRONG_TYPE.value]
-)
+_WIDENABLE = (DeadLetterReason.OUT_OF_RANGE, DeadLetterReason.WRONG_TYPE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +66,7 @@ class WriteTask:
         field_reader: Finds undeclared fields; None where the stream does not let its table evolve.
         generation: Generation of the order of the stream's group since the claim.
         tries_rows: Whether rows go through a trial write before they are written, so that refused rows
-            become dead letters. Requires that every record has its raw parts.
+            become dead letters.
     """
 
     plan: StreamPlan
@@ -126,11 +114,12 @@ class _TaskRun:
         self._examples: list[str] = []
         self._newest_ms: int | None = None
         self._deltas = SchemaDeltaCollector(fields_max=task.plan.spec.columns_max)
-        self._unreadable = UnreadableValues(task.plan, writer.schema)
+        self._reader = RecordReader(task.plan, writer.schema)
         self._write_error: str | None = None
         self._letters: list[DeadLetter] = []
         self._letter_bytes = 0
-        self._untried: list[pa.RecordBatch] = []
+        # Rows that are not tried yet, and the records that they come from.
+        self._untried: list[tuple[pa.RecordBatch, pa.RecordBatch]] = []
         self._seen: set[str] = set()
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
@@ -140,31 +129,32 @@ class _TaskRun:
         newest = pc.max(batch.column(TIMESTAMP)).cast(pa.int64()).as_py()
         if newest is not None:
             self._newest_ms = max(newest // 1_000, self._newest_ms or 0)
-        self._note_seen(batch)
+        found = self._reader.read(batch)
+        self._note_seen(found)
+        is_waiting = np.zeros(batch.num_rows, dtype=bool)
         if self._task.field_reader is not None:
-            batch = self._collect_undeclared(batch, self._task.field_reader)
-        rows = batch.num_rows
-        # Texts before keys: an exact text may be longer than the one that Spark has measured.
-        batch = with_exact_texts(batch, self._task.plan)
-        batch = refuse_long_keys(batch, self._task.plan)
-        batch = self._unreadable.refuse(batch)
-        assert batch.num_rows == rows, (
-            "a refused record stays in the batch until it is a dead letter"
-        )
-        reason = batch.column(REASON)
-        if reason.null_count < batch.num_rows:
-            self._refuse(batch.filter(reason.is_valid()))
-            batch = batch.filter(reason.is_null())
+            is_waiting[self._collect_undeclared(batch, found, self._task.field_reader)] = True
+        refused = found.faults.rows
+        if refused:
+            records = batch.take(pa.array(refused))
+            self._refuse(records, [found.faults[row] for row in refused])
+        is_accepted = ~(found.faults.is_faulty | is_waiting)
+        columns = found.columns
+        if not is_accepted.all():
+            mask = pa.array(is_accepted)
+            batch = batch.filter(mask)
+            columns = {name: array.filter(mask) for name, array in columns.items()}
         # Once the attempt is incomplete its files are deleted; undeclared fields are still collected, so
         # that one change of the table is enough for all of them.
         if not batch.num_rows or self._is_incomplete:
             return
-        if self._task.tries_rows:
-            self._untried.append(batch)
-            if sum(held.nbytes for held in self._untried) >= _TRIED_BYTES:
-                self._write_tried()
-        else:
-            self._write(batch)
+        rows = table_columns(batch, columns, self._task.plan, generation=self._task.generation)
+        if not self._task.tries_rows:
+            self._attempt(lambda: self._writer.write(rows))
+            return
+        self._untried.append((rows, batch))
+        if sum(held.nbytes + records.nbytes for held, records in self._untried) >= _TRIED_BYTES:
+            self._write_tried()
 
     def finish(self) -> TaskReport:
         """Finish the files, send the dead letters and return the task's report."""
@@ -199,19 +189,11 @@ class _TaskRun:
         """Whether the micro-batch has to be written again, so that files written now are deleted."""
         return bool(self._deltas.delta) or self._write_error is not None
 
-    def _note_seen(self, batch: pa.RecordBatch) -> None:
+    def _note_seen(self, found: ReadRecords) -> None:
         """Note which columns have a value in some record."""
-        for index, column in enumerate(self._task.plan.columns):
-            if column.name not in self._seen:
-                values = batch.column(value_column(index))
-                if values.null_count < len(values):
-                    self._seen.add(column.name)
-
-    def _write(self, batch: pa.RecordBatch) -> None:
-        self._attempt(lambda: self._writer.write(self._rows(batch)))
-
-    def _rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        return table_columns(batch, self._task.plan, generation=self._task.generation)
+        for name, values in found.columns.items():
+            if name not in self._seen and values.null_count < len(values):
+                self._seen.add(name)
 
     def _attempt(self, write: Callable[[], None]) -> None:
         """Write; if rows are refused, report this, so that the next attempt determines which rows."""
@@ -224,66 +206,66 @@ class _TaskRun:
             self._write_error = f"{type(error).__name__}: {error}"
 
     def _write_tried(self) -> None:
-        """Try the records that are not tried yet, write those that the table accepts, and refuse the others."""
+        """Try the rows that are not tried yet, write those that the table accepts, and refuse the others."""
         if not self._untried:
             return
-        rows = pa.Table.from_batches(self._untried)
+        rows = pa.Table.from_batches([held for held, _ in self._untried])
+        records = pa.Table.from_batches([held for _, held in self._untried])
         self._untried = []
 
         def attempt(some: pa.Table) -> None:
-            self._task.table.try_rows(self._rows(_one_batch(some)))
+            self._task.table.try_rows(_one_batch(some))
 
         found = find_refused_rows(rows, attempt)
         assert all(0 <= row < rows.num_rows for row in found), "refused rows are positions"
-        batch = _one_batch(rows)
         if found:
-            reason = DeadLetterReason.REFUSED_ROW.value
-            batch = refuse_rows(
-                batch, {row: (reason, utf8_text(why)) for row, why in found.items()}
+            positions = sorted(found)
+            self._refuse(
+                _one_batch(records.take(pa.array(positions))),
+                [
+                    Fault(DeadLetterReason.REFUSED_ROW, f"the table refuses the row: {found[row]}")
+                    for row in positions
+                ],
             )
-            self._refuse(batch.filter(batch.column(REASON).is_valid()))
-            batch = batch.filter(batch.column(REASON).is_null())
-        if batch.num_rows:
-            self._write(batch)
+            is_accepted = np.ones(rows.num_rows, dtype=bool)
+            is_accepted[positions] = False
+            rows = rows.filter(pa.array(is_accepted))
+        if rows.num_rows:
+            batch = _one_batch(rows)
+            self._attempt(lambda: self._writer.write(batch))
 
     def _collect_undeclared(
-        self, batch: pa.RecordBatch, reader: UndeclaredFieldReader
-    ) -> pa.RecordBatch:
-        """Collect the fields of a batch that are not declared.
+        self, batch: pa.RecordBatch, found: ReadRecords, reader: UndeclaredFieldReader
+    ) -> list[int]:
+        """Collect what the table needs for records with undeclared fields, and for values that do not fit.
 
         Returns:
-            The batch without the records that need a change of the table; records that no change would
-            help are refused.
+            The records that wait for a change of the table; they have no fault any more. Records that no
+            change would help are refused.
         """
-        reason = batch.column(REASON)
-        may_widen = pc.is_in(reason, value_set=_WIDENABLE)
-        is_marked = pc.and_(reason.is_null(), batch.column(UNDECLARED))
-        rows = np.flatnonzero(pc.or_(may_widen, is_marked).to_numpy(zero_copy_only=False))
-        if not len(rows):
-            return batch
-        waiting: list[int] = []
-        refusals: dict[int, tuple[str, str]] = {}
-        values = batch.column(RAW_VALUE).take(pa.array(rows)).to_pylist()
-        for row, value in zip(rows.tolist(), values, strict=True):
+        faults = found.faults
+        widenable = [row for row in faults.rows if faults[row].reason in _WIDENABLE]
+        marked = [row for row in found.with_undeclared if row not in faults]
+        waiting = []
+        values = batch.column(VALUE)
+        for row in sorted({*widenable, *marked}):
             try:
-                delta = reader.read(read_message(value))
+                delta = reader.read(self._reader.tree(values[row].as_py()))
             except UnrepresentableFieldError as error:
-                refusals[row] = (DeadLetterReason.NEW_FIELD.value, utf8_text(str(error)))
+                faults.add(row, Fault(DeadLetterReason.NEW_FIELD, str(error)))
             except (ValueError, RecursionError):
-                continue  # not JSON: it stays refused for that reason
+                continue  # not of the format: it stays refused for that reason
             else:
                 if delta:
                     self._deltas.add(delta)
+                    if row in faults:
+                        faults.remove(row)
                     waiting.append(row)
-        return _without(refuse_rows(batch, refusals), waiting)
+        return waiting
 
-    def _refuse(self, records: pa.RecordBatch) -> None:
+    def _refuse(self, records: pa.RecordBatch, faults: Sequence[Fault]) -> None:
         """Hold dead letters for refused records until the rows are written."""
-        letters = [
-            dead_letter(record, self._task.plan)
-            for record in records.select(LETTER_COLUMNS).to_pylist()
-        ]
-        assert len(letters) == records.num_rows, "each refused record is one dead letter"
+        letters = dead_letters(records, faults, topic=self._task.plan.spec.topic)
         self._dead_letters.update(letter.reason.value for letter in letters)
         for letter in letters[: _EXAMPLES_MAX - len(self._examples)]:
             record_id = f"partition {letter.partition}, offset {letter.offset}"
@@ -307,9 +289,3 @@ def _one_batch(rows: pa.Table) -> pa.RecordBatch:
     # A table without rows has no batch.
     (batch,) = rows.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
     return batch
-
-
-def _without(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
-    kept = np.ones(batch.num_rows, dtype=bool)
-    kept[rows] = False
-    return batch.filter(pa.array(kept))

@@ -1,11 +1,11 @@
 """Field tree: the declared part of a message, object by object."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from braid.formats.mapped_column import MappedColumn
 from braid.lake import DataType
-from braid.pipelines.stream_plan import StreamPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +33,17 @@ class FieldTree:
         return frozenset((*self.objects, *self.values)) | self.other_streams
 
 
-def field_tree(plan: StreamPlan) -> FieldTree:
-    """Return the tree of the fields that a stream reads."""
-    paths = [(column.path, column.type) for column in plan.value_columns]
-    return _tree(paths, list(plan.paths_of_other_streams))
+def field_tree(
+    columns: Iterable[MappedColumn], paths_of_other_streams: Iterable[tuple[str, ...]] = ()
+) -> FieldTree:
+    """Return the tree of the fields that a stream reads.
+
+    Args:
+        columns: The columns that are read from the message.
+        paths_of_other_streams: Paths that other streams of the table read from the same topic.
+    """
+    paths = [(column.path, column.type) for column in columns]
+    return _tree(paths, list(paths_of_other_streams))
 
 
 _Path: TypeAlias = tuple[str, ...]

@@ -1,0 +1,73 @@
+"""Fault of a record: the reason why a stream refuses it, and the explanation for its dead letter."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from braid.formats.dead_letter import DeadLetterReason
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a record is refused.
+
+    Attributes:
+        reason: The reason, by which dead letters are counted.
+        message: The reason in words: which column, what was found, what was expected.
+    """
+
+    reason: DeadLetterReason
+    message: str
+
+
+class Faults:
+    """The faults of a batch's records, by row; of a record with several faults the first one found."""
+
+    def __init__(self, rows: int) -> None:
+        """Begin without a fault.
+
+        Args:
+            rows: The number of records in the batch.
+        """
+        self._is_faulty = np.zeros(rows, dtype=bool)
+        self._by_row: dict[int, Fault] = {}
+
+    def __len__(self) -> int:
+        """Return the number of records with a fault."""
+        return len(self._by_row)
+
+    def __contains__(self, row: int) -> bool:
+        """Return whether a record has a fault."""
+        return row in self._by_row
+
+    def __getitem__(self, row: int) -> Fault:
+        """Return the fault of a record that has one."""
+        return self._by_row[row]
+
+    def add(self, row: int, fault: Fault) -> None:
+        """Note a fault, unless one has been found in the record before."""
+        if not self._is_faulty[row]:
+            self._is_faulty[row] = True
+            self._by_row[row] = fault
+
+    def add_all(self, rows: Iterable[int], fault: Fault) -> None:
+        """Note the same fault of several records."""
+        for row in rows:
+            self.add(row, fault)
+
+    def remove(self, row: int) -> None:
+        """Forget the fault of a record: what reads it next decides anew."""
+        self._is_faulty[row] = False
+        del self._by_row[row]
+
+    @property
+    def is_faulty(self) -> npt.NDArray[np.bool_]:
+        """Whether each record has a fault, in the order of the records; not to be changed."""
+        return self._is_faulty
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows that have a fault, ascending."""
+        return np.flatnonzero(self._is_faulty).tolist()

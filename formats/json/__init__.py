@@ -1,0 +1,1 @@
+"""JSON: messages and Kafka keys to the columns of a stream."""

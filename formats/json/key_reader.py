@@ -1,0 +1,109 @@
+"""Reader of Kafka keys: columns from a key that is one value, or a JSON object.
+
+How a key that is one value is read depends on the column's type: texts, dates and times take the key's text as
+it is; BINARY takes the key's bytes; for all other types the key is one JSON number or boolean.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault, Faults
+from braid.formats.json.exact_values import ValueFault, exact_value, expected_form
+from braid.formats.json.message import read_message
+from braid.formats.json.message_reader import JsonReader
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.message_reader import ReadMessages
+from braid.formats.times import DATE_AND_TIME_TYPES
+from braid.lake import DataType, TypeRoot, to_arrow_type
+
+_SCALAR: Final = re.compile(rb"-?[0-9][0-9.eE+-]*|true|false")
+_AS_TEXT: Final = frozenset({TypeRoot.CHAR, TypeRoot.VARCHAR}) | DATE_AND_TIME_TYPES
+_BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
+_SHOWN_CHARACTERS: Final = 80
+
+
+class KeyReader:
+    """Reads the Kafka keys of one stream."""
+
+    def __init__(self, columns: Sequence[MappedColumn]) -> None:
+        """Prepare to read.
+
+        Args:
+            columns: The columns that are read from the key: with a path in it, or one column without.
+        """
+        self._columns = tuple(columns)
+        has_paths = any(column.path for column in columns)
+        self._objects = JsonReader(columns) if has_paths else None
+
+    def read(self, keys: pa.BinaryArray) -> ReadMessages:
+        """Return the columns of a batch of keys; a record without a key has null in each."""
+        if self._objects is not None:
+            return self._read_objects(self._objects, keys)
+        faults, arrays = Faults(len(keys)), []
+        for column in self._columns:
+            values = [
+                self._whole(row, key, column, faults) for row, key in enumerate(keys.to_pylist())
+            ]
+            arrays.append(pa.array(values, to_arrow_type(column.type)))
+        return ReadMessages(arrays=arrays, faults=faults, with_undeclared=[])
+
+    def _read_objects(self, reader: JsonReader, keys: pa.BinaryArray) -> ReadMessages:
+        found = reader.read(keys)
+        faults = Faults(len(keys))
+        for row in found.faults.rows:
+            fault = found.faults[row]
+            if fault.reason is not DeadLetterReason.OUT_OF_RANGE:
+                fault = _malformed(keys[row].as_py(), self._columns[0])
+            faults.add(row, fault)
+        return ReadMessages(arrays=found.arrays, faults=faults, with_undeclared=[])
+
+    def _whole(self, row: int, key: bytes | None, column: MappedColumn, faults: Faults) -> Any:
+        if key is None:
+            return None
+        try:
+            return _value(key, column.type)
+        except ValueFault as fault:
+            if fault.reason is DeadLetterReason.OUT_OF_RANGE:
+                message = f"the record's Kafka key: found {fault.found}, expected {fault.expected} for column {column.name}"
+                faults.add(row, Fault(fault.reason, message))
+                return None
+        except ValueError:
+            pass
+        faults.add(row, _malformed(key, column))
+        return None
+
+
+def _value(key: bytes, data_type: DataType) -> Any:
+    """Return the value of a key that is one value as a whole.
+
+    Raises:
+        ValueFault: It does not fit the type.
+        ValueError: It is no value of the type.
+    """
+    if data_type.root in _BINARIES:
+        if data_type.length is not None and len(key) > data_type.length:
+            found = f"{len(key)} bytes"
+            raise ValueFault(DeadLetterReason.OUT_OF_RANGE, "", found, expected_form(data_type))
+        return key
+    if data_type.root in _AS_TEXT:
+        return exact_value(key.decode(), data_type)
+    if _SCALAR.fullmatch(key) is None:
+        message = "neither a number nor a boolean"
+        raise ValueError(message)
+    return exact_value(read_message(key), data_type)
+
+
+def _malformed(key: bytes, column: MappedColumn) -> Fault:
+    found = key.decode("utf-8", "backslashreplace")[:_SHOWN_CHARACTERS]
+    expected = expected_form(column.type)
+    if column.path:
+        expected = f"a JSON object with the field {'.'.join(column.path)}: {expected}"
+    message = (
+        f"the record's Kafka key does not hold key column {column.name} as declared: "
+        f"found `{found}`, expected {expected}"
+    )
+    return Fault(DeadLetterReason.MALFORMED_KEY, message)

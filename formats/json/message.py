@@ -1,0 +1,152 @@
+"""JSON messages as values of Python: exact, with every number as it was written.
+
+`json.loads` accepts a little more than JSON: `NaN`, `Infinity` and `-Infinity`. So does this reader, and also
+`INF`, `+INF`, `-INF` and `+Infinity`, which Java's usual parsers accept.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from braid.lake import DataType, TypeRoot
+
+NUMBER_CHARACTERS_MAX: Final = 1_000
+"""Longest number: Python refuses integers of more than 4,300 digits, and other readers far shorter ones."""
+
+# A text, or one of the names that Python's parser does not know.
+_NAMES: Final = re.compile(r'"(?:[^"\\]|\\.)*"|([+-]?)INF\b|\+(Infinity)\b', re.DOTALL)
+
+
+class OversizedNumber:
+    """A number with more characters than any parser accepts; only its length is kept."""
+
+    def __init__(self, text: str) -> None:
+        self.shown = f"a number of {len(text)} characters"
+
+
+class WrittenNumber(Decimal):
+    """A number with a fraction or an exponent, which keeps its text: `1.10`, `1E2`."""
+
+    __slots__ = ("text",)
+    text: str
+
+
+class JsonObject(dict[str, Any]):
+    """A JSON object that keeps a name that occurs twice in it; None: no name does.
+
+    Attributes:
+        repeated: One of the names that occur twice.
+        pairs: All fields as they were written, if a name occurs twice.
+    """
+
+    repeated: str | None = None
+    pairs: tuple[tuple[str, Any], ...] = ()
+
+
+def read_message(value: bytes) -> Any:
+    """Return the value of a JSON text.
+
+    Objects are `JsonObject`, numbers with a fraction or an exponent `WrittenNumber`, other numbers int, NaN and
+    infinities float, and numbers that are too long `OversizedNumber`.
+
+    Raises:
+        ValueError: The value is not UTF-8 (`UnicodeDecodeError`), or not JSON.
+        RecursionError: The value is nested too deeply.
+    """
+    text = value.decode("utf-8")
+    try:
+        return _loads(text)
+    except ValueError:
+        named = _NAMES.sub(_python_name, text) if "INF" in text or "+Inf" in text else text
+        if named == text:
+            raise
+        return _loads(named)
+
+
+def _python_name(found: re.Match[str]) -> str:
+    if found[2] is not None:
+        return "Infinity"
+    if found[1] is None:
+        return found[0]
+    return "-Infinity" if found[1] == "-" else "Infinity"
+
+
+def _loads(text: str) -> Any:
+    return json.loads(
+        text, parse_int=_whole, parse_float=_fractional, object_pairs_hook=_json_object
+    )
+
+
+def _whole(text: str) -> Any:
+    return int(text) if len(text) <= NUMBER_CHARACTERS_MAX else OversizedNumber(text)
+
+
+def _fractional(text: str) -> Any:
+    if len(text) > NUMBER_CHARACTERS_MAX:
+        return OversizedNumber(text)
+    try:
+        number = WrittenNumber(text)
+    except InvalidOperation:  # an exponent that no decimal number can have
+        return OversizedNumber(text)
+    number.text = text
+    return number
+
+
+def _json_object(pairs: list[tuple[str, Any]]) -> JsonObject:
+    made = JsonObject(pairs)
+    if len(made) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                made.repeated = name
+            seen.add(name)
+        made.pairs = tuple(pairs)
+    return made
+
+
+def items_of(value: Any, data_type: DataType) -> Iterator[tuple[str, Any, DataType]]:
+    """Yield the parts of a value that its type declares, as (name or index, value, type).
+
+    Args:
+        value: A value of the JSON type that `data_type` is read from.
+        data_type: The value's type; types other than ARRAY, MAP and ROW have no parts.
+    """
+    match data_type.root:
+        case TypeRoot.ARRAY:
+            assert data_type.element is not None, "an ARRAY has an element type"
+            for index, item in enumerate(value):
+                yield str(index), item, data_type.element
+        case TypeRoot.MAP:
+            assert data_type.value is not None, "a MAP has a value type"
+            for name, item in value.items():
+                yield name, item, data_type.value
+        case TypeRoot.ROW:
+            for field in data_type.fields:
+                yield field.name, value.get(field.name), field.type
+        case _:
+            return
+
+
+def json_text(value: Any) -> str:
+    """Return a value of `read_message` as JSON without blanks, its numbers as they were written.
+
+    Raises:
+        OverflowError: A number in it is too long.
+    """
+    match value:
+        case OversizedNumber():
+            raise OverflowError(value.shown)
+        case WrittenNumber():
+            return value.text
+        case float():  # NaN and infinities are not JSON: they become texts
+            return f'"{json.dumps(value)}"'
+        case list():
+            return f"[{','.join(map(json_text, value))}]"
+        case JsonObject():
+            pairs = value.pairs or value.items()
+            fields = (f"{json_text(name)}:{json_text(item)}" for name, item in pairs)
+            return f"{{{','.join(fields)}}}"
+        case _:
+            return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,264 @@
+"""Reader of JSON messages: columns from a batch of messages, usual ones fast and all others exactly."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault, Faults
+from braid.formats.json.exact_values import ValueFault, exact_value, json_kind
+from braid.formats.json.message import items_of, read_message
+from braid.formats.json.typed_decoder import TypedDecoder, is_kept_raw
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.message_reader import ReadMessages
+from braid.formats.times import DATE_AND_TIME_TYPES, time_array
+from braid.lake import DataType, TypeRoot, to_arrow_type
+
+
+class JsonReader:
+    """Reads JSON objects."""
+
+    def __init__(
+        self,
+        columns: Sequence[MappedColumn],
+        *,
+        paths_of_other_streams: Sequence[tuple[str, ...]] = (),
+        finds_undeclared: bool = False,
+    ) -> None:
+        """Prepare to read.
+
+        Args:
+            columns: The columns, with their paths in the message.
+            paths_of_other_streams: Paths that other streams of the table read from the same topic.
+            finds_undeclared: Whether messages with fields from which no column is read are reported.
+        """
+        self._columns = tuple(columns)
+        self._types = [to_arrow_type(column.type) for column in columns]
+        self._finds_undeclared = finds_undeclared
+        self._decoder = _decoder(columns, paths_of_other_streams, finds_undeclared)
+
+    def read(self, payloads: pa.BinaryArray) -> ReadMessages:
+        """Return the columns of a batch of messages (see `MessageReader.read`)."""
+        messages = payloads.to_pylist()
+        faults = Faults(len(messages))
+        if self._decoder is None:
+            columns: list[list[Any]] = [[None] * len(messages) for _ in self._columns]
+            odd = set(range(len(messages)))
+        else:
+            columns, refused = self._decoder.decode(messages)
+            # The decoder skips what is not declared, without looking at it.
+            odd = {*refused, *_not_utf8(payloads)}
+        arrays, undecided = [], set(odd)
+        for column, values in zip(self._columns, columns, strict=True):
+            array, rows = self._array(column, values)
+            arrays.append(array)
+            undecided.update(rows)
+        with_undeclared = sorted(row for row in odd if messages[row] is not None)
+        if undecided:
+            arrays = self._read_exactly(messages, sorted(undecided), arrays, faults)
+        if not self._finds_undeclared:
+            with_undeclared = []
+        else:
+            with_undeclared = sorted({*with_undeclared, *self._with_unknown_parts(columns)})
+        return ReadMessages(arrays=arrays, faults=faults, with_undeclared=with_undeclared)
+
+    def tree(self, payload: bytes) -> Any:
+        """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
+        return read_message(payload)
+
+    def _array(self, column: MappedColumn, values: Sequence[Any]) -> tuple[pa.Array, Iterable[int]]:
+        """Return a column, and the rows that only the exact reader can decide; they are null."""
+        wanted = to_arrow_type(column.type)
+        if column.type.root in DATE_AND_TIME_TYPES:
+            texts = pa.array(values, pa.string())
+            found = time_array(texts, column.type)
+            return found, _rows(pc.and_(found.is_null(), texts.is_valid()))
+        if column.type.root is TypeRoot.DECIMAL:
+            return _decimals(values, column.type)
+        if is_kept_raw(column.type):
+            return _nested(values, column.type)
+        return pa.array(values, wanted), ()
+
+    def _read_exactly(
+        self,
+        messages: Sequence[bytes | None],
+        rows: list[int],
+        arrays: list[pa.Array],
+        faults: Faults,
+    ) -> list[pa.Array]:
+        """Return the columns with the values of some rows read exactly."""
+        values: list[list[Any]] = [[None] * len(rows) for _ in self._columns]
+        for place, row in enumerate(rows):
+            message = messages[row]
+            if message is None:
+                continue
+            found = self._values(message)
+            if isinstance(found, Fault):
+                faults.add(row, found)
+                continue
+            for column, value in zip(values, found, strict=True):
+                column[place] = value
+        # New values are appended to the old ones, and one `take` puts each in the place of its row: these rows
+        # are few.
+        order = np.arange(len(messages))
+        order[rows] = len(messages) + np.arange(len(rows))
+        indexes = pa.array(order)
+        return [
+            pa.concat_arrays([old, pa.array(new, old.type)]).take(indexes)
+            for old, new in zip(arrays, values, strict=True)
+        ]
+
+    def _values(self, message: bytes) -> list[Any] | Fault:
+        """Return the values of all columns, exactly, or the first fault."""
+        try:
+            tree = read_message(message)
+        except UnicodeDecodeError as error:
+            return _malformed(f"not UTF-8: {error.reason} at byte {error.start}")
+        except ValueError as error:
+            return _malformed(f"not JSON: {error}")
+        except RecursionError:
+            return _TOO_DEEP
+        if not isinstance(tree, dict):
+            return _malformed(f"found {json_kind(tree)}, expected an object")
+        values = []
+        for column in self._columns:
+            try:
+                value = _value_at(tree, column)
+                values.append(exact_value(value, column.type, address=column.address))
+            except ValueFault as fault:
+                text = f"field {fault.address}: found {fault.found}, expected {fault.expected}"
+                of_column = (
+                    f" for column {column.name}" if fault.address.startswith(column.address) else ""
+                )
+                return Fault(fault.reason, text + of_column)
+            except RecursionError:
+                return _TOO_DEEP
+        return values
+
+    def _with_unknown_parts(self, columns: Sequence[Sequence[Any]]) -> Iterable[int]:
+        """Yield the rows in which a ROW, at any depth of a column, has a field that its type does not have."""
+        for column, values in zip(self._columns, columns, strict=True):
+            if not _holds_row(column.type):
+                continue
+            for row, raw in enumerate(values):
+                if raw is not None and bytes(raw) != b"null":
+                    try:
+                        if _has_unknown(read_message(bytes(raw)), column.type):
+                            yield row
+                    except (ValueError, RecursionError):
+                        continue  # the exact reader finds the fault
+
+
+def _malformed(message: str) -> Fault:
+    return Fault(DeadLetterReason.MALFORMED, message)
+
+
+_TOO_DEEP: Final = _malformed("JSON that is nested too deeply")
+
+
+def _value_at(tree: dict[str, Any], column: MappedColumn) -> Any:
+    """Return the field that a column is read from; None where the message has none.
+
+    Raises:
+        ValueFault: A field on the way to it is not an object.
+    """
+    value: Any = tree
+    for depth, name in enumerate(column.path):
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            address = ".".join(column.path[:depth])
+            raise ValueFault(DeadLetterReason.WRONG_TYPE, address, json_kind(value), "an object")
+        value = value.get(name)
+    return value
+
+
+def _decoder(
+    columns: Sequence[MappedColumn],
+    paths_of_other_streams: Sequence[tuple[str, ...]],
+    finds_undeclared: bool,
+) -> TypedDecoder | None:
+    try:
+        return TypedDecoder(
+            columns, paths_of_other_streams=paths_of_other_streams, refuses_unknown=finds_undeclared
+        )
+    except ValueError:  # a field's name that msgspec cannot have: every message is read exactly
+        return None
+
+
+def _not_utf8(payloads: pa.BinaryArray) -> list[int]:
+    """Return the rows that are not UTF-8."""
+    try:
+        payloads.cast(pa.string())
+    except pa.ArrowInvalid:
+        return [row for row, value in enumerate(payloads.to_pylist()) if not _is_utf8(value)]
+    return []
+
+
+def _is_utf8(value: bytes | None) -> bool:
+    try:
+        (value or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _rows(mask: pa.BooleanArray) -> list[int]:
+    return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
+
+
+def _decimals(values: Sequence[Any], data_type: DataType) -> tuple[pa.Array, Iterable[int]]:
+    """Return DECIMALs of JSON texts; undecided are those that are not written plainly within the bounds."""
+    written = pa.array(map(bytes, values), pa.binary()).cast(pa.string())
+    texts = pc.utf8_trim(written, '"')
+    assert data_type.precision is not None, "a DECIMAL has a precision"
+    assert data_type.scale is not None, "a DECIMAL has a scale"
+    whole = data_type.precision - data_type.scale
+    pattern = rf"^-?\d{{1,{max(whole, 1)}}}(\.\d{{1,{data_type.scale}}})?$"
+    if not data_type.scale:
+        pattern = rf"^-?\d{{1,{whole}}}$"
+    is_plain = pc.match_substring_regex(texts, pattern)
+    plain = pc.if_else(is_plain, texts, pa.scalar(None, pa.string()))
+    wanted = to_arrow_type(data_type)
+    try:
+        found = plain.cast(wanted)
+    except pa.ArrowInvalid:  # a digit before the point of a type that has none there
+        found = pa.nulls(len(plain), wanted)
+    is_undecided = pc.and_(found.is_null(), pc.not_equal(written, "null"))
+    return found, _rows(is_undecided)
+
+
+def _nested(values: Sequence[Any], data_type: DataType) -> tuple[pa.Array, Iterable[int]]:
+    """Return nested values of JSON texts; undecided are those with a fault."""
+    found, undecided = [], []
+    for row, raw in enumerate(values):
+        try:
+            found.append(exact_value(read_message(bytes(raw)), data_type))
+        except (ValueFault, ValueError, RecursionError):
+            found.append(None)
+            undecided.append(row)
+    return pa.array(found, to_arrow_type(data_type)), undecided
+
+
+def _holds_row(data_type: DataType) -> bool:
+    if data_type.root is TypeRoot.ROW:
+        return True
+    held = data_type.element or data_type.value
+    return held is not None and _holds_row(held)
+
+
+def _has_unknown(value: Any, data_type: DataType) -> bool:
+    if data_type.root is TypeRoot.ROW:
+        if not isinstance(value, dict):
+            return False
+        if value.keys() - {field.name for field in data_type.fields}:
+            return True
+    elif not isinstance(value, list if data_type.root is TypeRoot.ARRAY else dict):
+        return False
+    return any(
+        item is not None and _holds_row(item_type) and _has_unknown(item, item_type)
+        for _, item, item_type in items_of(value, data_type)
+    )

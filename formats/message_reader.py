@@ -1,0 +1,46 @@
+"""Reader of messages: the shape that every format of messages has."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from braid.formats.fault import Faults
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadMessages:
+    """What a batch of messages holds for the columns of a stream.
+
+    Attributes:
+        arrays: One array per column, in the columns' order, in the Arrow form of the column's type; null
+            where a message has no value, and where it is faulty.
+        faults: The faults of messages and of values, by row.
+        with_undeclared: Rows whose message may have fields that no column is read from, ascending; empty
+            unless the reader was told to find them.
+    """
+
+    arrays: list[pa.Array]
+    faults: Faults
+    with_undeclared: list[int]
+
+
+class MessageReader(Protocol):
+    """Reads the values of a stream's records, or their keys."""
+
+    def read(self, payloads: pa.BinaryArray) -> ReadMessages:
+        """Return the columns of a batch of messages.
+
+        Args:
+            payloads: The messages; a null is read as a message without any field.
+        """
+        ...
+
+    def tree(self, payload: bytes) -> Any:
+        """Return a message as dicts, lists and scalars, to search it for undeclared fields.
+
+        Raises:
+            ValueError: It is no message of the format.
+            RecursionError: It is nested too deeply.
+        """
+        ...

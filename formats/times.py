@@ -1,0 +1,193 @@
+r"""Dates and times as texts of ISO 8601: exact, one text at a time, and vectorised.
+
+| type | forms |
+|---|---|
+| DATE | `2026-01-02` |
+| TIME | `03:04`, `03:04:05`, `03:04:05.678`, with up to 9 fractional digits |
+| TIMESTAMP of either kind | date and time with `T` or a blank between them; a zone may follow: `Z`, `+02`, `+0200`, `+02:00` |
+
+A text with a zone denotes a moment, and a text without a zone is read as UTC. A TIMESTAMP without a zone
+holds the moment as a clock in UTC shows it, so that only the zone itself is lost. Years are 0001 to 9999;
+TIMESTAMPs of 7 to 9 digits hold the years 1677 to 2262, as 64 bits of nanoseconds do. Fractional digits of the
+second that the type does not have are dropped, which rounds towards the past.
+"""
+
+import re
+from datetime import date, timedelta
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from braid.lake import DataType, TypeRoot, to_arrow_type
+
+_DATE: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
+_TIME: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,9}))?)?", re.ASCII)
+_MOMENT: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:(Z)|([+-])(\d\d)(?::?(\d\d))?)?",
+    re.ASCII,
+)
+# Dates of years before 1 or after 9999, which ISO 8601 has and the table's readers do not.
+_FAR: Final = re.compile(r"(-\d{4}|[+-]?\d{5,9}|0000)-\d\d-\d\d", re.ASCII)
+_EPOCH: Final = date(1970, 1, 1)
+_DAY_NS: Final = 86_400 * 10**9
+_NS_MIN: Final = (date.min - _EPOCH).days * _DAY_NS
+_NS_MAX: Final = ((date.max - _EPOCH).days + 1) * _DAY_NS - 1
+_INT64_BOUND: Final = 9_223_372_036 * 10**9  # whole seconds, so that every fraction fits
+_OFFSET_MAX: Final = timedelta(hours=18)
+_PER_UNIT: Final = {"ms": 10**6, "us": 10**3, "ns": 1}
+
+_DATE_PATTERN: Final = r"^\d{4}-\d\d-\d\d$"
+_MOMENT_PATTERN: Final = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?$"
+_ZONE_PATTERN: Final = r"(Z|[+-]\d\d(:?\d\d)?)$"
+_TIME_PATTERN: Final = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?$"
+
+DATE_AND_TIME_TYPES: Final = frozenset(
+    {TypeRoot.DATE, TypeRoot.TIME, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ}
+)
+
+
+def time_value(text: str, data_type: DataType) -> int:
+    """Return a date or time in the form that `pa.array` accepts for the type's Arrow form.
+
+    Args:
+        text: The text.
+        data_type: DATE, TIME or a TIMESTAMP of either kind.
+
+    Returns:
+        Days since 1970-01-01, milliseconds of the day, or units of the TIMESTAMP's Arrow form since the epoch.
+
+    Raises:
+        ValueError: The text is no such date or time.
+        OverflowError: It is one that the type does not hold.
+    """
+    match data_type.root:
+        case TypeRoot.DATE:
+            return _days(text)
+        case TypeRoot.TIME:
+            return _day_ns(text) // 10**6
+        case _:
+            unit = to_arrow_type(data_type).unit
+            return _moment_ns(text, is_fine=unit == "ns") // _PER_UNIT[unit]
+
+
+def _days(text: str) -> int:
+    found = _DATE.fullmatch(text)
+    if found is None or found[1] == "0000":
+        raise _unreadable(text)
+    return (date(int(found[1]), int(found[2]), int(found[3])) - _EPOCH).days
+
+
+def _day_ns(text: str) -> int:
+    found = _TIME.fullmatch(text)
+    if found is None:
+        message = "not a time of day"
+        raise ValueError(message)
+    seconds = int(found[1]) * 3_600 + int(found[2]) * 60 + int(found[3] or 0)
+    return seconds * 10**9 + int((found[4] or "").ljust(9, "0"))
+
+
+def _moment_ns(text: str, *, is_fine: bool) -> int:
+    found = _MOMENT.fullmatch(text)
+    if found is None or text.startswith("0000"):
+        raise _unreadable(text)
+    moment = _days(found[1]) * _DAY_NS + _day_ns(found[2])
+    if found[4] is not None:
+        moment -= _offset_ns(found[4], int(found[5]), int(found[6] or 0))
+    # Near the bounds the zone decides which year it is, so the moment is compared and not the text.
+    is_near = abs(moment) < _INT64_BOUND if is_fine else _NS_MIN <= moment <= _NS_MAX
+    if not is_near:
+        raise OverflowError(text)
+    return moment
+
+
+def _offset_ns(sign: str, hours: int, minutes: int) -> int:
+    offset = timedelta(hours=hours, minutes=minutes)
+    if minutes > 59 or offset > _OFFSET_MAX:
+        message = "no zone has this offset"
+        raise ValueError(message)
+    return (1 if sign == "+" else -1) * int(offset.total_seconds()) * 10**9
+
+
+def _unreadable(text: str) -> Exception:
+    if _FAR.match(text):
+        return OverflowError(text)
+    return ValueError("not of the form of ISO 8601")
+
+
+def time_array(texts: pa.StringArray, data_type: DataType) -> pa.Array:
+    """Return dates or times for texts, null for each text that `time_value` has to decide.
+
+    Args:
+        texts: The texts; may contain nulls.
+        data_type: DATE, TIME or a TIMESTAMP of either kind.
+
+    Returns:
+        The type's Arrow form, of the same length. Where it is null and the text is not, the text is in no usual
+        form, or denotes nothing that the type holds.
+    """
+    wanted = to_arrow_type(data_type)
+    try:
+        match data_type.root:
+            case TypeRoot.DATE:
+                return _within(_matching(texts, _DATE_PATTERN).cast(pa.date32()), wanted)
+            case TypeRoot.TIME:
+                return _times(_matching(texts, _TIME_PATTERN)).cast(wanted)
+            case _:
+                return _moments(_matching(texts, _MOMENT_PATTERN), wanted)
+    except pa.ArrowInvalid:  # such as 30 February: the form is right
+        return pa.nulls(len(texts), wanted)
+
+
+def _matching(texts: pa.StringArray, pattern: str) -> pa.StringArray:
+    is_usual = pc.match_substring_regex(texts, pattern)
+    return pc.if_else(is_usual, texts, pa.scalar(None, pa.string()))
+
+
+def _times(texts: pa.StringArray) -> pa.Array:
+    # Arrow reads no times of day: as moments of the first day of the epoch they are the same number.
+    moments = pc.binary_join_element_wise("1970-01-01T", texts, "Z", "")
+    micros = _cut(moments, 6).cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+    return pc.divide(micros, 1_000).cast(pa.int32())
+
+
+def _moments(texts: pa.StringArray, wanted: pa.TimestampType) -> pa.Array:
+    has_zone = pc.match_substring_regex(texts, _ZONE_PATTERN)
+    texts = pc.if_else(has_zone, texts, _joined(texts, "Z"))
+    if wanted.unit == "ns":
+        # Nanoseconds of other years would overflow without an error.
+        year = pc.utf8_slice_codeunits(texts, 0, 4)
+        is_near = pc.and_(pc.greater_equal(year, "1678"), pc.less(year, "2262"))
+        texts = pc.if_else(is_near, texts, pa.scalar(None, pa.string()))
+        return texts.cast(pa.timestamp("ns", tz="UTC")).cast(wanted)
+    found = _cut(texts, 6).cast(pa.timestamp("us", tz="UTC"))
+    if wanted.unit == "ms":
+        micros = found.cast(pa.int64())
+        is_null = micros.is_null().to_numpy(zero_copy_only=False)
+        millis = np.floor_divide(micros.fill_null(0).to_numpy(), 1_000)
+        found = pa.array(millis, mask=is_null).cast(pa.timestamp("ms", tz="UTC"))
+    return _within(found, wanted)
+
+
+def _joined(texts: pa.StringArray, end: str) -> pa.StringArray:
+    return pc.binary_join_element_wise(texts, end, "")
+
+
+def _cut(texts: pa.StringArray, digits: int) -> pa.StringArray:
+    """Return the texts with at most so many fractional digits."""
+    if not pc.any(pc.match_substring_regex(texts, rf"\.\d{{{digits + 1}}}")).as_py():
+        return texts
+    return pc.replace_substring_regex(texts, rf"(\.\d{{{digits}}})\d+", r"\1")
+
+
+def _within(found: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """Return dates or timestamps in the wanted form, null outside of the years 0001 to 9999."""
+    if pa.types.is_date(found.type):
+        number, unit_ns = pa.int32(), _DAY_NS
+    else:
+        number, unit_ns = pa.int64(), _PER_UNIT[found.type.unit]
+    values = found.cast(number)
+    low, high = pa.scalar(_NS_MIN // unit_ns, number), pa.scalar(_NS_MAX // unit_ns, number)
+    is_near = pc.and_(pc.greater_equal(values, low), pc.less_equal(values, high))
+    return pc.if_else(is_near, found, pa.scalar(None, found.type)).cast(wanted)

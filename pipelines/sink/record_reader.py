@@ -1,0 +1,231 @@
+"""Reader of Kafka records: the columns of a stream, and the faults of the records that it refuses.
+
+A record is refused for the first of these reasons:
+
+1. its value is null (`tombstone`: a delete is a record whose value has the row kind, so a record without
+   a value is not a delete), or longer than the stream's bound (`too_large`);
+2. its value is no message of the stream's format (`malformed`), or has a value that does not fit its column's
+   type (`wrong_type`, `out_of_range`, `not_null` inside of a value); or the Kafka key does not contain what is
+   read from it (`malformed_key`);
+3. a value is too long to name a partition's directory (`out_of_range`), or the texts and bytes of the primary
+   key together have more bytes than the table allows (`too_large`; partition columns do not count);
+4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
+5. all ordering columns are null (`null_ordering`), unless such a record clears the group;
+6. the column with the row kind (`rowkind.field`) has a value that the table does not accept (`row_kind`);
+7. the aggregate function of a column cannot read the value (`unreadable`): once written, it would make every
+   merge of its key fail, and with it full scans and compactions of the table;
+8. it has a field that is not declared (`new_field`), where the stream rejects such fields. Where the stream
+   lets its table evolve, such a record is only named, and the task decides.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault, Faults
+from braid.formats.json.key_reader import KeyReader
+from braid.formats.json.message_reader import JsonReader
+from braid.lake import TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
+from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.pipelines.partition_names import is_long_directory, partition_bytes_max
+from braid.pipelines.record_columns import KEY, VALUE
+from braid.pipelines.stream_plan import StreamPlan
+from braid.schemas import OnNewField
+
+_TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
+_SHOWN_MAX: Final = 80
+# Bounds of a message about undeclared fields: the number of names, and the length of each.
+_NAMES_MAX: Final = 10
+_NAME_MAX: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRecords:
+    """The columns of a batch of records.
+
+    Attributes:
+        columns: By name, one array per column that is read from records, in the Arrow form of its type; its
+            values are defined only where the record has no fault.
+        faults: The faults of refused records, by row.
+        with_undeclared: Rows whose message may have an undeclared field, ascending; only where the stream
+            lets its table evolve.
+    """
+
+    columns: Mapping[str, pa.Array]
+    faults: Faults
+    with_undeclared: list[int]
+
+
+class RecordReader:
+    """Reads the records of one stream by its plan."""
+
+    def __init__(self, plan: StreamPlan, schema: TableSchema) -> None:
+        """Prepare to read.
+
+        Args:
+            plan: The stream.
+            schema: The table's schema, under which rows are written.
+        """
+        self._plan = plan
+        self._finds_undeclared = plan.spec.on_new_field is not OnNewField.IGNORE
+        self._values = JsonReader(
+            plan.value_columns,
+            paths_of_other_streams=plan.paths_of_other_streams,
+            finds_undeclared=self._finds_undeclared,
+        )
+        self._keys = KeyReader(plan.key_columns) if plan.key_columns else None
+        self._checks = ValueChecks.of(schema)
+
+    def read(self, records: pa.RecordBatch) -> ReadRecords:
+        """Return the columns of a batch, and its faults.
+
+        Args:
+            records: Kafka records (`record_columns`).
+        """
+        plan = self._plan
+        values = records.column(VALUE)
+        faults = Faults(records.num_rows)
+        messages = self._values.read(self._bounded(values, faults))
+        columns = dict(zip((c.name for c in plan.value_columns), messages.arrays, strict=True))
+        _add(faults, messages.faults)
+        if self._keys is not None:
+            keys = self._keys.read(records.column(KEY))
+            columns |= zip((c.name for c in plan.key_columns), keys.arrays, strict=True)
+            _add(faults, keys.faults)
+        assert columns.keys() == {c.name for c in plan.columns}, "each column of the plan is read"
+        for check in (self._long, self._nulls, self._row_kinds, self._unreadable):
+            check(columns, faults)
+        undeclared = messages.with_undeclared
+        if plan.spec.on_new_field is OnNewField.REJECT:
+            self._reject_undeclared(values, undeclared, faults)
+            undeclared = []
+        return ReadRecords(columns=columns, faults=faults, with_undeclared=undeclared)
+
+    def tree(self, value: bytes) -> Any:
+        """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
+        return self._values.tree(value)
+
+    def _bounded(self, values: pa.BinaryArray, faults: Faults) -> pa.BinaryArray:
+        """Return the values without those that are too long; refuse these, and records without a value."""
+        if values.null_count:
+            fault = Fault(
+                DeadLetterReason.TOMBSTONE,
+                "the record has no value; a delete has to be a record whose value has a row kind",
+            )
+            faults.add_all(_rows(values.is_null()), fault)
+        limit = self._plan.spec.max_message_bytes
+        lengths = pc.binary_length(values)
+        is_long = pc.greater(lengths, limit)
+        if not pc.any(is_long).as_py():
+            return values
+        for row in _rows(is_long.fill_null(False)):
+            message = f"the value has {lengths[row]} bytes, max_message_bytes is {limit}"
+            faults.add(row, Fault(DeadLetterReason.TOO_LARGE, message))
+        return pc.if_else(is_long, pa.scalar(None, values.type), values)
+
+    def _long(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
+        """Refuse texts that are too long for the name of a directory, and keys that are too long."""
+        plan = self._plan
+        for column in plan.columns:
+            if column.name in plan.partition_keys and column.type.root in _TEXTS:
+                bound = partition_bytes_max(column.name)
+                # A character takes 3 bytes at most when it is escaped: shorter texts need no closer look.
+                may_be_long = pc.greater(pc.binary_length(columns[column.name]), bound // 3)
+                for row in _rows(may_be_long.fill_null(False)):
+                    if is_long_directory(column.name, columns[column.name][row].as_py()):
+                        message = (
+                            f"the value for partition column {column.name} is too long to name a directory: "
+                            f"more than {bound} bytes of UTF-8, percent-escaped"
+                        )
+                        faults.add(row, Fault(DeadLetterReason.OUT_OF_RANGE, message))
+        names = [plan.columns[index].name for index in plan.long_key_columns]
+        if names:
+            message = (
+                f"the texts and bytes of the key ({', '.join(names)}) have more than "
+                f"{plan.key_bytes_max} bytes together, the table's `braid.key.max-bytes`"
+            )
+            is_long = key_is_long([columns[name] for name in names], plan.key_bytes_max)
+            faults.add_all(_rows(is_long), Fault(DeadLetterReason.TOO_LARGE, message))
+
+    def _nulls(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
+        """Refuse records without a key, without a value for a NOT NULL column, or without an order."""
+        plan = self._plan
+        for name in plan.written.key:
+            message = f"key column {name} is missing or null"
+            _refuse_nulls(columns[name], Fault(DeadLetterReason.MISSING_KEY, message), faults)
+        for column in plan.columns:
+            if column.name not in plan.written.key and not column.type.nullable:
+                message = f"column {column.name} is NOT NULL and missing or null"
+                _refuse_nulls(
+                    columns[column.name], Fault(DeadLetterReason.NOT_NULL, message), faults
+                )
+        if plan.ordering and not plan.clears_null_ordering:
+            arrays = [columns[name] for name in plan.ordering]
+            if all(array.null_count for array in arrays):
+                message = f"all ordering columns are null: {', '.join(plan.ordering)}"
+                are_null = reduce(pc.and_, (array.is_null() for array in arrays))
+                faults.add_all(_rows(are_null), Fault(DeadLetterReason.NULL_ORDERING, message))
+
+    def _row_kinds(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
+        """Refuse a row kind that is missing, or that the table does not accept."""
+        plan = self._plan
+        if plan.kind_column is None or plan.kind_column not in columns:
+            return
+        kinds = columns[plan.kind_column]
+        is_wrong = pc.invert(pc.is_in(kinds, value_set=pa.array(plan.row_kinds, kinds.type)))
+        for row in _rows(is_wrong):
+            found = json.dumps(kinds[row].as_py(), default=str)[:_SHOWN_MAX]
+            message = (
+                f"column {plan.kind_column} holds the row kind: expected one of "
+                f"{', '.join(plan.row_kinds)}, found {found}"
+            )
+            faults.add(row, Fault(DeadLetterReason.ROW_KIND, message))
+
+    def _unreadable(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
+        """Refuse values that the aggregate function of their column cannot read."""
+        is_accepted = pa.array(~faults.is_faulty)
+        for column in self._plan.columns:
+            if column.name not in self._checks.functions:
+                continue
+            nothing = pa.scalar(None, to_arrow_type(column.type))
+            accepted = pc.if_else(is_accepted, columns[column.name], nothing)
+            for unfit in self._checks.unfit(column.name, accepted):
+                message = (
+                    f"column {column.name}: {unfit.message} (found `{unfit.value}`); {unfit.hint}"
+                )
+                faults.add(unfit.row, Fault(DeadLetterReason.UNREADABLE, message))
+
+    def _reject_undeclared(
+        self, values: pa.BinaryArray, candidates: list[int], faults: Faults
+    ) -> None:
+        reader = UndeclaredFieldReader(plan=self._plan)
+        for row in candidates:
+            if row in faults:
+                continue
+            found = reader.undeclared(self._values.tree(values[row].as_py()))
+            if found:
+                shown = ", ".join(address[:_NAME_MAX] for address in found[:_NAMES_MAX])
+                more = f" and {len(found) - _NAMES_MAX} more" if len(found) > _NAMES_MAX else ""
+                message = f"the stream does not declare: {shown}{more}"
+                faults.add(row, Fault(DeadLetterReason.NEW_FIELD, message))
+
+
+def _add(faults: Faults, found: Faults) -> None:
+    for row in found.rows:
+        faults.add(row, found[row])
+
+
+def _refuse_nulls(array: pa.Array, fault: Fault, faults: Faults) -> None:
+    if array.null_count:
+        faults.add_all(_rows(array.is_null()), fault)
+
+
+def _rows(mask: pa.BooleanArray) -> list[int]:
+    return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
