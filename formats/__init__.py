@@ -2,11 +2,12 @@
 
 | module | what |
 |---|---|
-| `json_message`, `mapped_column` | a message parsed in Python; a column and the field that it is filled from |
-| `json_explanations`, `json_value_faults`, `unpaired_surrogates` | the reason why a message is refused |
+| `message_reader`, `fault` | the shape that every format of messages has; the fault of a record |
+| `json/` | JSON: messages and Kafka keys to columns |
+| `mapped_column`, `field_tree` | a column and the field that it is filled from; the declared part of a message |
+| `times`, `integer_bounds`, `unpaired_surrogates` | dates and times as texts; bounds of integer types; texts without a UTF-8 form |
 | `dead_letter` | the record that is sent for a refused record |
 | `json_values`, `key_values` | rows to JSON; keys from texts and JSON |
-| `integer_bounds` | bounds of integer types |
 | `clusters_file`, `kafka_clusters` | the operators' file of clusters; permissions of streams on clusters |
 | `secret_references`, `stream_options` | secrets in that file; options that a stream may set |
 """

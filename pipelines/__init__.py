@@ -12,8 +12,8 @@ From the top down; each imports only what is below it:
 | `sink/` | one micro-batch: rows and dead letters written, and one commit |
 | `pace/` | the interval and the size of micro-batches when compaction is behind |
 | `plan_changes/` | how the plan of a running query changes |
-| `json/`, `kafka/` | the parser of messages; clusters, topics and offsets |
+| `kafka/` | clusters, topics and offsets |
 | `new_fields/` | fields of messages that a stream does not declare |
-| `stream_plan`, `record_columns`, `partition_names` | what a query knows about its stream; the columns of parsed records; the length limit of partition names |
+| `stream_plan`, `record_columns`, `partition_names` | what a query knows about its stream; the columns of Kafka records; the length limit of partition names |
 | `spark/`, `settings`, `held_lease` | Spark's session and jars; bounds and intervals; the right to host a stream |
 """

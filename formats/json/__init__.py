@@ -1,1 +1,8 @@
-"""JSON: messages and Kafka keys to the columns of a stream."""
+"""JSON: messages and Kafka keys to the columns of a stream.
+
+| module | what |
+|---|---|
+| `message_reader`, `key_reader` | columns and faults of a batch of messages; of Kafka keys |
+| `typed_decoder` | usual messages, fast |
+| `exact_values`, `message` | one value exactly, or its fault; a message as values of Python |
+"""

@@ -20,6 +20,7 @@ from braid.pipelines.spark.jars import java_executable, resolve
 # Spark asks for the size of every batch after every row, and some vectors answer in time that grows
 # with the rows they hold: 65,536 rows a batch halve the rate of a JSON stream, 2,048 do so too.
 ARROW_BATCH_ROWS = 16_384
+_ARROW_BATCH_BYTES = 32 << 20  # messages can be large, and a task holds a few batches of them
 
 # The root level is also the level of the gateway: that removes its "Setting default log level"
 # banner from the output of every job.
@@ -104,6 +105,7 @@ def build_session(
         "spark.python.worker.reuse": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_BATCH_ROWS),
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(_ARROW_BATCH_BYTES),
         **conf,
     }
     scratch = work_dir / "jvm"
