@@ -13,10 +13,12 @@ from braid.lake import (
     RowKind,
     TableSchema,
     TypeRoot,
+    UnsupportedFeature,
     ValueChecks,
 )
 from braid.registry.layout.stream_columns import StreamColumns, stream_columns
 from braid.registry.rules.arrival_rules import is_keyed, needs_keyed_partitions
+from braid.registry.rules.json_types import HINT, unreadable_in_json
 from braid.schemas import ColumnSource, OnNullOrdering, StreamSpec, TableSpec
 
 _LONG: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBINARY)
@@ -140,9 +142,9 @@ def plan_stream(
         other_streams: The streams of the table; the stream itself is ignored among them.
 
     Raises:
-        InvalidRequest: The table has no such column, or two columns read one field of the message
-            in different ways. Registration checks the first; another engine may have changed the
-            table since.
+        InvalidRequest: The table has no such column, a column cannot be read from JSON
+            (`UnsupportedFeature`), or two columns read one field of the message in different ways.
+            Registration checks the first two; another engine may have changed the table since.
     """
     written = stream_columns(spec, stream)
     mapped = [
@@ -249,10 +251,23 @@ def _typed(
         MappedColumn(name=name, path=path, type=types[name], from_key=from_key)
         for name, path, from_key in mapped
     )
+    _check_types(columns)
     for from_key in (False, True):
         # The key and the value are two messages: the same path in both is no conflict.
         _check_paths(tuple(column for column in columns if column.from_key is from_key))
     return columns
+
+
+def _check_types(columns: tuple[MappedColumn, ...]) -> None:
+    """Refuse columns that cannot be read from JSON."""
+    problems = [
+        Problem(field=column.name, value=str(column.type), message=reason, hint=HINT)
+        for column in columns
+        if (reason := unreadable_in_json(column.type)) is not None
+    ]
+    if problems:
+        message = f"column {problems[0].field} cannot be read"
+        raise UnsupportedFeature(message, problems=problems)
 
 
 def _check_paths(columns: tuple[MappedColumn, ...]) -> None:

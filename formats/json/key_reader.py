@@ -14,7 +14,7 @@ from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.exact_values import ValueFault, exact_value, expected_form
 from braid.formats.json.message import read_message
-from braid.formats.json.message_reader import JsonReader
+from braid.formats.json.message_reader import JsonReader, value_at
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.formats.times import DATE_AND_TIME_TYPES
@@ -56,9 +56,11 @@ class KeyReader:
         faults = Faults(len(keys))
         for row in found.faults.rows:
             fault = found.faults[row]
-            if fault.reason is not DeadLetterReason.OUT_OF_RANGE:
-                fault = _malformed(keys[row].as_py(), self._columns[0])
-            faults.add(row, fault)
+            if fault.reason is DeadLetterReason.OUT_OF_RANGE:
+                faults.add(row, Fault(fault.reason, f"the record's Kafka key: {fault.message}"))
+            else:
+                key = keys[row].as_py()
+                faults.add(row, _malformed(key, _guilty(key, self._columns)))
         return ReadMessages(arrays=found.arrays, faults=faults, with_undeclared=[])
 
     def _whole(self, row: int, key: bytes | None, column: MappedColumn, faults: Faults) -> Any:
@@ -95,6 +97,23 @@ def _value(key: bytes, data_type: DataType) -> Any:
         message = "neither a number nor a boolean"
         raise ValueError(message)
     return exact_value(read_message(key), data_type)
+
+
+def _guilty(key: bytes, columns: Sequence[MappedColumn]) -> MappedColumn:
+    """Return the first column that a malformed key does not hold."""
+    try:
+        tree = read_message(key)
+    except (ValueError, RecursionError):
+        return columns[0]
+    return next((column for column in columns if not _is_held(tree, column)), columns[0])
+
+
+def _is_held(tree: Any, column: MappedColumn) -> bool:
+    try:
+        exact_value(value_at(tree, column), column.type)
+    except (ValueFault, RecursionError):
+        return False
+    return True
 
 
 def _malformed(key: bytes, column: MappedColumn) -> Fault:

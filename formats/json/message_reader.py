@@ -11,9 +11,10 @@ from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.exact_values import ValueFault, exact_value, json_kind
 from braid.formats.json.message import items_of, read_message
-from braid.formats.json.typed_decoder import TypedDecoder, is_kept_raw
+from braid.formats.json.typed_decoder import TypedDecoder, is_kept_raw, nothing
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
+from braid.formats.text_values import plain_values, replace_rows
 from braid.formats.times import DATE_AND_TIME_TYPES, time_array
 from braid.lake import DataType, TypeRoot, to_arrow_type
 
@@ -45,7 +46,7 @@ class JsonReader:
         messages = payloads.to_pylist()
         faults = Faults(len(messages))
         if self._decoder is None:
-            columns: list[list[Any]] = [[None] * len(messages) for _ in self._columns]
+            columns: list[list[Any]] = [[nothing(c.type)] * len(messages) for c in self._columns]
             odd = set(range(len(messages)))
         else:
             columns, refused = self._decoder.decode(messages)
@@ -101,15 +102,7 @@ class JsonReader:
                 continue
             for column, value in zip(values, found, strict=True):
                 column[place] = value
-        # New values are appended to the old ones, and one `take` puts each in the place of its row: these rows
-        # are few.
-        order = np.arange(len(messages))
-        order[rows] = len(messages) + np.arange(len(rows))
-        indexes = pa.array(order)
-        return [
-            pa.concat_arrays([old, pa.array(new, old.type)]).take(indexes)
-            for old, new in zip(arrays, values, strict=True)
-        ]
+        return [replace_rows(old, rows, new) for old, new in zip(arrays, values, strict=True)]
 
     def _values(self, message: bytes) -> list[Any] | Fault:
         """Return the values of all columns, exactly, or the first fault."""
@@ -126,7 +119,7 @@ class JsonReader:
         values = []
         for column in self._columns:
             try:
-                value = _value_at(tree, column)
+                value = value_at(tree, column)
                 values.append(exact_value(value, column.type, address=column.address))
             except ValueFault as fault:
                 text = f"field {fault.address}: found {fault.found}, expected {fault.expected}"
@@ -159,7 +152,7 @@ def _malformed(message: str) -> Fault:
 _TOO_DEEP: Final = _malformed("JSON that is nested too deeply")
 
 
-def _value_at(tree: dict[str, Any], column: MappedColumn) -> Any:
+def value_at(tree: Any, column: MappedColumn) -> Any:
     """Return the field that a column is read from; None where the message has none.
 
     Raises:
@@ -213,22 +206,8 @@ def _rows(mask: pa.BooleanArray) -> list[int]:
 def _decimals(values: Sequence[Any], data_type: DataType) -> tuple[pa.Array, Iterable[int]]:
     """Return DECIMALs of JSON texts; undecided are those that are not written plainly within the bounds."""
     written = pa.array(map(bytes, values), pa.binary()).cast(pa.string())
-    texts = pc.utf8_trim(written, '"')
-    assert data_type.precision is not None, "a DECIMAL has a precision"
-    assert data_type.scale is not None, "a DECIMAL has a scale"
-    whole = data_type.precision - data_type.scale
-    pattern = rf"^-?\d{{1,{max(whole, 1)}}}(\.\d{{1,{data_type.scale}}})?$"
-    if not data_type.scale:
-        pattern = rf"^-?\d{{1,{whole}}}$"
-    is_plain = pc.match_substring_regex(texts, pattern)
-    plain = pc.if_else(is_plain, texts, pa.scalar(None, pa.string()))
-    wanted = to_arrow_type(data_type)
-    try:
-        found = plain.cast(wanted)
-    except pa.ArrowInvalid:  # a digit before the point of a type that has none there
-        found = pa.nulls(len(plain), wanted)
-    is_undecided = pc.and_(found.is_null(), pc.not_equal(written, "null"))
-    return found, _rows(is_undecided)
+    found = plain_values(pc.utf8_trim(written, '"'), data_type)
+    return found, _rows(pc.and_(found.is_null(), pc.not_equal(written, "null")))
 
 
 def _nested(values: Sequence[Any], data_type: DataType) -> tuple[pa.Array, Iterable[int]]:

@@ -18,7 +18,7 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.times import DATE_AND_TIME_TYPES
 from braid.lake import DataType, TypeRoot
 
-NULL: Final = msgspec.Raw(b"null")
+_NULL: Final = msgspec.Raw(b"null")
 _FLOAT_MAX: Final = (2 - 2**-23) * 2**127
 _TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
 _BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
@@ -36,6 +36,11 @@ def is_kept_raw(data_type: DataType) -> bool:
         item = data_type.element
         return item.is_nested or item.root in DATE_AND_TIME_TYPES or is_kept_raw(item)
     return data_type.is_nested or data_type.root is TypeRoot.DECIMAL
+
+
+def nothing(data_type: DataType) -> Any:
+    """Return what the decoder gives for a column of a message that has no value for it."""
+    return _NULL if is_kept_raw(data_type) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +119,11 @@ def _node(tree: FieldTree, path: tuple[str, ...], *, refuses_unknown: bool) -> _
         inner.append((attrgetter(add(name, node.struct | None, None)), node))
     values = []
     for name, data_type in tree.values.items():
-        is_raw = is_kept_raw(data_type)
-        kind = msgspec.Raw if is_raw else _kind(data_type) | None
-        attribute = add(name, kind, NULL if is_raw else None)
+        kind = msgspec.Raw if is_kept_raw(data_type) else _kind(data_type) | None
+        attribute = add(name, kind, nothing(data_type))
         values.append(((*path, name), attrgetter(attribute)))
     for name in tree.other_streams:
-        add(name, msgspec.Raw, NULL)
+        add(name, msgspec.Raw, _NULL)
     struct = msgspec.defstruct(
         "Message",
         fields,

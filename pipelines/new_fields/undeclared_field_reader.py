@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, Final, NoReturn
 
 from braid.formats.field_tree import FieldTree, field_tree
-from braid.formats.json.exact_values import value_fault
 from braid.formats.mapped_column import MappedColumn
 from braid.lake import DataType, TypeRoot
 from braid.pipelines.new_fields.schema_delta import FieldPath, SchemaDelta
@@ -186,14 +185,15 @@ def _excess(value: Any, data_type: DataType, address: str) -> Shape | None:
 
 
 def _excess_of_items(value: Any, data_type: DataType, address: str) -> Shape | None:
-    if value_fault(value, data_type) is not None:
+    is_array = data_type.root is TypeRoot.ARRAY
+    if not isinstance(value, list if is_array else dict):
         _refuse_column(address, f"its value is not of type {data_type}")
     found = [
         shape
         for item, item_type in _held(value, data_type)
         if (shape := _excess(item, item_type, address)) is not None
     ]
-    kind = Kind.LIST if data_type.root is TypeRoot.ARRAY else Kind.MAP
+    kind = Kind.LIST if is_array else Kind.MAP
     return Shape(kind=kind, item=join_all(found)) if found else None
 
 

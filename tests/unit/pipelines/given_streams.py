@@ -1,23 +1,14 @@
-"""Plans of streams, and batches of parsed records as Spark returns them."""
+"""Plans of streams, and batches of Kafka records as Spark passes them to a task."""
 
 import datetime as dt
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from braid.lake import Catalog, MemoryFileIO, Table
-from braid.pipelines.record_columns import (
-    DETAIL,
-    OFFSET,
-    PARTITION,
-    RAW_HEADERS,
-    RAW_KEY,
-    RAW_VALUE,
-    REASON,
-    TIMESTAMP,
-    value_column,
-)
+from braid.pipelines.record_columns import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, VALUE
 from braid.pipelines.stream_plan import StreamPlan, plan_stream
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.rules.stream_completion import complete_stream
@@ -26,6 +17,7 @@ from braid.schemas import StreamDefinition, TableSpec
 WAREHOUSE = "/warehouse"
 IDENTIFIER = "db.t"
 AT = dt.datetime(2026, 1, 2, 3, 4, 5, 678_900, tzinfo=dt.UTC)
+_HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 def given_spec(
@@ -66,32 +58,32 @@ def given_plan(spec: TableSpec, **stream: Any) -> StreamPlan:
 
 
 def given_records(
-    values: Sequence[Sequence[Any]],
+    messages: Sequence[Mapping[str, Any] | bytes | None],
     *,
-    types: Sequence[pa.DataType],
-    refused: Mapping[int, Mapping[str, Any]] | None = None,
+    keys: Sequence[bytes | None] | None = None,
+    headers: Sequence[tuple[str, bytes | None]] | None = None,
     partition: int = 0,
 ) -> pa.RecordBatch:
-    """Return parsed records with offsets from 0.
+    """Return Kafka records with offsets from 0.
 
     Args:
-        values: One row per record, a value per column of the stream.
-        types: Of the columns as they come from Spark.
-        refused: By row: reason, and what else is not null of the raw parts.
+        messages: One per record: an object, bytes as they are, or None for a record without a value.
+        keys: One per record.
+        headers: Of each record.
         partition: Of Kafka.
     """
-    count = len(values)
-    refusals = [(refused or {}).get(row, {}) for row in range(count)]
+    count = len(messages)
+    values = [
+        json.dumps(message).encode() if isinstance(message, Mapping) else message
+        for message in messages
+    ]
+    header = [{"key": name, "value": value} for name, value in headers or ()]
     columns = {
+        KEY: pa.array([None] * count if keys is None else keys, pa.binary()),
+        VALUE: pa.array(values, pa.binary()),
+        HEADERS: pa.array([None if headers is None else header] * count, _HEADERS_TYPE),
         PARTITION: pa.array([partition] * count, pa.int32()),
         OFFSET: pa.array(range(count), pa.int64()),
         TIMESTAMP: pa.array([AT] * count, pa.timestamp("us", tz="UTC")),
-        REASON: pa.array([r.get("reason") for r in refusals], pa.string()),
-        DETAIL: pa.array([r.get("detail") for r in refusals], pa.string()),
-        RAW_KEY: pa.array([r.get("key") for r in refusals], pa.binary()),
-        RAW_VALUE: pa.array([r.get("value") for r in refusals], pa.binary()),
-        RAW_HEADERS: pa.array([r.get("headers") for r in refusals], pa.string()),
     }
-    for index, data_type in enumerate(types):
-        columns[value_column(index)] = pa.array([row[index] for row in values], data_type)
     return pa.RecordBatch.from_pydict(columns)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from braid.lake import InvalidRequest
+from braid.lake import InvalidRequest, UnsupportedFeature
 from braid.pipelines.stream_plan import plan_stream
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import StreamDefinition
@@ -46,6 +46,14 @@ def test_a_column_that_the_table_has_lost_is_named() -> None:
         plan_stream(table="db.t", spec=SPEC, stream=stream, schema=other.schema)
 
     assert [problem.value for problem in caught.value.problems] == ["b"]
+
+
+@pytest.mark.parametrize("sql", ["MULTISET<INT>", "ARRAY<MULTISET<STRING>>", "MAP<INT, INT>"])
+def test_types_that_json_cannot_hold_are_refused_at_the_start(sql: str) -> None:
+    with pytest.raises(UnsupportedFeature, match="column a cannot be read") as caught:
+        given_plan(given_spec({"id": "INT", "a": sql}, ordering=None))
+
+    assert [problem.field for problem in caught.value.problems] == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from braid.formats.json_message import read_message
+from braid.formats.json.message import read_message
 from braid.pipelines.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
     UnrepresentableFieldError,

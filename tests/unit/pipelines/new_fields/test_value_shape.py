@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from braid.formats.json_message import read_message
+from braid.formats.json.message import read_message
 from braid.pipelines.new_fields.value_shape import (
     join_all,
     shape_from_json,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from braid.formats.json_message import read_message
+from braid.formats.json.message import read_message
 from braid.formats.mapped_column import MappedColumn
 from braid.lake import ManualClock, StorageUnavailable, Table
 from braid.pipelines.new_fields.schema_delta import SchemaDelta

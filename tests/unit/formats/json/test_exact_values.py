@@ -1,4 +1,4 @@
-"""Explanations of values that Spark could not read: malformed, wrong type or out of range, and where."""
+"""Faults of values: malformed, wrong type or out of range, where, what was found and what was expected."""
 
 import json
 from typing import Any
@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from braid.formats.dead_letter import DeadLetterReason
-from braid.formats.json_explanations import explain_message, explain_value
-from braid.formats.mapped_column import MappedColumn
+from braid.formats.json.exact_values import ValueFault, exact_value, value_fault
+from braid.formats.json.message import read_message
 from braid.lake import parse_type
-from tests.unit.pipelines.given_streams import given_plan, given_spec
+from tests.unit.formats.json.both_ways import read_one
 
-MALFORMED = DeadLetterReason.MALFORMED
 WRONG_TYPE = DeadLetterReason.WRONG_TYPE
 OUT_OF_RANGE = DeadLetterReason.OUT_OF_RANGE
 COLUMNS = {
@@ -29,7 +28,6 @@ COLUMNS = {
     "text": "STRING",
     "version": "INT",
 }
-PLAN = given_plan(given_spec(COLUMNS))
 INNOCENT = {
     "id": 1,
     "flag": True,
@@ -46,23 +44,24 @@ INNOCENT = {
 }
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (b'{"id": 1', "not JSON"),
-        (b'{"id": 1} {"id": 2}', "not JSON: Extra data"),
-        (b'{"id": "\xff"}', "not UTF-8: invalid start byte at byte 8"),
-        (b"[1]", "found an array, expected an object"),
-        (b"null", "found null, expected an object"),
-        (b"", "not JSON"),
-        (b"[" * 100_000, "JSON that is nested too deeply"),
-    ],
-)
-def test_a_message_that_is_not_a_json_object_is_malformed(value: bytes, message: str) -> None:
-    reason, found = explain_message(value, PLAN.columns)
+WITHOUT_AN_OBJECT = [
+    (b'{"id": 1', "not JSON"),
+    (b'{"id": 1} {"id": 2}', "not JSON: Extra data"),
+    (b'{"id": "\xff"}', "not UTF-8: invalid start byte at byte 8"),
+    (b"[1]", "found an array, expected an object"),
+    (b"null", "found null, expected an object"),
+    (b"", "not JSON"),
+    (b"[" * 100_000, "JSON that is nested too deeply"),
+    (b'{"id": ' + b"[" * 100_000, "JSON that is nested too deeply"),
+]
 
-    assert reason is MALFORMED
-    assert found.startswith(message)
+
+@pytest.mark.parametrize(("message", "expected"), WITHOUT_AN_OBJECT)
+def test_a_message_that_is_not_a_json_object_is_malformed(message: bytes, expected: str) -> None:
+    _, reason, found = read_one(COLUMNS, message)
+
+    assert reason == "malformed"
+    assert found.startswith(expected)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +96,7 @@ def test_the_guilty_column_is_named_among_innocent_ones(
 ) -> None:
     message = {**INNOCENT, column: value, "version": "also wrong, but later"}
 
-    found, text = explain_message(json.dumps(message).encode(), PLAN.columns)
+    _, found, text = read_one(COLUMNS, message)
 
     assert (found, text.split(":")[0]) == (reason, f"field {column}")
     assert text.endswith(f"for column {column}")
@@ -116,35 +115,23 @@ def test_the_guilty_column_is_named_among_innocent_ones(
 def test_faults_inside_of_values_are_named(
     message: str, reason: DeadLetterReason, text: str
 ) -> None:
-    found, explanation = explain_message(message.encode(), PLAN.columns)
+    _, found, explanation = read_one(COLUMNS, message.encode())
 
-    assert found is reason
+    assert found == reason
     assert explanation.startswith(text)
+    assert " for column " in explanation
 
 
-def test_texts_that_are_numbers_to_spark_are_innocent() -> None:
-    message = b'{"real": "-Infinity", "price": "999.994", "id": "guilty"}'
-
-    _, explanation = explain_message(message, PLAN.columns)
+def test_texts_that_are_numbers_are_innocent() -> None:
+    _, _, explanation = read_one(
+        COLUMNS, b'{"real": "-Infinity", "price": "999.994", "id": "guilty"}'
+    )
 
     assert explanation.startswith("field id:")
 
 
-def test_a_value_where_an_object_should_be_is_named() -> None:
-    columns = [{"column": "id", "path": "a.b.id"}, {"column": "version"}]
-    plan = given_plan(given_spec({"id": "INT", "version": "INT", "x": "INT"}), columns=columns)
-
-    reason, message = explain_message(b'{"a": {"b": "text"}}', plan.columns)
-
-    assert reason is WRONG_TYPE
-    assert message == "field a.b: found a string, expected an object"
-
-
-def test_a_fault_without_an_explanation_is_still_a_dead_letter() -> None:
-    reason, message = explain_message(json.dumps(INNOCENT).encode(), PLAN.columns)
-
-    assert reason is WRONG_TYPE
-    assert message == "a field cannot be read as its column's type"
+def test_innocent_values_have_no_fault() -> None:
+    assert read_one(COLUMNS, INNOCENT)[1] is None
 
 
 @pytest.mark.parametrize(
@@ -157,17 +144,44 @@ def test_a_fault_without_an_explanation_is_still_a_dead_letter() -> None:
             "2026",
             "TIMESTAMP(3), written as 2026-01-02T03:04:05.678Z, 2026-01-02 03",
         ),
-        (
-            "ARRAY<TIMESTAMP(3)>",
-            ["2026-01-02T03:04:05Z"],
-            "TIMESTAMP(3), without a zone inside of another type: 2026-01-02T03:04:05.678 for column",
-        ),
+        ("ARRAY<TIMESTAMP(3)>", ["2026-01-02Z"], "TIMESTAMP(3), written as 2026-01-02T03:04:05.6"),
         ("STRING", "\ud800", "STRING without half of a surrogate pair for column at"),
         ("ARRAY<STRING>", ["a", "\udfff"], "STRING without half of a surrogate pair"),
         ("MAP<STRING, INT>", {"\ud800": 1}, "MAP<STRING, INT> without half of a surrogate pair"),
     ],
 )
 def test_the_forms_that_are_read_are_named(sql: str, value: Any, expected: str) -> None:
-    column = MappedColumn(name="at", path=("at",), type=parse_type(sql))
+    assert expected in read_one({"at": sql}, {"at": value})[2]
 
-    assert expected in str(explain_value(json.dumps({"at": value}).encode(), column))
+
+def test_a_part_that_must_not_be_null_is_named() -> None:
+    _, reason, message = read_one({"list": "ARRAY<INT NOT NULL>"}, {"list": [1, None]})
+
+    assert reason == "not_null"
+    assert message == "field list.1: found null, expected INT NOT NULL for column list"
+
+
+@pytest.mark.parametrize("bound", [1, -1])
+@pytest.mark.parametrize(
+    ("sql", "largest", "beyond"),
+    [
+        ("FLOAT", "3.4028235677973364e38", "3.4028235677973367e38"),
+        ("DOUBLE", "1.7976931348623158e308", "1.7976931348623159e308"),
+    ],
+)
+def test_a_float_is_in_range_up_to_the_number_that_rounds_to_infinity(
+    sql: str, largest: str, beyond: str, bound: int
+) -> None:
+    sign = "-" if bound < 0 else ""
+
+    assert value_fault(read_message(f"{sign}{largest}".encode()), parse_type(sql)) is None
+    assert value_fault(read_message(f"{sign}{beyond}".encode()), parse_type(sql)) is OUT_OF_RANGE
+
+
+def test_the_address_of_a_fault_leads_to_the_faulty_part() -> None:
+    value = read_message(b'{"a": [[1], [2, "x"]]}')
+
+    with pytest.raises(ValueFault) as caught:
+        exact_value(value, parse_type("MAP<STRING, ARRAY<ARRAY<INT>>>"), address="c")
+
+    assert (caught.value.address, caught.value.found) == ("c.a.1.1", json.dumps("x"))
