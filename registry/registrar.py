@@ -26,6 +26,7 @@ from braid.registry.store.document_writer import (
 )
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.revision import NO_PRECONDITION, Precondition, revision_of
+from braid.registry.store.stored_documents import features_of
 from braid.registry.store.versions import Versioned
 from braid.registry.stream_admission import StreamAdmission
 from braid.registry.stream_entries import Verb, VerbEffect, entry_after_verb, entry_of, with_entry
@@ -227,7 +228,12 @@ class Registrar(TableAlterer):
             if found.spec == spec:
                 return document
             # The runner applies the new version, and restarts the query only if it has to.
-            entry = found.model_copy(update={"spec": spec, "version": found.version + 1})
+            changed = {
+                "spec": spec,
+                "version": found.version + 1,
+                "features": features_of(spec, besides=found.features),
+            }
+            entry = found.model_copy(update=changed)
             return with_entry(document, entry)
 
         return Registration(document=self._writer.change(identifier, change), is_new=is_new)

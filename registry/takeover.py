@@ -11,7 +11,7 @@ from braid.lake import Catalog, Table, TableNotFound
 from braid.registry.errors import StreamNotStopped
 from braid.registry.layout.column_functions import column_functions, why_repetition_matters
 from braid.registry.store.leases import LeaseStore
-from braid.registry.store.stored_documents import START_ANEW
+from braid.registry.store.stored_documents import START_ANEW, features_of
 from braid.schemas import FieldProblem, StreamDefinition, StreamEntry, StreamSpec, TableDocument
 from braid.schemas.field_problems import problem_at, quoted_list
 
@@ -91,8 +91,9 @@ def new_entry(table: Table, stream: StreamSpec, definition: StreamDefinition) ->
     """
     position = table.committer().stream_positions().get(stream.name)
     if position is None or not position.topic or not is_start_given(definition):
-        return StreamEntry(spec=stream)
-    return StreamEntry(spec=stream, former_epoch=position.epoch, features=(START_ANEW,))
+        return StreamEntry(spec=stream, features=features_of(stream))
+    features = features_of(stream, besides=[START_ANEW])
+    return StreamEntry(spec=stream, former_epoch=position.epoch, features=features)
 
 
 def fence_streams(

@@ -3,7 +3,7 @@
 | module | what |
 |---|---|
 | `contract` | the base class, and bounded types |
-| `table`, `aggregate`, `stream` | declarations |
+| `table`, `aggregate`, `stream`, `message_format` | declarations |
 | `schema_change` | requested changes of a table |
 | `document` | the stored document of a table and its streams |
 | `progress` | the report of a runner |
@@ -20,6 +20,7 @@ from braid.schemas.document import (
     StreamEntry,
     TableDocument,
 )
+from braid.schemas.message_format import CsvFormat, JsonFormat, MessageFormat, RawFormat
 from braid.schemas.problem import FieldProblem, ProblemCode, ProblemDocument
 from braid.schemas.progress import (
     Account,
@@ -68,7 +69,6 @@ from braid.schemas.stream import (
     StartingOffsets,
     StreamColumn,
     StreamDefinition,
-    StreamFormat,
     StreamSpec,
 )
 from braid.schemas.table import (
@@ -101,6 +101,7 @@ __all__ = [
     "ColumnSpec",
     "CompletenessSpec",
     "Contract",
+    "CsvFormat",
     "DeleteRetentionSpec",
     "Deletes",
     "DesiredState",
@@ -109,16 +110,19 @@ __all__ = [
     "FieldProblem",
     "GroupState",
     "GroupStatus",
+    "JsonFormat",
     "KafkaSpec",
     "LastCommit",
     "MaintenanceStatus",
     "MergeEngine",
+    "MessageFormat",
     "OnNewField",
     "OnNullOrdering",
     "OnPartitionsAdded",
     "PendingSchema",
     "ProblemCode",
     "ProblemDocument",
+    "RawFormat",
     "RemoveOptionChange",
     "RenameColumnChange",
     "RowStatus",
@@ -133,7 +137,6 @@ __all__ = [
     "StreamDefinition",
     "StreamEntry",
     "StreamFailure",
-    "StreamFormat",
     "StreamProgress",
     "StreamSpec",
     "StreamState",

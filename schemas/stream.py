@@ -14,12 +14,7 @@ from braid.schemas.contract import (
     StrictBool,
     at_most,
 )
-
-
-class StreamFormat(StrEnum):
-    """The format of a message's value."""
-
-    JSON = "json"
+from braid.schemas.message_format import JsonFormat, MessageFormat
 
 
 class StartingOffsets(StrEnum):
@@ -111,7 +106,7 @@ class StreamDefinition(Contract):
     Attributes:
         name: The last part of the address; may be left out.
         topic: The Kafka topic.
-        format: The format of values.
+        format: The format of values: `json`, `raw`, or an object with the format's `type` and options.
         columns: The columns that the stream writes; empty: the key and the stream's whole group, each
             column from the field of its name, or from the field that the registered stream reads already.
         sequence_group: The group that the stream owns; None: the group of the stream's name.
@@ -136,7 +131,7 @@ class StreamDefinition(Contract):
 
     name: str | None = None
     topic: str = Field(min_length=1, max_length=249, examples=["departures"])
-    format: StreamFormat = StreamFormat.JSON
+    format: MessageFormat = Field(default=JsonFormat(), examples=["json"])
     columns: Annotated[tuple[StreamColumn, ...], at_most(COLUMNS_MAX)] = ()
     sequence_group: str | None = Field(default=None, min_length=1)
     starting_offsets: StartingOffsets = StartingOffsets.EARLIEST

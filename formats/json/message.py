@@ -75,7 +75,7 @@ def _python_name(found: re.Match[str]) -> str:
 
 def _loads(text: str) -> Any:
     return json.loads(
-        text, parse_int=_whole, parse_float=_fractional, object_pairs_hook=_json_object
+        text, parse_int=_whole, parse_float=written_number, object_pairs_hook=_json_object
     )
 
 
@@ -83,7 +83,8 @@ def _whole(text: str) -> Any:
     return int(text) if len(text) <= NUMBER_CHARACTERS_MAX else OversizedNumber(text)
 
 
-def _fractional(text: str) -> Any:
+def written_number(text: str) -> WrittenNumber | OversizedNumber:
+    """Return a number that keeps its text, or what is left of one that is too long."""
     if len(text) > NUMBER_CHARACTERS_MAX:
         return OversizedNumber(text)
     try:

@@ -19,7 +19,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from braid.formats.json.key_reader import KeyReader
-from braid.formats.json.message_reader import JsonReader
+from braid.formats.message_reader import MessageReader
+from braid.formats.readers import message_reader
 from braid.lake import TableSchema, assign_buckets
 from braid.pipelines.record_columns import KEY, OFFSET, PARTITION, VALUE
 from braid.pipelines.stream_plan import StreamPlan
@@ -89,13 +90,14 @@ class BucketRouter:
         return columns, is_readable
 
     @cached_property
-    def _readers(self) -> list[tuple[JsonReader | KeyReader, list[str], str]]:
+    def _readers(self) -> list[tuple[MessageReader | KeyReader, list[str], str]]:
         key = frozenset(self.plan.written.key)
         from_value = [column for column in self.plan.value_columns if column.name in key]
         from_key = [column for column in self.plan.key_columns if column.name in key]
-        readers: list[tuple[JsonReader | KeyReader, list[str], str]] = []
+        readers: list[tuple[MessageReader | KeyReader, list[str], str]] = []
         if from_value:
-            readers.append((JsonReader(from_value), [c.name for c in from_value], VALUE))
+            reader = message_reader(self.plan.spec.format, from_value)
+            readers.append((reader, [c.name for c in from_value], VALUE))
         if from_key:
             readers.append((KeyReader(from_key), [c.name for c in from_key], KEY))
         return readers

@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.key_reader import KeyReader
-from braid.formats.json.message_reader import JsonReader
+from braid.formats.readers import message_reader
 from braid.lake import TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
 from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from braid.pipelines.partition_names import is_long_directory, partition_bytes_max
@@ -75,7 +75,8 @@ class RecordReader:
         """
         self._plan = plan
         self._finds_undeclared = plan.spec.on_new_field is not OnNewField.IGNORE
-        self._values = JsonReader(
+        self._values = message_reader(
+            plan.spec.format,
             plan.value_columns,
             paths_of_other_streams=plan.paths_of_other_streams,
             finds_undeclared=self._finds_undeclared,

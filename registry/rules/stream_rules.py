@@ -14,6 +14,7 @@ Pure functions from a table, its streams and one more stream to the problems of 
    records arrive: `aggregation_table_rules`.
 7. In a table whose rows have their kind in a column, every stream maps that column.
 8. Columns that a stream adds to the table fulfil these rules, too: `new_field_rules`.
+9. A stream reads columns only from fields that messages of its format have: `format_rules`.
 
 Two streams may read one topic: each keeps its own position and account, and they own different
 columns.
@@ -29,6 +30,7 @@ from braid.registry.rules.aggregation_table_rules import check_aggregation_table
 from braid.registry.rules.arrival_rules import check_key_source
 from braid.registry.rules.default_rules import check_defaults_of_multiple_streams
 from braid.registry.rules.delete_rules import ROW_KIND_FIELD
+from braid.registry.rules.format_rules import check_format
 from braid.registry.rules.mapping_rules import check_mapping
 from braid.registry.rules.new_field_rules import check_kept_columns, check_new_fields
 from braid.registry.rules.table_rules import UNORDERED_RISK
@@ -62,6 +64,7 @@ def check_stream(
     others = {name: spec for name, spec in streams.items() if name != stream.name}
     return [
         *_check_names(others, stream),
+        *check_format(stream),
         *check_mapping(table, stream),
         *_check_key(table, stream),
         *_check_ownership(table, others, stream),

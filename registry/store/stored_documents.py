@@ -10,7 +10,7 @@
 In requests an unknown field is a mistake and is refused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import orjson
@@ -18,13 +18,15 @@ from pydantic import BaseModel, ValidationError
 
 from braid.lake import CorruptData
 from braid.registry.errors import FeaturesMissing
-from braid.schemas import StreamEntry, TableDocument
+from braid.schemas import JsonFormat, StreamEntry, StreamSpec, TableDocument
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 START_ANEW: Final = "start_anew"
 """A stream has a `former_epoch`: a version that ignores it reads records a second time."""
-FEATURES: Final[frozenset[str]] = frozenset({START_ANEW})
+MESSAGE_FORMATS: Final = "message_formats"
+"""A stream has another format than JSON: a version without formats cannot read the declaration."""
+FEATURES: Final[frozenset[str]] = frozenset({START_ANEW, MESSAGE_FORMATS})
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
 
@@ -68,6 +70,19 @@ def parse_document(data: bytes, *, what: str) -> TableDocument:
             raise features_missing(what, sorted(missing)) from error
         message = f"{what}: {error}"
         raise CorruptData(message) from error
+
+
+def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the features that an entry has to list, in alphabetical order.
+
+    Args:
+        stream: The declaration that the entry gets.
+        besides: Features that the entry needs for another reason, or lists already.
+    """
+    needed = set(besides) - {MESSAGE_FORMATS}
+    if not isinstance(stream.format, JsonFormat):
+        needed.add(MESSAGE_FORMATS)
+    return tuple(sorted(needed))
 
 
 def missing_features(document: TableDocument, stream: StreamEntry | None = None) -> tuple[str, ...]:

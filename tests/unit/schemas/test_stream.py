@@ -3,15 +3,44 @@
 import pytest
 from pydantic import ValidationError
 
-from braid.schemas import StartingOffsets, StreamColumn, StreamDefinition, StreamFormat, StreamSpec
+from braid.schemas import (
+    CsvFormat,
+    JsonFormat,
+    RawFormat,
+    StartingOffsets,
+    StreamColumn,
+    StreamDefinition,
+    StreamSpec,
+)
 
 
 def test_a_topic_is_all_that_a_definition_needs() -> None:
     definition = StreamDefinition.model_validate({"topic": "orders"})
 
-    assert definition.format is StreamFormat.JSON
+    assert definition.format == JsonFormat()
     assert definition.starting_offsets is StartingOffsets.EARLIEST
     assert definition.columns == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "format_", "dumped"),
+    [
+        ("json", JsonFormat(), "json"),
+        ({"type": "json"}, JsonFormat(), "json"),
+        ("raw", RawFormat(), {"type": "raw"}),
+        (
+            {"type": "csv", "fields": ["a"]},
+            CsvFormat(fields=("a",)),
+            {"type": "csv", "fields": ["a"], "delimiter": ",", "quote": '"', "null_text": ""},
+        ),
+    ],
+    ids=str,
+)
+def test_a_format_is_a_name_or_an_object(given: object, format_: object, dumped: object) -> None:
+    definition = StreamDefinition.model_validate({"topic": "t", "format": given})
+
+    assert definition.format == format_
+    assert definition.model_dump(mode="json")["format"] == dumped
 
 
 def test_a_value_is_read_from_the_field_of_its_columns_name_unless_a_path_is_given() -> None:
@@ -24,6 +53,10 @@ def test_a_value_is_read_from_the_field_of_its_columns_name_unless_a_path_is_giv
     [
         {"starting_offsets": "yesterday"},
         {"format": "xml"},
+        {"format": "csv"},
+        {"format": {"type": "json", "fields": []}},
+        {"format": {"type": "csv", "fields": []}},
+        {"format": 5},
         {"trigger_ms": 0},
         {"max_records_per_batch": -5},
         {"max_message_bytes": 0},

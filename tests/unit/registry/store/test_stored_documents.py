@@ -10,9 +10,17 @@ from braid.registry.errors import FeaturesMissing
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.leases import LeaseStore
 from braid.registry.store.progress import ProgressStore
-from braid.registry.store.stored_documents import dump_document, missing_features, parse_document
+from braid.registry.store.stored_documents import (
+    MESSAGE_FORMATS,
+    START_ANEW,
+    dump_document,
+    features_of,
+    missing_features,
+    parse_document,
+)
 from braid.schemas import (
     ColumnSpec,
+    CsvFormat,
     StreamColumn,
     StreamEntry,
     StreamSpec,
@@ -155,3 +163,17 @@ def test_reports_and_leases_of_newer_versions_are_read(
     assert runner.streams["a.b/s"].state == "RUNNING"
     assert holder is not None
     assert holder.owner == "o"
+
+
+def test_a_stream_of_another_format_than_json_needs_a_feature() -> None:
+    csv = STREAM.model_copy(update={"format": CsvFormat(fields=("k",))})
+
+    assert features_of(STREAM) == ()
+    assert features_of(csv, besides=[START_ANEW]) == (MESSAGE_FORMATS, START_ANEW)
+    assert features_of(STREAM, besides=[START_ANEW, MESSAGE_FORMATS]) == (START_ANEW,)
+
+
+def test_json_is_stored_as_versions_without_other_formats_read_it() -> None:
+    stored_format = DOCUMENT.model_dump(mode="json")["streams"]["s"]["spec"]["format"]
+
+    assert stored_format == "json"

@@ -1,0 +1,85 @@
+"""Reader of CSV messages: one line of separated values per message."""
+
+import csv
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault, Faults
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.message_reader import ReadMessages
+from braid.formats.text_values import text_column
+from braid.schemas import CsvFormat
+
+
+class CsvReader:
+    """Reads lines of separated values."""
+
+    def __init__(self, columns: Sequence[MappedColumn], declared: CsvFormat) -> None:
+        """Prepare to read.
+
+        Args:
+            columns: The columns; the path of each names one of the format's fields.
+            declared: The format as declared.
+        """
+        self._columns = tuple(columns)
+        self._format = declared
+        self._indexes = [declared.fields.index(column.address) for column in columns]
+
+    def read(self, payloads: pa.BinaryArray) -> ReadMessages:
+        """Return the columns of a batch of messages (see `MessageReader.read`)."""
+        faults = Faults(len(payloads))
+        texts: list[list[str | None]] = [[None] * len(payloads) for _ in self._columns]
+        null = self._format.null_text
+        for row, payload in enumerate(payloads.to_pylist()):
+            if payload is None:
+                continue
+            found = self._values(payload)
+            if isinstance(found, Fault):
+                faults.add(row, found)
+                continue
+            for values, index in zip(texts, self._indexes, strict=True):
+                values[row] = None if found[index] == null else found[index]
+        arrays = [
+            text_column(values, column, faults, subject=f"field {column.address}")
+            for values, column in zip(texts, self._columns, strict=True)
+        ]
+        return ReadMessages(arrays=arrays, faults=faults, with_undeclared=[])
+
+    def tree(self, payload: bytes) -> Any:
+        """Return a message as a dict of texts (see `MessageReader.tree`)."""
+        found = self._values(payload)
+        if not isinstance(found, Fault):
+            return dict(zip(self._format.fields, found, strict=True))
+        raise ValueError(found.message)
+
+    def _values(self, payload: bytes) -> list[str] | Fault:
+        """Return the values of one line, one for each field, or the fault."""
+        try:
+            text = payload.decode()
+        except UnicodeDecodeError as error:
+            return _malformed(f"not UTF-8: {error.reason} at byte {error.start}")
+        try:
+            # Each message by itself: an open quote must not take the next message in.
+            lines = list(
+                csv.reader(
+                    text.removesuffix("\n").removesuffix("\r").splitlines(keepends=True),
+                    delimiter=self._format.delimiter,
+                    quotechar=self._format.quote,
+                    strict=True,
+                )
+            )
+        except csv.Error as error:
+            return _malformed(f"not CSV: {error}")
+        if len(lines) != 1:
+            return _malformed(f"found {len(lines)} lines, expected one")
+        (values,) = lines
+        if len(values) != len(self._format.fields):
+            return _malformed(f"found {len(values)} values, expected {len(self._format.fields)}")
+        return values
+
+
+def _malformed(message: str) -> Fault:
+    return Fault(DeadLetterReason.MALFORMED, message)

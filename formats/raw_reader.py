@@ -1,0 +1,71 @@
+"""Reader of raw messages: each is one value as a whole."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault, Faults
+from braid.formats.json.exact_values import expected_form
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.message_reader import ReadMessages
+from braid.formats.text_values import text_column
+from braid.lake import TypeRoot, to_arrow_type
+
+_BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
+
+
+class RawReader:
+    """Reads messages that are one value: bytes for BINARY, a text in UTF-8 for every other type."""
+
+    def __init__(self, columns: Sequence[MappedColumn]) -> None:
+        """Prepare to read.
+
+        Args:
+            columns: The columns, each of the whole message.
+        """
+        self._columns = tuple(columns)
+
+    def read(self, payloads: pa.BinaryArray) -> ReadMessages:
+        """Return the columns of a batch of messages (see `MessageReader.read`)."""
+        faults = Faults(len(payloads))
+        arrays = [
+            _bytes(payloads, column, faults)
+            if column.type.root in _BINARIES
+            else text_column(_texts(payloads, faults), column, faults, subject="the message")
+            for column in self._columns
+        ]
+        return ReadMessages(arrays=arrays, faults=faults, with_undeclared=[])
+
+    def tree(self, payload: bytes) -> Any:
+        """Return a message as a dict of its only field (see `MessageReader.tree`)."""
+        return {"value": payload.decode()}
+
+
+def _bytes(payloads: pa.BinaryArray, column: MappedColumn, faults: Faults) -> pa.Array:
+    bound = column.type.length
+    if bound is not None:
+        lengths = pc.binary_length(payloads)
+        is_long = pc.greater(lengths, bound).fill_null(False).to_numpy(zero_copy_only=False)
+        for row in np.flatnonzero(is_long).tolist():
+            message = (
+                f"the message: found {lengths[row]} bytes, expected {expected_form(column.type)} "
+                f"for column {column.name}"
+            )
+            faults.add(row, Fault(DeadLetterReason.OUT_OF_RANGE, message))
+    return payloads.cast(to_arrow_type(column.type))
+
+
+def _texts(payloads: pa.BinaryArray, faults: Faults) -> list[str | None]:
+    texts: list[str | None] = []
+    for row, payload in enumerate(payloads.to_pylist()):
+        try:
+            texts.append(None if payload is None else payload.decode())
+        except UnicodeDecodeError as error:
+            texts.append(None)
+            message = f"not UTF-8: {error.reason} at byte {error.start}"
+            faults.add(row, Fault(DeadLetterReason.MALFORMED, message))
+    return texts

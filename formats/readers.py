@@ -1,0 +1,39 @@
+"""Readers of all formats: the reader of a stream's messages, chosen by the declared format."""
+
+from collections.abc import Sequence
+
+from braid.formats.csv_reader import CsvReader
+from braid.formats.json.message_reader import JsonReader
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.message_reader import MessageReader
+from braid.formats.raw_reader import RawReader
+from braid.schemas import CsvFormat, JsonFormat, MessageFormat
+
+
+def message_reader(
+    declared: MessageFormat,
+    columns: Sequence[MappedColumn],
+    *,
+    paths_of_other_streams: Sequence[tuple[str, ...]] = (),
+    finds_undeclared: bool = False,
+) -> MessageReader:
+    """Return the reader of a stream's messages.
+
+    Args:
+        declared: The format.
+        columns: The columns that are read from the messages.
+        paths_of_other_streams: Paths that other streams of the table read from the same topic.
+        finds_undeclared: Whether messages with fields from which no column is read are reported; only
+            formats whose messages name their fields can do so.
+    """
+    match declared:
+        case JsonFormat():
+            return JsonReader(
+                columns,
+                paths_of_other_streams=paths_of_other_streams,
+                finds_undeclared=finds_undeclared,
+            )
+        case CsvFormat():
+            return CsvReader(columns, declared)
+        case _:
+            return RawReader(columns)

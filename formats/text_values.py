@@ -1,0 +1,154 @@
+"""Values of columns from texts that stand alone, such as those of CSV: exact, one at a time, and vectorised.
+
+| type | text |
+|---|---|
+| BOOLEAN | `true` or `false` |
+| TINYINT, SMALLINT, INT, BIGINT | digits, with or without a sign |
+| FLOAT, DOUBLE, DECIMAL | a number in decimal or scientific notation; for FLOAT and DOUBLE also `NaN`, `Infinity`, `INF` |
+| CHAR, VARCHAR | itself |
+| BINARY, VARBINARY | base64 |
+| DATE, TIME, TIMESTAMP of either kind | ISO 8601 (`formats.times`) |
+| ARRAY, MAP, ROW | JSON |
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault, Faults
+from braid.formats.integer_bounds import INTEGER_BOUND
+from braid.formats.json.exact_values import ValueFault, exact_value, expected_form, shown
+from braid.formats.json.message import (
+    NUMBER_CHARACTERS_MAX,
+    OversizedNumber,
+    read_message,
+    written_number,
+)
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.times import DATE_AND_TIME_TYPES, time_array
+from braid.lake import DataType, TypeRoot, to_arrow_type
+
+_BOOLEANS: Final = {"true": True, "false": False}
+_FLOATS: Final = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
+_WHOLE: Final = re.compile(r"[+-]?[0-9]+")
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?")
+
+
+def text_value(text: str, data_type: DataType, *, address: str = "") -> Any:
+    """Return the value of a text in the form that `pa.array` accepts for the type's Arrow form.
+
+    Args:
+        text: The text.
+        data_type: The type; anything but MULTISET.
+        address: The text's place in the message, for faults.
+
+    Raises:
+        ValueFault: The text is no value of the type.
+    """
+    try:
+        return exact_value(_json_value(text, data_type), data_type, address=address)
+    except (ValueError, RecursionError):
+        reason = DeadLetterReason.WRONG_TYPE
+    raise ValueFault(reason, address, shown(text), expected_form(data_type))
+
+
+def _json_value(text: str, data_type: DataType) -> Any:
+    """Return the JSON value that a text stands for."""
+    if data_type.is_nested:
+        return read_message(text.encode())
+    if data_type.root is TypeRoot.BOOLEAN:
+        return _BOOLEANS.get(text, text)
+    if data_type.root in INTEGER_BOUND and _WHOLE.fullmatch(text):
+        return int(text) if len(text) <= NUMBER_CHARACTERS_MAX else OversizedNumber(text)
+    if data_type.root in _FLOATS and _NUMBER.fullmatch(text):
+        return written_number(text)
+    return text
+
+
+def text_column(
+    texts: Sequence[str | None], column: MappedColumn, faults: Faults, *, subject: str
+) -> pa.Array:
+    """Return the column of a list of texts, in the Arrow form of its type.
+
+    Args:
+        texts: The texts; None is null.
+        column: The column.
+        faults: The faults of the messages, to which those of the texts are added.
+        subject: What a text is in its message, such as `field price`.
+    """
+    array = pa.array(texts, pa.string())
+    found = plain_values(array, column.type)
+    is_undecided = pc.and_(found.is_null(), array.is_valid())
+    rows = np.flatnonzero(is_undecided.to_numpy(zero_copy_only=False)).tolist()
+    if not rows:
+        return found
+    values: list[Any] = []
+    for row in rows:
+        try:
+            values.append(text_value(array[row].as_py(), column.type))
+        except ValueFault as fault:
+            values.append(None)
+            message = f"{subject}: found {fault.found}, expected {fault.expected} for column {column.name}"
+            faults.add(row, Fault(fault.reason, message))
+    return replace_rows(found, rows, values)
+
+
+def replace_rows(array: pa.Array, rows: Sequence[int], values: Sequence[Any]) -> pa.Array:
+    """Return an array in which some rows have other values.
+
+    Args:
+        array: The array.
+        rows: The rows, which are few.
+        values: Their values, in the form that `pa.array` accepts for the array's type.
+    """
+    # New values are appended to the old ones, and one `take` puts each in the place of its row.
+    order = np.arange(len(array))
+    order[list(rows)] = len(array) + np.arange(len(rows))
+    return pa.concat_arrays([array, pa.array(values, array.type)]).take(pa.array(order))
+
+
+def plain_values(texts: pa.StringArray, data_type: DataType) -> pa.Array:
+    """Return a column, null where a text is null or in no usual form, so that `text_value` has to decide."""
+    wanted = to_arrow_type(data_type)
+    if data_type.root in DATE_AND_TIME_TYPES:
+        return time_array(texts, data_type)
+    if data_type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR):
+        is_short = pc.less_equal(pc.utf8_length(texts), data_type.length or 0)
+        return texts if data_type.length is None else _where(is_short, texts)
+    if data_type.root in INTEGER_BOUND:
+        return _cast(texts, r"^-?[0-9]{1,19}$", wanted)
+    if data_type.root is TypeRoot.DECIMAL:
+        return _cast(texts, _decimal_pattern(data_type), wanted)
+    if data_type.root is TypeRoot.DOUBLE:
+        return _finite(_cast(texts, r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$", wanted))
+    return pa.nulls(len(texts), wanted)
+
+
+def _cast(texts: pa.StringArray, pattern: str, wanted: pa.DataType) -> pa.Array:
+    plain = _where(pc.match_substring_regex(texts, pattern), texts)
+    try:
+        return plain.cast(wanted)
+    except pa.ArrowInvalid:  # a number that the type does not hold
+        return pa.nulls(len(texts), wanted)
+
+
+def _decimal_pattern(data_type: DataType) -> str:
+    """Return a pattern of texts that are exactly values of a DECIMAL."""
+    assert data_type.precision is not None, "a DECIMAL has a precision"
+    assert data_type.scale is not None, "a DECIMAL has a scale"
+    whole = max(data_type.precision - data_type.scale, 1)
+    fraction = rf"(\.[0-9]{{1,{data_type.scale}}})?" if data_type.scale else ""
+    return rf"^-?[0-9]{{1,{whole}}}{fraction}$"
+
+
+def _finite(numbers: pa.Array) -> pa.Array:
+    return _where(pc.is_finite(numbers), numbers)
+
+
+def _where(mask: pa.BooleanArray, values: pa.Array) -> pa.Array:
+    return pc.if_else(mask, values, pa.scalar(None, values.type))

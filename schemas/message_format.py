@@ -1,0 +1,62 @@
+"""Formats of messages, as a stream declares them."""
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, WrapSerializer
+
+from braid.schemas.contract import COLUMNS_MAX, Contract, at_most
+
+_NAME_BYTES_MAX: Final = 256
+
+
+class JsonFormat(Contract):
+    """One JSON object per message; columns are read from its fields."""
+
+    type: Literal["json"] = "json"
+
+
+class CsvFormat(Contract):
+    """One line of separated values per message, without a line of names.
+
+    Attributes:
+        fields: Names of the values, in their order; columns are read from them.
+        delimiter: The character between two values.
+        quote: The character around values that contain the delimiter, a quote or a line break; doubled, it
+            is the character itself.
+        null_text: The unquoted or quoted text that stands for null.
+    """
+
+    type: Literal["csv"] = "csv"
+    fields: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=_NAME_BYTES_MAX)], ...],
+        at_most(COLUMNS_MAX),
+    ] = Field(min_length=1, examples=[["id", "price"]])
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    quote: str = Field(default='"', min_length=1, max_length=1)
+    null_text: str = Field(default="", max_length=_NAME_BYTES_MAX)
+
+
+class RawFormat(Contract):
+    """The message as a whole is one value, the field `value`."""
+
+    type: Literal["raw"] = "raw"
+
+
+def _from_name(value: Any) -> Any:
+    """Return the object for a format that is given by its name alone."""
+    return {"type": value} if isinstance(value, str) else value
+
+
+def _to_name(value: "MessageFormat", handler: SerializerFunctionWrapHandler) -> Any:
+    """Return the name of JSON, which versions that know no other format read, and an object for the others."""
+    return value.type if isinstance(value, JsonFormat) else handler(value)
+
+
+_Name: TypeAlias = Literal["json", "raw"]
+
+MessageFormat: TypeAlias = Annotated[
+    Annotated[JsonFormat | CsvFormat | RawFormat, Field(discriminator="type")],
+    BeforeValidator(_from_name, json_schema_input_type=_Name | JsonFormat | CsvFormat | RawFormat),
+    WrapSerializer(_to_name),
+]
+"""The format of a message's value. A format without options can be given by its name, as `"json"` always is."""
