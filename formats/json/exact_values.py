@@ -228,18 +228,15 @@ def _map(value: Any, data_type: DataType, address: str) -> list[tuple[str, Any]]
         raise TypeError
     assert data_type.key is not None, "a MAP has a key type"
     assert data_type.value is not None, "a MAP has a value type"
+    items = [
+        (name, _part(item, data_type.value, f"{address}.{name}")) for name, item in value.items()
+    ]
+    if not all(map(has_utf8_form, value)):
+        raise _half_of_a_pair(value, data_type, address)
     if value.repeated is not None:
         twice = f"the key {json.dumps(value.repeated)} twice"
         raise ValueFault(DeadLetterReason.WRONG_TYPE, address, twice, "it once")
-    if not all(map(has_utf8_form, value)):
-        raise _half_of_a_pair(value, data_type, address)
-    return [
-        (
-            _part(name, data_type.key, f"{address}.{name}"),
-            _part(item, data_type.value, f"{address}.{name}"),
-        )
-        for name, item in value.items()
-    ]
+    return [(_part(name, data_type.key, f"{address}.{name}"), item) for name, item in items]
 
 
 def _row(value: Any, data_type: DataType, address: str) -> dict[str, Any]:

@@ -104,7 +104,14 @@ class IngestBed:
             ingest.process_available()
         return ingest
 
-    def produce(self, topic: str, messages: Sequence[Any], *, partition: int | None = None) -> None:
+    def produce(
+        self,
+        topic: str,
+        messages: Sequence[Any],
+        *,
+        keys: Sequence[bytes] = (),
+        partition: int | None = None,
+    ) -> None:
         """Send messages: bytes as they are, None as null, everything else as JSON.
 
         Without a partition the message's number decides, so that all are used.
@@ -120,7 +127,7 @@ class IngestBed:
                     topic,
                     value=message if is_raw else json.dumps(message).encode(),
                     # The client takes a null value only with a key.
-                    key=b"key" if message is None else None,
+                    key=keys[number] if keys else b"key" if message is None else None,
                     partition=number % count if partition is None else partition,
                 )
             producer.flush()

@@ -24,7 +24,7 @@ from braid.lake import (
     StreamBatch,
     Table,
 )
-from braid.pipelines.record_columns import OFFSET, PARTITION, REASON, TIMESTAMP, value_column
+from braid.pipelines.record_columns import OFFSET, PARTITION, TIMESTAMP
 from braid.pipelines.sink.table_columns import table_columns
 from braid.pipelines.stream_plan import StreamPlan, plan_stream
 from braid.registry.layout.physical_table import physical_table
@@ -269,21 +269,21 @@ class ArrivalBed:
     def _rows(self, group: str, taken: list[tuple[int, int, Record]]) -> pa.Table:
         plan = self._plan(group)
         source = self.sources[group]
-        columns = {
+        records = {
             PARTITION: pa.array([number for number, _, _ in taken], pa.int32()),
             OFFSET: pa.array([offset for _, offset, _ in taken], pa.int64()),
             TIMESTAMP: pa.array([0] * len(taken), pa.timestamp("us", tz="UTC")),
-            REASON: pa.nulls(len(taken), pa.string()),
         }
         values = {
             "id": [one.key for _, _, one in taken],
             VALUE_OF[group]: [one.number for _, _, one in taken],
             **{name: [one.declared for _, _, one in taken] for name in plan.ordering},
         }
-        for index, column in enumerate(plan.columns):
-            columns[value_column(index)] = pa.array(values[column.name], pa.int32())
         batch = table_columns(
-            pa.RecordBatch.from_pydict(columns), plan, generation=source.generation
+            pa.RecordBatch.from_pydict(records),
+            {column.name: pa.array(values[column.name], pa.int32()) for column in plan.columns},
+            plan,
+            generation=source.generation,
         )
         return pa.Table.from_batches([batch])
 

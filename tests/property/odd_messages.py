@@ -33,7 +33,7 @@ _TEXTS: Final = (
 _NUMBERS: Final = (0, -1, 127, 128, 2**31, 2**63, -(2**63) - 1, 10**40, 0.1, 1e308, -0.0, 1.5e-300)
 
 
-def good_value(kind: DataType, source: random.Random, *, is_inner: bool = False) -> Any:
+def good_value(kind: DataType, source: random.Random) -> Any:
     """Return a JSON value that a column of a type takes, most of the time."""
     number = source.randrange(-100, 100)
     match kind.root:
@@ -50,21 +50,17 @@ def good_value(kind: DataType, source: random.Random, *, is_inner: bool = False)
         case TypeRoot.TIME:
             return f"{source.randrange(24):02}:00:01"
         case TypeRoot.TIMESTAMP | TypeRoot.TIMESTAMP_LTZ:
-            zone = "" if is_inner else source.choice(["", "Z", "+02:00"])
+            zone = source.choice(["", "Z", "+02:00"])
             return f"20{source.randrange(10, 99)}-01-02T03:04:05{zone}"
         case TypeRoot.ARRAY:
             assert kind.element is not None
-            return [
-                good_value(kind.element, source, is_inner=True) for _ in range(source.randrange(3))
-            ]
+            return [good_value(kind.element, source) for _ in range(source.randrange(3))]
         case TypeRoot.MAP:
             assert kind.value is not None
             names = source.sample("abc", source.randrange(3))
-            return {name: good_value(kind.value, source, is_inner=True) for name in names}
+            return {name: good_value(kind.value, source) for name in names}
         case TypeRoot.ROW:
-            return {
-                field.name: good_value(field.type, source, is_inner=True) for field in kind.fields
-            }
+            return {field.name: good_value(field.type, source) for field in kind.fields}
         case _:
             return source.choice(["+I", "-D", "a", "b"])
 

@@ -10,20 +10,8 @@ import datasketches as ds
 import pyarrow as pa
 import pytest
 from pyroaring import BitMap
-from pyspark.sql import SparkSession
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
 
 from braid.lake import parse_messages, parse_type
-from braid.pipelines.json.parse import RecordParser
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.sink.task_report import TaskReport, parse_report
 from braid.pipelines.sink.write_task import WriteTask
@@ -31,11 +19,10 @@ from braid.pipelines.stream_plan import StreamPlan
 from braid.registry.rules.table_rules import check_table
 from braid.schemas import TableSpec
 from tests.property.odd_messages import messages
-from tests.unit.pipelines.given_streams import AT, given_plan, given_table
-
-pytestmark = [pytest.mark.spark]
+from tests.unit.pipelines.given_streams import given_plan, given_records, given_table
 
 RECORDS = 300
+BATCH = 256
 EVERY_TYPE = {
     "flag": "BOOLEAN",
     "tiny": "TINYINT",
@@ -56,6 +43,7 @@ EVERY_TYPE = {
     "map": "MAP<STRING, INT>",
     "list": "ARRAY<VARCHAR(2) NOT NULL>",
     "row": "ROW<n INT NOT NULL, days ARRAY<DATE>, m MAP<VARCHAR(2), TIMESTAMP(3)>>",
+    "parts": "ARRAY<ROW<t TIME(3), c CHAR(2), b BINARY(2), i TINYINT, p DECIMAL(4, 2)>>",
 }
 AGGREGATED = {
     "total": ("BIGINT", {"function": "sum"}),
@@ -145,18 +133,20 @@ def _declared() -> Iterator[tuple[str, dict[str, Any]]]:
     )
 
 
+@pytest.mark.parametrize("on_new_field", ["ignore", "reject"])
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("name", "declared"), list(_declared()), ids=lambda value: str(value)[:14])
 def test_every_record_is_accounted_for_once(
-    spark: SparkSession, name: str, declared: dict[str, Any]
+    name: str, declared: dict[str, Any], seed: int, on_new_field: str
 ) -> None:
     spec = TableSpec.model_validate({"buckets": 2, **declared})
     assert check_table("db", "t", spec) == [], name
-    plan = given_plan(spec)
-    source = random.Random(name)
+    plan = given_plan(spec, on_new_field=on_new_field)
+    source = random.Random(f"{name}{seed}")
     fields = {column.name: parse_type(column.type) for column in spec.columns}
     values = messages(fields, count=RECORDS, source=source, accepted=_read_by_functions())
 
-    report, is_again = _written(spark, spec, plan, values)
+    report, is_again = _written(spec, plan, values)
 
     assert report.account.records == RECORDS
     assert report.account.accepted > RECORDS // 20, dict(report.dead_letters)
@@ -167,12 +157,11 @@ def test_every_record_is_accounted_for_once(
 
 
 def _written(
-    spark: SparkSession, spec: TableSpec, plan: StreamPlan, values: list[bytes | None]
+    spec: TableSpec, plan: StreamPlan, values: list[bytes | None]
 ) -> tuple[TaskReport, bool]:
-    """Parse and write messages as a micro-batch does, and commit them; whether it took two attempts."""
+    """Read and write messages as a micro-batch does, and commit them; whether it took two attempts."""
     table = given_table(spec)
-    records = _frame(spark, values)
-    parser = RecordParser(plan)
+    records = given_records(values)
     task = WriteTask(
         plan=plan,
         table=table,
@@ -182,11 +171,10 @@ def _written(
         sequence_numbers=len(values),
         dead_letters_max=0,
     )
-    report = _run(task, parser(records).toArrow())
+    report = _run(task, records)
     is_again = report.refusal is not None
     if is_again:
-        again = dataclasses.replace(task, tries_rows=True)
-        report = _run(again, parser(records, keeps_raw=True).toArrow())
+        report = _run(dataclasses.replace(task, tries_rows=True), records)
     committed = parse_messages(report.messages[0])
     table.committer().commit(committed, commit_user="s", commit_identifier=0)
     # What was taken is read and merged as well.
@@ -196,26 +184,8 @@ def _written(
     return report, is_again
 
 
-def _run(task: WriteTask, records: pa.Table) -> TaskReport:
-    (output,) = task(iter(records.combine_chunks().to_batches(max_chunksize=256)))
+def _run(task: WriteTask, records: pa.RecordBatch) -> TaskReport:
+    batches = [records.slice(start, BATCH) for start in range(0, records.num_rows, BATCH)]
+    (output,) = task(iter(batches))
     (row,) = output.to_pylist()
     return parse_report(row["messages"], row["report"])
-
-
-def _frame(spark: SparkSession, values: list[bytes | None]) -> Any:
-    header = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
-    schema = StructType(
-        [
-            StructField("key", BinaryType()),
-            StructField("value", BinaryType()),
-            StructField("partition", IntegerType()),
-            StructField("offset", LongType()),
-            StructField("timestamp", TimestampType()),
-            StructField("headers", ArrayType(header)),
-        ]
-    )
-    rows = [
-        (None, None if value is None else bytearray(value), 0, offset, AT, None)
-        for offset, value in enumerate(values)
-    ]
-    return spark.createDataFrame(rows, schema)

@@ -13,7 +13,9 @@ from braid.formats.message_reader import ReadMessages
 from braid.lake import DataType, parse_type
 
 
-def given_columns(types: Mapping[str, str | DataType], **paths: str) -> tuple[MappedColumn, ...]:
+def given_columns(
+    types: Mapping[str, str] | Mapping[str, DataType], **paths: str
+) -> tuple[MappedColumn, ...]:
     """Return columns by name and type, with the path that has the column's name unless one is given."""
     return tuple(
         MappedColumn(
@@ -43,7 +45,7 @@ def read_both_ways(
 
 
 def read_one(
-    types: Mapping[str, str | DataType], message: Any, **paths: str
+    types: Mapping[str, str] | Mapping[str, DataType], message: Any, **paths: str
 ) -> tuple[dict[str, Any], str | None, str]:
     """Return the values of a message by column, and the reason and the sentence of its fault.
 
@@ -75,4 +77,5 @@ def plain(array: pa.Array) -> list[Any]:
         array = array.cast(pa.int64())
     if pa.types.is_nested(array.type) and "timestamp[ns" in str(array.type):
         return [str(value) if value.is_valid else None for value in array]
-    return array.to_pylist()
+    values: list[Any] = array.to_pylist()
+    return values

@@ -10,7 +10,7 @@ from braid.formats.json.message_reader import JsonReader
 from braid.lake import DataField, DataType, TypeRoot, parse_type, to_arrow_type
 from tests.unit.formats.json.both_ways import given_columns, read_both_ways, read_one
 
-COLUMNS: dict[str, str | DataType] = {
+COLUMNS = {
     "id": "BIGINT",
     "tiny": "TINYINT",
     "small": "SMALLINT",

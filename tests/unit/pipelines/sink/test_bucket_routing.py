@@ -1,4 +1,4 @@
-"""Each accepted record is given its table's bucket."""
+"""Each readable record is given its table's bucket."""
 
 import pyarrow as pa
 
@@ -12,29 +12,62 @@ from tests.unit.pipelines.given_streams import (
 )
 
 
-def test_accepted_records_get_their_bucket_and_refused_ones_the_first() -> None:
+def test_readable_records_get_their_bucket_and_others_the_first() -> None:
     spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=8)
     schema = given_table(spec).schema
-    records = given_records(
-        [(5, "x"), (None, "y"), (7, "z"), (11, None)],
-        types=[pa.int64(), pa.string()],
-        refused={1: {"reason": "missing_key"}},
-    )
+    records = given_records([{"id": 5}, {"a": "y"}, {"id": 7}, b"{", None, {"id": 11, "a": 1}])
 
     routed = BucketRouter(plan=given_plan(spec), schema=schema)(records)
 
     five, seven, eleven = assign_buckets(pa.table({"id": pa.array([5, 7, 11])}), schema)
-    assert routed.column(BUCKET).to_pylist() == [five, 0, seven, eleven]
+    assert routed.column(BUCKET).to_pylist() == [five, 0, seven, 0, 0, eleven]
     assert len({five, seven, eleven}) > 1
     assert routed.schema.names == [*records.schema.names, BUCKET]
+    assert routed.drop_columns([BUCKET]) == records
 
 
 def test_a_batch_of_refused_records_is_routed_too() -> None:
     spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None)
-    records = given_records(
-        [(None, "x")], types=[pa.int64(), pa.string()], refused={0: {"reason": "missing_key"}}
+
+    routed = BucketRouter(plan=given_plan(spec), schema=given_table(spec).schema)(
+        given_records([{"a": "x"}])
     )
 
-    routed = BucketRouter(plan=given_plan(spec), schema=given_table(spec).schema)(records)
-
     assert routed.column(BUCKET).to_pylist() == [0]
+
+
+def test_a_key_from_the_records_key_has_the_bucket_of_the_same_key_from_its_value() -> None:
+    spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=8)
+    schema = given_table(spec).schema
+    columns = [{"column": "id", "source": "key"}, {"column": "a"}]
+    ids = [*range(9), 1 << 40]
+
+    by_value = BucketRouter(plan=given_plan(spec), schema=schema)(
+        given_records([{"id": one} for one in ids])
+    )
+    by_key = BucketRouter(plan=given_plan(spec, columns=columns), schema=schema)(
+        given_records([{}] * len(ids), keys=[str(one).encode() for one in ids])
+    )
+
+    assert by_key.column(BUCKET).equals(by_value.column(BUCKET))
+    assert len(set(by_key.column(BUCKET).to_pylist())) > 1
+
+
+def test_a_key_goes_to_the_bucket_of_its_text_as_written() -> None:
+    spec = given_spec(
+        {"id": "STRING", "country": "STRING", "version": "INT", "note": "INT"},
+        buckets=16,
+        partition_keys=["country"],
+        primary_key=["id", "country"],
+        sequence_groups=[{"name": "s", "ordering": ["version"], "columns": ["note"]}],
+    )
+    texts = [{"id": f"{n}.10", "country": "x"} for n in range(9)]
+    numbers = [f'{{"id": {n}.10, "country": "x"}}'.encode() for n in range(9)]
+
+    routed = BucketRouter(plan=given_plan(spec), schema=given_table(spec).schema)(
+        given_records([*texts, *numbers])
+    )
+
+    buckets = routed.column(BUCKET).to_pylist()
+    assert buckets[:9] == buckets[9:]
+    assert len(set(buckets)) > 1

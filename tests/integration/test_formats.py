@@ -1,0 +1,135 @@
+"""Streams of every format: values of all types come through Kafka and Spark as they were sent, bad records stay out."""
+
+import csv
+import datetime as dt
+import io
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from braid.demo.broker import KafkaBroker
+from braid.lake import BatchAccount
+from braid.schemas import TableSpec
+from tests.integration.ingest_bed import IngestBed
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+COLUMNS = {
+    "id": "BIGINT",
+    "flag": "BOOLEAN",
+    "tiny": "TINYINT",
+    "real": "DOUBLE",
+    "price": "DECIMAL(20, 4)",
+    "name": "VARCHAR(20)",
+    "bytes": "VARBINARY(10)",
+    "day": "DATE",
+    "time": "TIME(3)",
+    "at": "TIMESTAMP(6)",
+    "moment": "TIMESTAMP(3) WITH LOCAL TIME ZONE",
+    "list": "ARRAY<INT>",
+    "version": "INT",
+}
+TEXTS = {
+    "id": "7",
+    "flag": "true",
+    "tiny": "-128",
+    "real": "0.1",
+    "price": "1234567890123456.7891",
+    "name": 'a "quoted", name\nof two lines',
+    "bytes": "aGk=",
+    "day": "2026-01-02",
+    "time": "03:04:05.678",
+    "at": "2026-01-02T03:04:05.678901",
+    "moment": "2026-01-02T05:04:05.678+02:00",
+    "list": "[1, null, 3]",
+    "version": "1",
+}
+ROW = {
+    "id": 7,
+    "flag": True,
+    "tiny": -128,
+    "real": 0.1,
+    "price": Decimal("1234567890123456.7891"),
+    "name": 'a "quoted", name\nof two lines',
+    "bytes": b"hi",
+    "day": dt.date(2026, 1, 2),
+    "time": dt.time(3, 4, 5, 678_000),
+    "at": dt.datetime(2026, 1, 2, 3, 4, 5, 678_901),
+    "moment": dt.datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=dt.UTC),
+    "list": [1, None, 3],
+    "version": 1,
+}
+
+
+def _bed(
+    kafka: KafkaBroker,
+    session: SparkSession,
+    directory: Path,
+    columns: dict[str, str],
+    **table: Any,
+) -> IngestBed:
+    declared = {
+        "columns": [{"name": name, "type": sql} for name, sql in columns.items()],
+        "primary_key": ["id"],
+        "buckets": 2,
+        **table,
+    }
+    return IngestBed(
+        broker=kafka,
+        session=session,
+        directory=directory,
+        spec=TableSpec.model_validate(declared),
+    )
+
+
+def _line(texts: dict[str, str]) -> bytes:
+    line = io.StringIO()
+    csv.writer(line, delimiter=";").writerow(texts.get(name, "") for name in COLUMNS)
+    return line.getvalue().encode()
+
+
+def test_lines_of_csv_become_rows(
+    kafka: KafkaBroker, session: SparkSession, tmp_path: Path
+) -> None:
+    group = {"name": "s", "ordering": ["version"], "columns": [*COLUMNS][1:-1]}
+    bed = _bed(kafka, session, tmp_path, COLUMNS, sequence_groups=[group])
+    topic = bed.topic("csv")
+    bad = [b"1;2", _line({**TEXTS, "id": "8", "day": "tomorrow"}), b"\xff", None]
+    nulls = _line({"id": "9", "version": "1"})
+    bed.produce(topic, [_line(TEXTS), *bad, nulls])
+    format_ = {"type": "csv", "fields": [*COLUMNS], "delimiter": ";"}
+
+    bed.ingest_available(bed.plan("s", topic=topic, format=format_))
+
+    first, second = bed.rows(*[*COLUMNS][1:])
+    assert first == ROW
+    assert second == {**dict.fromkeys(COLUMNS), "id": 9, "version": 1}
+    assert bed.position("s").account == BatchAccount(accepted=2, dead_lettered=4)
+    letters = {letter.value for letter in bed.records(f"{topic}.dead-letters")}
+    assert letters == set(bad)
+
+
+def test_raw_messages_are_values_of_the_rows_of_their_keys(
+    kafka: KafkaBroker, session: SparkSession, tmp_path: Path
+) -> None:
+    bed = _bed(
+        kafka,
+        session,
+        tmp_path,
+        {"id": "STRING", "body": "BYTES"},
+        sequence_groups=[{"name": "s", "columns": ["body"]}],
+    )
+    topic = bed.topic("raw")
+    messages = [b"\x00\xff", b"{", b"newer", b"x"]
+    bed.produce(topic, messages, keys=[b"a", b"b", b"a", b"\xff"], partition=0)
+    columns = [{"column": "id", "source": "key"}, {"column": "body", "path": "value"}]
+
+    bed.ingest_available(bed.plan("s", topic=topic, format="raw", columns=columns))
+
+    assert bed.rows("body") == [{"id": "a", "body": b"newer"}, {"id": "b", "body": b"{"}]
+    assert bed.position("s").account == BatchAccount(accepted=2, folded=1, dead_lettered=1)
+    (letter,) = bed.records(f"{topic}.dead-letters")
+    assert (letter.key, letter.value) == (b"\xff", b"x")

@@ -1,0 +1,350 @@
+"""Records: columns where they are accepted, the first of the reasons where they are refused."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from braid.lake.format.partition_path import escape
+from braid.pipelines.new_fields.undeclared_field_reader import (
+    UndeclaredFieldReader,
+    UnrepresentableFieldError,
+)
+from braid.pipelines.partition_names import partition_bytes_max
+from braid.pipelines.sink.record_reader import ReadRecords, RecordReader
+from braid.pipelines.stream_plan import StreamPlan
+from braid.schemas import TableSpec
+from tests.unit.formats.json.test_message_reader import COLUMNS
+from tests.unit.pipelines.given_streams import given_plan, given_records, given_spec, given_table
+
+ESCAPED = "\x00\x1f\"#%'*/:=?\\\x7f{}[]^"
+SPEC = given_spec(COLUMNS)
+PLAN = given_plan(SPEC, max_message_bytes=200)
+WHOLE: list[tuple[bytes | None, str | None, str | None]] = [
+    (b'{"id": 1, "version": 1}', None, None),
+    (b' {"version": 1, "id": 1, "unknown": []}\n', None, None),
+    (b'{"id": 1, "version": 2, "real": 1e39}', "out_of_range", "real"),
+    (b'{"id": 1, "version": 2, "double": -1e400}', "out_of_range", "double"),
+    (b'{"id": 1, "version": 2, "double": 1e400, "code": "INF"}', "out_of_range", "double"),
+    (
+        b'{"id": 1, "version": 2, "double": -INF, "real": Infinity, "numbers": [ "-Infinity" ]}',
+        None,
+        None,
+    ),
+    (b'{"id": 1, "version": 2, "numbers": [1.5, 1e400]}', "out_of_range", "numbers"),
+    (b'{"id": 1, "version": 2, "map": {"x": 1, "x": 1}}', "wrong_type", "map"),
+    (b'{"id": 1, "version": 2, "maps": [null, {"x": 1, "y": 1, "x": 2}]}', "wrong_type", "maps"),
+    (b'{"id": 1, "version": 1}{"id": 2, "version": 1}', "malformed", None),
+    (b'{"id": 1, "version": 1}\n{"id": 2, "version": 1}\n', "malformed", None),
+    (b'{"id": 1, "version": 1} and more', "malformed", None),
+    (b"{'id': 1, 'version': 1}", "malformed", None),
+    (b'{"id": 1, "version": 1', "malformed", None),
+    (b'[{"id": 1, "version": 1}]', "malformed", None),
+    (b'{"id": 1, "version": 1, "code": "\xff"}', "malformed", None),
+    (b"", "malformed", None),
+    (b"null", "malformed", None),
+    (None, "tombstone", None),
+    (b'"' + b"x" * 300 + b'"', "too_large", None),
+    (b"{}", "missing_key", "id"),
+    (b'{"ID": 1, "version": 1}', "missing_key", "id"),
+    (b'{"id": null, "version": 1}', "missing_key", "id"),
+    (b'{"id": 1, "code": "x"}', "null_ordering", "version"),
+]
+"""Values, the reason why each is refused, and the column that the sentence names."""
+
+
+def read(
+    spec: TableSpec,
+    plan: StreamPlan,
+    messages: Sequence[Any],
+    *,
+    keys: Sequence[bytes | None] | None = None,
+) -> ReadRecords:
+    reader = RecordReader(plan, given_table(spec).schema)
+    return reader.read(given_records(messages, keys=keys))
+
+
+def reasons(found: ReadRecords) -> dict[int, str]:
+    return {row: found.faults[row].reason.value for row in found.faults.rows}
+
+
+@pytest.mark.parametrize(("value", "reason", "column"), WHOLE)
+def test_messages_are_accepted_or_refused(
+    value: bytes | None, reason: str | None, column: str | None
+) -> None:
+    found = read(SPEC, PLAN, [value])
+
+    assert found.columns.keys() == COLUMNS.keys()
+    if reason is None:
+        assert len(found.faults) == 0
+    else:
+        assert found.faults[0].reason == reason
+        assert column is None or column in found.faults[0].message
+
+
+def test_a_message_that_is_too_long_is_not_read() -> None:
+    spec = given_spec({"id": "INT", "a": "STRING", "version": "INT"})
+    message = {"id": 1, "version": 1, "a": ""}
+    text = "x" * (200 - len(json.dumps(message)))
+    just, long = {**message, "a": text}, {**message, "a": text + "x", "new": 1}
+
+    found = read(spec, given_plan(spec, max_message_bytes=200), [just, {"id": 2, "version": 1}])
+    beyond = read(
+        spec, given_plan(spec, max_message_bytes=200, on_new_field="evolve"), [just, long, None]
+    )
+
+    assert reasons(found) == {}
+    assert reasons(beyond) == {1: "too_large", 2: "tombstone"}
+    assert beyond.faults[1].message == (
+        f"the value has {len(json.dumps(long))} bytes, max_message_bytes is 200"
+    )
+    assert beyond.with_undeclared == []
+
+
+def test_columns_of_the_key_and_of_the_value() -> None:
+    spec = given_spec({"id": "INT", "a": "INT"}, ordering=None)
+    columns = [{"column": "id", "path": "k.id", "source": "key"}, {"column": "a", "path": "a"}]
+    keys = [b'{"k": {"id": 7}}', b'{"k": {}}', None, b"7", b'{"k": {"id": 8}}']
+
+    found = read(spec, given_plan(spec, columns=columns), [*[{"a": 1}] * 4, {"a": "x"}], keys=keys)
+
+    assert found.columns["id"].to_pylist() == [7, None, None, None, 8]
+    assert found.columns["a"].to_pylist() == [1, 1, 1, 1, None]
+    assert reasons(found) == {
+        1: "missing_key",
+        2: "missing_key",
+        3: "malformed_key",
+        4: "wrong_type",
+    }
+    assert found.faults[1].message == "key column id is missing or null"
+
+
+@pytest.mark.parametrize(
+    ("message", "key", "reason"),
+    [
+        ({"a": "x", "new": 1}, b"x", "wrong_type"),
+        ({"a": 1, "new": 1}, b"x", "malformed_key"),
+        ({"new": 1}, None, "missing_key"),
+        ({"new": 1}, b"1", "null_ordering"),
+        ({"version": 1, "new": 1}, b"1", "new_field"),
+    ],
+)
+def test_a_record_is_refused_for_the_first_of_its_reasons(
+    message: dict[str, Any], key: bytes | None, reason: str
+) -> None:
+    spec = given_spec({"id": "INT", "a": "INT", "version": "INT"})
+    columns = [{"column": "id", "source": "key"}, {"column": "a"}, {"column": "version"}]
+    plan = given_plan(spec, columns=columns, on_new_field="reject")
+
+    assert reasons(read(spec, plan, [message], keys=[key])) == {0: reason}
+
+
+def test_a_whole_key_that_is_missing() -> None:
+    spec = given_spec({"id": "STRING", "a": "INT"}, ordering=None)
+    plan = given_plan(spec, columns=[{"column": "id", "source": "key"}, {"column": "a"}])
+
+    found = read(spec, plan, [{"a": 1}, {"a": 1}], keys=[b"", None])
+
+    assert reasons(found) == {1: "missing_key"}
+
+
+def test_a_column_that_must_not_be_null_refuses_a_record_without_it() -> None:
+    spec = TableSpec.model_validate(
+        {
+            "columns": [{"name": "id", "type": "INT"}, {"name": "a", "type": "INT NOT NULL"}],
+            "primary_key": ["id"],
+            "unordered": "allowed",
+        }
+    )
+
+    found = read(spec, given_plan(spec), [{"id": 1, "a": 1}, {"id": 1}, {"id": 1, "a": None}])
+
+    assert reasons(found) == {1: "not_null", 2: "not_null"}
+    assert found.faults[1].message == "column a is NOT NULL and missing or null"
+
+
+def test_a_text_too_long_to_name_a_directory_refuses_the_record() -> None:
+    spec = given_spec({"id": "INT", "p": "STRING", "version": "INT"}, ordering=None)
+    spec = spec.model_copy(update={"primary_key": ("id", "p"), "partition_keys": ("p",)})
+    spec = spec.model_copy(update={"sequence_groups": ()})
+    texts = ["x" * 253, "x" * 254, "ä" * 127, ESCAPED, ESCAPED + "x" * (254 - 3 * len(ESCAPED))]
+    assert len(escape(ESCAPED)) == 3 * len(ESCAPED)
+
+    found = read(spec, given_plan(spec), [{"id": 1, "p": text} for text in texts])
+
+    assert partition_bytes_max("p") == 253
+    assert partition_bytes_max("a/b") == 255 - len("a%2Fb=")
+    assert reasons(found) == {1: "out_of_range", 2: "out_of_range", 4: "out_of_range"}
+    assert found.faults[1].message == (
+        "the value for partition column p is too long to name a directory: "
+        "more than 253 bytes of UTF-8, percent-escaped"
+    )
+
+
+def test_a_directory_is_named_by_the_number_as_it_was_written() -> None:
+    spec = given_spec({"id": "INT", "p": "STRING", "version": "INT"}, ordering=None)
+    spec = spec.model_copy(update={"primary_key": ("id", "p"), "partition_keys": ("p",)})
+    spec = spec.model_copy(update={"sequence_groups": ()})
+
+    found = read(
+        spec,
+        given_plan(spec),
+        [b'{"id": 1, "p": 1.0}', f'{{"id": 1, "p": 1.{"0" * 300}}}'.encode()],
+    )
+
+    assert found.columns["p"][0].as_py() == "1.0"
+    assert reasons(found) == {1: "out_of_range"}
+
+
+@pytest.mark.parametrize(
+    ("on_null_ordering", "refused"), [("clear", {}), ("dead_letter", {0: "null_ordering"})]
+)
+def test_records_without_ordering_pass_where_the_stream_clears_them(
+    on_null_ordering: str, refused: dict[int, str]
+) -> None:
+    spec = given_spec({"id": "INT", "a": "INT", "version": "INT"})
+    plan = given_plan(spec, on_null_ordering=on_null_ordering)
+
+    found = read(spec, plan, [{"id": 1, "a": 2}, {"id": 1, "version": 3}])
+
+    assert reasons(found) == refused
+
+
+def test_one_of_several_ordering_columns_is_enough() -> None:
+    spec = given_spec({"id": "INT", "a": "INT", "v": "INT", "w": "INT"}, ordering=("v", "w"))
+
+    found = read(spec, given_plan(spec), [{"id": 1, "w": 1}, {"id": 1, "v": 1}, {"id": 1}])
+
+    assert reasons(found) == {2: "null_ordering"}
+    assert found.faults[2].message == "all ordering columns are null: v, w"
+
+
+def test_a_key_that_is_too_long_is_refused() -> None:
+    spec = given_spec({"id": "STRING", "a": "STRING", "version": "INT"})
+    plan = replace(given_plan(spec), key_bytes_max=4)
+    messages = [{"id": text, "a": "long enough", "version": 1} for text in ("abcd", "äöü")]
+
+    found = read(spec, plan, messages)
+
+    assert reasons(found) == {1: "too_large"}
+    assert found.faults[1].message == (
+        "the texts and bytes of the key (id) have more than 4 bytes together, the table's "
+        "`braid.key.max-bytes`"
+    )
+
+
+def test_a_key_that_is_too_long_as_it_was_written_is_refused() -> None:
+    spec = given_spec({"id": "STRING", "a": "INT", "version": "INT"})
+    plan = replace(given_plan(spec), key_bytes_max=8)
+
+    found = read(spec, plan, [b'{"id": 1.00000000000000000000, "version": 1}'])
+
+    assert reasons(found) == {0: "too_large"}
+
+
+def test_a_row_kind_that_the_table_does_not_accept_is_refused() -> None:
+    spec = TableSpec.model_validate(
+        {
+            "columns": [{"name": name, "type": "STRING"} for name in ("id", "note", "kind")],
+            "primary_key": ["id"],
+            "merge_engine": "first-row",
+            "deletes": "ignore",
+            "options": {"rowkind.field": "kind"},
+        }
+    )
+    kinds = ["+I", "-D", "+X", None]
+
+    found = read(spec, given_plan(spec), [{"id": "1", "kind": kind} for kind in kinds])
+
+    assert reasons(found) == {2: "row_kind", 3: "row_kind"}
+    assert found.faults[2].message == (
+        'column kind holds the row kind: expected one of +I, -U, +U, -D, found "+X"'
+    )
+    assert found.faults[3].message.endswith("found null")
+
+
+# Messages, and whether a stream of `NESTED` finds a field in them that it does not declare: counting
+# nulls, and not counting them.
+NESTED = {
+    "id": "BIGINT",
+    "a": "INT",
+    "row": "ROW<n INT, deep ROW<x INT>>",
+    "list": "ARRAY<ROW<n INT>>",
+    "map": "MAP<STRING, ROW<n INT>>",
+    "version": "INT",
+}
+UNDECLARED_IN: list[tuple[str, bool, bool]] = [
+    ('{"id": 1, "version": 1}', False, False),
+    ('{"version": 1, "id": 1, "a": null, "row": null, "list": null}', False, False),
+    ('{"id": 1, "version": 1, "b": 1}', True, True),
+    ('{"id": 1, "version": 1, "b": null}', True, False),
+    ('{"id": 1, "version": 1, "b": NaN}', True, True),
+    ('{"id": 1, "version": 1, "a": null, "b": [1, -Infinity]}', True, True),
+    ('{"id": 1, "version": 1, "row": {"n": 1, "deep": {"x": 1, "y": NaN}}}', True, True),
+    ('{"id": 1, "version": 1, "b": {}}', True, True),
+    ('{"id": 1, "version": 1, "A": 1}', True, True),
+    ('{"id": 1, "version": 1, "": 1}', True, True),
+    ('{"id": 1, "version": 1, "b": 1, "b": 2}', True, True),
+    ('{"id": 1, "version": 1, "row": {"n": 1, "deep": {"x": 1}}}', False, False),
+    ('{"id": 1, "version": 1, "row": {"m": 1}}', True, True),
+    ('{"id": 1, "version": 1, "row": {"n": 1, "deep": {"y": null}}}', True, False),
+    ('{"id": 1, "version": 1, "row": {"n": 1, "deep": {"y": "1"}}}', True, True),
+    ('{"id": 1, "version": 1, "list": [{"n": 1}, null, {}]}', False, False),
+    ('{"id": 1, "version": 1, "list": [{"n": 1}, {"m": 1}]}', True, True),
+    ('{"id": 1, "version": 1, "row": {"m": 1, "m": 2}}', True, True),
+    ('{"id": 1, "version": 1, "list": [{"n": 1, "m": null}]}', True, False),
+    ('{"id": 1, "version": 1, "list": [{"m": 1, "m": 2}]}', True, True),
+    ('{"id": 1, "version": 1, "map": {"n": {"n": 1}, "o": null}}', False, False),
+    ('{"id": 1, "version": 1, "map": {"n": {"n": 1}, "o": {"o": 1}}}', True, True),
+]
+
+
+@pytest.mark.parametrize("text", [text for text, _, _ in UNDECLARED_IN])
+def test_fields_that_are_not_declared_are_ignored_by_default(text: str) -> None:
+    spec = given_spec(NESTED)
+
+    found = read(spec, given_plan(spec), [text.encode()])
+
+    assert (reasons(found), found.with_undeclared) == ({}, [])
+
+
+@pytest.mark.parametrize(("text", "has_new", "_"), UNDECLARED_IN)
+def test_fields_that_are_not_declared_are_rejected(text: str, has_new: bool, _: bool) -> None:
+    spec = given_spec(NESTED)
+
+    found = read(spec, given_plan(spec, on_new_field="reject"), [text.encode()])
+
+    assert reasons(found) == ({0: "new_field"} if has_new else {})
+    assert found.with_undeclared == []
+
+
+@pytest.mark.parametrize(("text", "_", "has_new"), UNDECLARED_IN)
+def test_fields_that_are_not_declared_are_found(text: str, _: bool, has_new: bool) -> None:
+    spec = given_spec(NESTED)
+    plan = given_plan(spec, on_new_field="evolve")
+    reader = RecordReader(plan, given_table(spec).schema)
+
+    found = reader.read(given_records([text.encode()]))
+
+    assert reasons(found) == {}
+    assert (found.with_undeclared == [0] and is_delta(plan, reader.tree(text.encode()))) is has_new
+
+
+def is_delta(plan: StreamPlan, message: Any) -> bool:
+    try:
+        return bool(UndeclaredFieldReader(plan=plan).read(message))
+    except UnrepresentableFieldError:
+        return True
+
+
+def test_a_rejected_record_names_its_fields() -> None:
+    spec = given_spec({"id": "BIGINT", "a": "STRING", "version": "INT"})
+    value = {"id": 1, "version": 1, "b": 2, "c" * 300: None} | {f"n{i}": i for i in range(9)}
+
+    found = read(spec, given_plan(spec, on_new_field="reject"), [value])
+
+    message = found.faults[0].message
+    assert message.startswith("the stream does not declare: b, " + "c" * 100 + ", n0, ")
+    assert message.endswith("n7 and 1 more")
