@@ -39,8 +39,9 @@ _OFFSET_MAX: Final = timedelta(hours=18)
 _PER_UNIT: Final = {"ms": 10**6, "us": 10**3, "ns": 1}
 
 _DATE_PATTERN: Final = r"^\d{4}-\d\d-\d\d$"
-_MOMENT_PATTERN: Final = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?$"
-_ZONE_PATTERN: Final = r"(Z|[+-]\d\d(:?\d\d)?)$"
+_ZONE: Final = r"(Z|[+-](0\d|1[0-7])(:?[0-5]\d)?|[+-]18(:?00)?)"  # up to `_OFFSET_MAX`
+_ZONE_PATTERN: Final = rf"{_ZONE}$"
+_MOMENT_PATTERN: Final = rf"^\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{{1,9}})?)?{_ZONE}?$"
 _TIME_PATTERN: Final = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?$"
 
 DATE_AND_TIME_TYPES: Final = frozenset(
@@ -142,6 +143,8 @@ def time_array(texts: pa.StringArray, data_type: DataType) -> pa.Array:
 
 def _matching(texts: pa.StringArray, pattern: str) -> pa.StringArray:
     is_usual = pc.match_substring_regex(texts, pattern)
+    # There is no year 0, not even where a zone moves the moment into year 1.
+    is_usual = pc.and_not(is_usual, pc.starts_with(texts, "0000"))
     return pc.if_else(is_usual, texts, pa.scalar(None, pa.string()))
 
 

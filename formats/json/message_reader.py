@@ -113,7 +113,7 @@ class JsonReader:
         except ValueError as error:
             return _malformed(f"not JSON: {error}")
         except RecursionError:
-            return _TOO_DEEP
+            return TOO_DEEP
         if not isinstance(tree, dict):
             return _malformed(f"found {json_kind(tree)}, expected an object")
         values = []
@@ -128,7 +128,7 @@ class JsonReader:
                 )
                 return Fault(fault.reason, text + of_column)
             except RecursionError:
-                return _TOO_DEEP
+                return TOO_DEEP
         return values
 
     def _with_unknown_parts(self, columns: Sequence[Sequence[Any]]) -> Iterable[int]:
@@ -149,7 +149,8 @@ def _malformed(message: str) -> Fault:
     return Fault(DeadLetterReason.MALFORMED, message)
 
 
-_TOO_DEEP: Final = _malformed("JSON that is nested too deeply")
+TOO_DEEP: Final = _malformed("JSON that is nested too deeply")
+"""The fault of a message that Python cannot parse as a whole; a part of it may have been read."""
 
 
 def value_at(tree: Any, column: MappedColumn) -> Any:

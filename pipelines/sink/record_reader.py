@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.key_reader import KeyReader
+from braid.formats.json.message_reader import TOO_DEEP
 from braid.formats.readers import message_reader
 from braid.lake import TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
 from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
@@ -210,7 +211,11 @@ class RecordReader:
         for row in candidates:
             if row in faults:
                 continue
-            found = reader.undeclared(self._values.tree(values[row].as_py()))
+            try:
+                found = reader.undeclared(self._values.tree(values[row].as_py()))
+            except RecursionError:
+                faults.add(row, TOO_DEEP)
+                continue
             if found:
                 shown = ", ".join(address[:_NAME_MAX] for address in found[:_NAMES_MAX])
                 more = f" and {len(found) - _NAMES_MAX} more" if len(found) > _NAMES_MAX else ""

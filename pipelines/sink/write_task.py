@@ -25,6 +25,7 @@ from pyspark import TaskContext
 
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.formats.fault import Fault
+from braid.formats.json.message_reader import TOO_DEEP
 from braid.lake import Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.new_fields.schema_delta import SchemaDeltaCollector
@@ -253,8 +254,10 @@ class _TaskRun:
                 delta = reader.read(self._reader.tree(values[row].as_py()))
             except UnrepresentableFieldError as error:
                 faults.add(row, Fault(DeadLetterReason.NEW_FIELD, str(error)))
-            except (ValueError, RecursionError):
+            except ValueError:
                 continue  # not of the format: it stays refused for that reason
+            except RecursionError:
+                faults.add(row, TOO_DEEP)
             else:
                 if delta:
                     self._deltas.add(delta)

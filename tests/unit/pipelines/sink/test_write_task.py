@@ -309,3 +309,24 @@ def test_a_record_waits_although_an_item_of_its_array_does_not_fit() -> None:
 
     assert report.schema_delta.wider.keys() == {"a"}
     assert report.dead_letters == {}
+
+
+@pytest.mark.parametrize("on_new_field", ["evolve", "reject"])
+def test_a_message_that_is_nested_almost_too_deeply_stops_no_other_record(
+    on_new_field: str,
+) -> None:
+    """A part of it can be parsed, and the whole message, which is a few levels deeper, cannot."""
+    spec = given_spec({"id": "BIGINT", "row": "ROW<n INT>", "version": "INT"}, buckets=1)
+    columns = [{"column": "id"}, {"column": "row", "path": "a.b.c.d.e.row"}, {"column": "version"}]
+    plan = given_plan(spec, columns=columns, on_new_field=on_new_field)
+    reader = UndeclaredFieldReader(plan=plan) if on_new_field == "evolve" else None
+    start, end = b'{"id":1,"version":1,"a":{"b":{"c":{"d":{"e":{"row":{"z":', b"}}}}}}}"
+    messages = [start + b"[" * depth + b"]" * depth + end for depth in range(850, 1_050)]
+
+    report = _run(
+        _task(plan=plan, table=given_table(spec), field_reader=reader), given_records(messages)
+    )
+
+    # None is accepted without the field that the stream does not declare.
+    assert report.accepted == 0
+    assert report.dead_letters.keys() <= {"malformed", "new_field"}
