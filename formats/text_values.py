@@ -141,9 +141,11 @@ def _decimal_pattern(data_type: DataType) -> str:
     """Return a pattern of texts that are exactly values of a DECIMAL."""
     assert data_type.precision is not None, "a DECIMAL has a precision"
     assert data_type.scale is not None, "a DECIMAL has a scale"
-    whole = max(data_type.precision - data_type.scale, 1)
-    fraction = rf"(\.[0-9]{{1,{data_type.scale}}})?" if data_type.scale else ""
-    return rf"^-?[0-9]{{1,{whole}}}{fraction}$"
+    whole = data_type.precision - data_type.scale
+    # Arrow casts a number with more digits than it can hold to another number, without an error.
+    before = rf"[0-9]{{1,{whole}}}" if whole else "0"
+    after = rf"(\.[0-9]{{1,{data_type.scale}}})?" if data_type.scale else ""
+    return rf"^-?{before}{after}$"
 
 
 def _finite(numbers: pa.Array) -> pa.Array:

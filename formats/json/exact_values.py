@@ -145,15 +145,14 @@ def _integer(value: Any, data_type: DataType, _: str) -> int:
 
 
 def _float(value: Any, data_type: DataType, _: str) -> float:
-    if isinstance(value, OversizedNumber):
-        raise OverflowError
     if isinstance(value, str):
         if value not in _FLOAT_TEXTS:
             raise ValueError
         return float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | OversizedNumber):
         raise TypeError
-    found = float(value)  # an int that is too large raises OverflowError
+    # An int that is too large raises OverflowError.
+    found = value.nearest if isinstance(value, OversizedNumber) else float(value)
     if isinstance(value, float):
         return found  # NaN, or an infinity as it was written
     bound = _FLOAT_ROUNDED_MAX if data_type.root is TypeRoot.FLOAT else math.inf

@@ -20,10 +20,16 @@ _NAMES: Final = re.compile(r'"(?:[^"\\]|\\.)*"|([+-]?)INF\b|\+(Infinity)\b', re.
 
 
 class OversizedNumber:
-    """A number with more characters than any parser accepts; only its length is kept."""
+    """A number that is too long, or whose exponent is, so that its digits are not kept.
+
+    Attributes:
+        shown: Its length in words.
+        nearest: The nearest double, which may be infinite.
+    """
 
     def __init__(self, text: str) -> None:
         self.shown = f"a number of {len(text)} characters"
+        self.nearest = float(text)
 
 
 class WrittenNumber(Decimal):

@@ -47,7 +47,7 @@ _ODD_ZONES: Final = (" Z", "z", "-18:01", "+19", "+2", "+24:00", "+00:60", "+235
 _BLANKS: Final = ("", "", "", "", " ", "\t", "\r\n")
 _NAMES: Final = ("a", "b", "é", "a b", "", "null", "a.b", "\U0001f600")
 _ESCAPED_NAME: Final = "\\"
-_ATOMS: Final = (
+ATOMS: Final = (
     *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "CHAR(2)"),
     *("VARCHAR(3)", "STRING"),
     *("BINARY(2)", "VARBINARY(1)", "BYTES", "DATE", "TIME(0)", "TIME(3)"),
@@ -71,7 +71,7 @@ def random_columns(chance: random.Random) -> list[MappedColumn]:
 def random_type(chance: random.Random, depth: int = 2) -> DataType:
     """Return any type that can be read from JSON."""
     if not depth or chance.random() < 0.65:
-        return parse_type(chance.choice(_ATOMS))
+        return parse_type(chance.choice(ATOMS))
     part = random_type(chance, depth - 1).with_nullable(chance.random() < 0.7)
     match chance.randrange(3):
         case 0:
@@ -139,7 +139,7 @@ def usual_text(data_type: DataType, chance: random.Random, oddness: float = 0.0)
     if chance.random() < 0.05:
         return "null"
     if not data_type.is_nested and chance.random() < oddness:
-        return _near_miss(data_type, chance)
+        return near_miss(data_type, chance)
     match data_type.root:
         case TypeRoot.BOOLEAN:
             return chance.choice(["true", "false"])
@@ -183,7 +183,7 @@ def usual_text(data_type: DataType, chance: random.Random, oddness: float = 0.0)
     return object_text(fields, chance)
 
 
-def _near_miss(data_type: DataType, chance: random.Random) -> str:
+def near_miss(data_type: DataType, chance: random.Random) -> str:
     """Return JSON of the kind that a type takes, which may be beyond its bounds or not quite of its form."""
     if data_type.root in DATE_AND_TIME_TYPES:
         return string_text(time_text(chance), chance)

@@ -12,12 +12,14 @@ from braid.formats.times import time_array, time_value
 from braid.lake import parse_type, to_arrow_type
 from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from tests.property.json_texts import (
+    ATOMS,
+    near_miss,
     random_columns,
     random_message,
     time_text,
     usual_text,
 )
-from tests.unit.formats.json.both_ways import fault_by_row, plain, read_both_ways
+from tests.unit.formats.json.both_ways import fault_by_row, given_columns, plain, read_both_ways
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
 MESSAGES = 40
@@ -43,6 +45,15 @@ def test_messages_are_read_alike_fast_and_exactly(seed: int, finds_undeclared: b
         array.validate(full=True)
         faulty = array.filter(pa.array(found.faults.is_faulty))
         assert faulty.null_count == len(faulty)
+
+
+@pytest.mark.parametrize("sql", ATOMS)
+def test_single_values_are_read_alike_fast_and_exactly(sql: str) -> None:
+    chance = random.Random(sql)
+    columns = given_columns({"c": sql})
+    for _ in range(60):
+        value = near_miss(columns[0].type, chance)
+        read_both_ways(columns, [f'{{"c":{value}}}'.encode()])
 
 
 @settings(max_examples=60, derandomize=True)

@@ -178,6 +178,22 @@ def test_a_float_is_in_range_up_to_the_number_that_rounds_to_infinity(
     assert value_fault(read_message(f"{sign}{beyond}".encode()), parse_type(sql)) is OUT_OF_RANGE
 
 
+@pytest.mark.parametrize(
+    ("sql", "number", "reason"),
+    [
+        ("DOUBLE", f"1.{'0' * 1_001}", None),
+        ("DOUBLE", "1e-99999999999999999999", None),
+        ("DOUBLE", "1e99999999999999999999", OUT_OF_RANGE),
+        ("DOUBLE", "9" * 1_001, OUT_OF_RANGE),
+        ("STRING", f"1.{'0' * 1_001}", OUT_OF_RANGE),
+        ("DECIMAL(38, 38)", "7", OUT_OF_RANGE),
+        ("DECIMAL(38, 38)", "-0.5", None),
+    ],
+)
+def test_numbers_of_many_digits(sql: str, number: str, reason: DeadLetterReason | None) -> None:
+    assert read_one({"c": sql}, f'{{"c": {number}}}'.encode())[1] == reason
+
+
 def test_the_address_of_a_fault_leads_to_the_faulty_part() -> None:
     value = read_message(b'{"a": [[1], [2, "x"]]}')
 
