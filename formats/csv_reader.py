@@ -1,7 +1,8 @@
 """Reader of CSV messages: one line of separated values per message."""
 
 import csv
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -61,15 +62,14 @@ class CsvReader:
             text = payload.decode()
         except UnicodeDecodeError as error:
             return _malformed(f"not UTF-8: {error.reason} at byte {error.start}")
+        text = text.removesuffix("\n").removesuffix("\r")
+        is_plain = self._format.quote not in text and "\n" not in text and "\r" not in text
         try:
             # Each message by itself: an open quote must not take the next message in.
-            lines = list(
-                csv.reader(
-                    text.removesuffix("\n").removesuffix("\r").splitlines(keepends=True),
-                    delimiter=self._format.delimiter,
-                    quotechar=self._format.quote,
-                    strict=True,
-                )
+            lines = (
+                [text.split(self._format.delimiter)]
+                if is_plain and text
+                else list(self._parsed(text))
             )
         except csv.Error as error:
             return _malformed(f"not CSV: {error}")
@@ -79,6 +79,14 @@ class CsvReader:
         if len(values) != len(self._format.fields):
             return _malformed(f"found {len(values)} values, expected {len(self._format.fields)}")
         return values
+
+    def _parsed(self, text: str) -> Iterator[list[str]]:
+        return csv.reader(
+            io.StringIO(text, newline=""),
+            delimiter=self._format.delimiter,
+            quotechar=self._format.quote,
+            strict=True,
+        )
 
 
 def _malformed(message: str) -> Fault:

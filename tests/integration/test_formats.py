@@ -57,7 +57,7 @@ ROW = {
     "bytes": b"hi",
     "day": dt.date(2026, 1, 2),
     "time": dt.time(3, 4, 5, 678_000),
-    "at": dt.datetime(2026, 1, 2, 3, 4, 5, 678_901),
+    "at": dt.datetime.fromisoformat("2026-01-02T03:04:05.678901"),
     "moment": dt.datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=dt.UTC),
     "list": [1, None, 3],
     "version": 1,

@@ -1,0 +1,67 @@
+"""Every example of the guide to message formats becomes the rows and dead letters that it shows."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pytest
+
+from braid.formats.json_values import json_row
+from braid.pipelines.record_columns import RECORD_COLUMNS
+from braid.pipelines.sink.record_reader import RecordReader
+from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
+
+GUIDE = Path("docs/guides/message-formats.md").read_text(encoding="utf-8")
+EXAMPLE = re.compile(
+    r"```json registration\n(.*?)```\n\n```text messages\n(.*?)```\n\n"
+    r"\| message \| becomes \|\n\|---\|---\|\n((?:\|[^\n]*\n)+)",
+    re.DOTALL,
+)
+TYPES = {"id": "BIGINT", "price": "DECIMAL(9, 2)", "at": "TIMESTAMP(3)"}
+EXAMPLES = EXAMPLE.findall(GUIDE)
+
+
+def test_every_registration_is_an_example_that_is_run() -> None:
+    assert len(EXAMPLES) == GUIDE.count("```json registration") == 2
+
+
+@pytest.mark.parametrize(
+    ("registration", "messages", "table"), EXAMPLES, ids=[e[0][:30] for e in EXAMPLES]
+)
+def test_messages_become_what_the_guide_shows(registration: str, messages: str, table: str) -> None:
+    definition: dict[str, Any] = orjson.loads(registration)
+    names = [column["column"] for column in definition["columns"]]
+    spec = given_spec({name: TYPES[name] for name in names}, ordering=None)
+    plan = given_plan(spec, **definition)
+    lines = [line.encode() for line in messages.splitlines()]
+
+    found = RecordReader(plan, given_table(spec).schema).read(_records(lines))
+
+    fields = [given_table(spec).schema.field(name) for name in names]
+    rows = [
+        {name: array[row].as_py() for name, array in found.columns.items()}
+        for row in range(len(lines))
+    ]
+    shown = [
+        f"{found.faults[row].reason}: {found.faults[row].message}"
+        if row in found.faults
+        else json.dumps(json_row(rows[row], fields))
+        for row in range(len(lines))
+    ]
+    assert shown == [line.split(" | `")[1].removesuffix("` |") for line in table.splitlines()]
+
+
+def _records(values: list[bytes]) -> pa.RecordBatch:
+    count = len(values)
+    arrays = {
+        "key": pa.array([str(number).encode() for number in range(1, count + 1)], pa.binary()),
+        "value": pa.array(values, pa.binary()),
+        "headers": pa.nulls(count),
+        "partition": pa.array([0] * count, pa.int32()),
+        "offset": pa.array(range(count), pa.int64()),
+        "timestamp": pa.array([0] * count, pa.timestamp("us", tz="UTC")),
+    }
+    return pa.RecordBatch.from_pydict({name: arrays[name] for name in RECORD_COLUMNS})
