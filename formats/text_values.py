@@ -30,7 +30,7 @@ from braid.formats.json.message import (
     written_number,
 )
 from braid.formats.mapped_column import MappedColumn
-from braid.formats.times import DATE_AND_TIME_TYPES, time_array
+from braid.formats.times import DATE_AND_TIME_TYPES, cast_or_null, time_array
 from braid.lake import DataType, TypeRoot, to_arrow_type
 
 _BOOLEANS: Final = {"true": True, "false": False}
@@ -130,11 +130,7 @@ def plain_values(texts: pa.StringArray, data_type: DataType) -> pa.Array:
 
 
 def _cast(texts: pa.StringArray, pattern: str, wanted: pa.DataType) -> pa.Array:
-    plain = _where(pc.match_substring_regex(texts, pattern), texts)
-    try:
-        return plain.cast(wanted)
-    except pa.ArrowInvalid:  # a number that the type does not hold
-        return pa.nulls(len(texts), wanted)
+    return cast_or_null(_where(pc.match_substring_regex(texts, pattern), texts), wanted)
 
 
 def _decimal_pattern(data_type: DataType) -> str:

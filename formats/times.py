@@ -129,16 +129,27 @@ def time_array(texts: pa.StringArray, data_type: DataType) -> pa.Array:
         form, or denotes nothing that the type holds.
     """
     wanted = to_arrow_type(data_type)
+    match data_type.root:
+        case TypeRoot.DATE:
+            days = cast_or_null(_matching(texts, _DATE_PATTERN), pa.date32())
+            return _within(days, wanted)
+        case TypeRoot.TIME:
+            return _times(_matching(texts, _TIME_PATTERN)).cast(wanted)
+        case _:
+            return _moments(_matching(texts, _MOMENT_PATTERN), wanted)
+
+
+def cast_or_null(texts: pa.StringArray, wanted: pa.DataType) -> pa.Array:
+    """Return texts in another type, null where a text has the right form and no value, such as 30 February."""
     try:
-        match data_type.root:
-            case TypeRoot.DATE:
-                return _within(_matching(texts, _DATE_PATTERN).cast(pa.date32()), wanted)
-            case TypeRoot.TIME:
-                return _times(_matching(texts, _TIME_PATTERN)).cast(wanted)
-            case _:
-                return _moments(_matching(texts, _MOMENT_PATTERN), wanted)
-    except pa.ArrowInvalid:  # such as 30 February: the form is right
-        return pa.nulls(len(texts), wanted)
+        return texts.cast(wanted)
+    except pa.ArrowInvalid:
+        # Arrow refuses the whole array for one text. In halves, a few such texts cost a few casts more.
+        if len(texts) == 1:
+            return pa.nulls(1, wanted)
+        middle = len(texts) // 2
+        halves = (texts.slice(0, middle), texts.slice(middle))
+        return pa.concat_arrays([cast_or_null(half, wanted) for half in halves])
 
 
 def _matching(texts: pa.StringArray, pattern: str) -> pa.StringArray:
@@ -151,7 +162,7 @@ def _matching(texts: pa.StringArray, pattern: str) -> pa.StringArray:
 def _times(texts: pa.StringArray) -> pa.Array:
     # Arrow reads no times of day: as moments of the first day of the epoch they are the same number.
     moments = pc.binary_join_element_wise("1970-01-01T", texts, "Z", "")
-    micros = _cut(moments, 6).cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+    micros = cast_or_null(_cut(moments, 6), pa.timestamp("us", tz="UTC")).cast(pa.int64())
     return pc.divide(micros, 1_000).cast(pa.int32())
 
 
@@ -163,8 +174,8 @@ def _moments(texts: pa.StringArray, wanted: pa.TimestampType) -> pa.Array:
         year = pc.utf8_slice_codeunits(texts, 0, 4)
         is_near = pc.and_(pc.greater_equal(year, "1678"), pc.less(year, "2262"))
         texts = pc.if_else(is_near, texts, pa.scalar(None, pa.string()))
-        return texts.cast(pa.timestamp("ns", tz="UTC")).cast(wanted)
-    found = _cut(texts, 6).cast(pa.timestamp("us", tz="UTC"))
+        return cast_or_null(texts, pa.timestamp("ns", tz="UTC")).cast(wanted)
+    found = cast_or_null(_cut(texts, 6), pa.timestamp("us", tz="UTC"))
     if wanted.unit == "ms":
         micros = found.cast(pa.int64())
         is_null = micros.is_null().to_numpy(zero_copy_only=False)

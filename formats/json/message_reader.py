@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,13 +11,16 @@ import pyarrow.compute as pc
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.exact_values import ValueFault, exact_value, json_kind
-from braid.formats.json.message import items_of, read_message
-from braid.formats.json.typed_decoder import TypedDecoder, is_kept_raw, nothing
+from braid.formats.json.message import NUMBER_CHARACTERS_MAX, items_of, read_message
+from braid.formats.json.typed_decoder import TypedDecoder, is_text
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.formats.text_values import plain_values, replace_rows
 from braid.formats.times import DATE_AND_TIME_TYPES, time_array
 from braid.lake import DataType, TypeRoot, to_arrow_type
+
+_DECODE_TEXT: Final = msgspec.json.Decoder(str).decode
+_REFUSED_MAX: Final = 0.02  # of a batch; more set off the search for a decoder that refuses fewer
 
 
 class JsonReader:
@@ -40,31 +44,53 @@ class JsonReader:
         self._types = [to_arrow_type(column.type) for column in columns]
         self._finds_undeclared = finds_undeclared
         self._decoder = _decoder(columns, paths_of_other_streams, finds_undeclared)
+        # For streams that send numbers or objects for columns of texts.
+        self._raw_text_decoder = (
+            _decoder(columns, paths_of_other_streams, finds_undeclared, keeps_texts_raw=True)
+            if any(is_text(column.type) for column in columns)
+            else None
+        )
 
     def read(self, payloads: pa.BinaryArray) -> ReadMessages:
         """Return the columns of a batch of messages (see `MessageReader.read`)."""
         messages = payloads.to_pylist()
         faults = Faults(len(messages))
         if self._decoder is None:
-            columns: list[list[Any]] = [[nothing(c.type)] * len(messages) for c in self._columns]
-            odd = set(range(len(messages)))
+            arrays = [pa.nulls(len(messages), data_type) for data_type in self._types]
+            odd, undecided, unknown = set(range(len(messages))), set(range(len(messages))), set()
         else:
-            columns, refused = self._decoder.decode(messages)
+            columns, refused = self._decode(self._decoder, messages)
             # The decoder skips what is not declared, without looking at it.
             odd = {*refused, *_not_utf8(payloads)}
-        arrays, undecided = [], set(odd)
-        for column, values in zip(self._columns, columns, strict=True):
-            array, rows = self._array(column, values)
-            arrays.append(array)
-            undecided.update(rows)
-        with_undeclared = sorted(row for row in odd if messages[row] is not None)
+            arrays, undecided = [], set(odd)
+            for column, values in zip(self._columns, columns, strict=True):
+                array, rows = self._array(column, values)
+                arrays.append(array)
+                undecided.update(rows)
+            unknown = set(self._with_unknown_parts(columns)) if self._finds_undeclared else set()
         if undecided:
             arrays = self._read_exactly(messages, sorted(undecided), arrays, faults)
-        if not self._finds_undeclared:
-            with_undeclared = []
-        else:
-            with_undeclared = sorted({*with_undeclared, *self._with_unknown_parts(columns)})
+        with_undeclared = []
+        if self._finds_undeclared:
+            candidates = {row for row in odd if messages[row] is not None}
+            with_undeclared = sorted(candidates | unknown)
         return ReadMessages(arrays=arrays, faults=faults, with_undeclared=with_undeclared)
+
+    def _decode(
+        self, decoder: TypedDecoder, messages: Sequence[bytes | None]
+    ) -> tuple[list[list[Any]], list[int]]:
+        columns, refused = decoder.decode(messages)
+        other = self._raw_text_decoder
+        if other is None or len(refused) <= len(messages) * _REFUSED_MAX:
+            return columns, refused
+        # Reading exactly takes ten times as long. The other decoder takes a fifth longer for every message, so
+        # it stays only if it helps.
+        columns_of_other, refused_by_other = other.decode(messages)
+        self._raw_text_decoder = None
+        if len(refused_by_other) > len(refused) // 2:
+            return columns, refused
+        self._decoder = other
+        return columns_of_other, refused_by_other
 
     def tree(self, payload: bytes) -> Any:
         """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
@@ -79,8 +105,9 @@ class JsonReader:
             return found, _rows(pc.and_(found.is_null(), texts.is_valid()))
         if column.type.root is TypeRoot.DECIMAL:
             return _decimals(values, column.type)
-        if is_kept_raw(column.type):
-            return _nested(values, column.type)
+        assert self._decoder is not None, "without a decoder every message is read exactly"
+        if self._decoder.is_kept_raw(column.type):
+            return (_texts if is_text(column.type) else _nested)(values, column.type)
         return pa.array(values, wanted), ()
 
     def _read_exactly(
@@ -174,10 +201,15 @@ def _decoder(
     columns: Sequence[MappedColumn],
     paths_of_other_streams: Sequence[tuple[str, ...]],
     finds_undeclared: bool,
+    *,
+    keeps_texts_raw: bool = False,
 ) -> TypedDecoder | None:
     try:
         return TypedDecoder(
-            columns, paths_of_other_streams=paths_of_other_streams, refuses_unknown=finds_undeclared
+            columns,
+            paths_of_other_streams=paths_of_other_streams,
+            refuses_unknown=finds_undeclared,
+            keeps_texts_raw=keeps_texts_raw,
         )
     except ValueError:  # a field's name that msgspec cannot have: every message is read exactly
         return None
@@ -209,6 +241,30 @@ def _decimals(values: Sequence[Any], data_type: DataType) -> tuple[pa.Array, Ite
     written = pa.array(map(bytes, values), pa.binary()).cast(pa.string())
     found = plain_values(pc.utf8_trim(written, '"'), data_type)
     return found, _rows(pc.and_(found.is_null(), pc.not_equal(written, "null")))
+
+
+def _texts(values: Sequence[Any], data_type: DataType) -> tuple[pa.Array, Iterable[int]]:
+    """Return texts of JSON texts; undecided are arrays, objects, and what is too long or no text in UTF-8."""
+    found: list[str | None] = []
+    undecided = []
+    for row, raw in enumerate(values):
+        written = bytes(raw)
+        text = None
+        if written[:1] == b'"':
+            try:
+                text = _DECODE_TEXT(written)
+            except ValueError:  # half of a surrogate pair
+                undecided.append(row)
+        elif written[:1] in b"[{" or written == b"-0" or len(written) > NUMBER_CHARACTERS_MAX:
+            undecided.append(row)
+        elif written != b"null":
+            text = written.decode()
+        found.append(text)
+    array = pa.array(found, pa.string())
+    if data_type.length is not None:
+        is_long = pc.greater(pc.utf8_length(array), data_type.length).fill_null(False)
+        undecided += _rows(is_long)
+    return array, undecided
 
 
 def _nested(values: Sequence[Any], data_type: DataType) -> tuple[pa.Array, Iterable[int]]:

@@ -25,7 +25,12 @@ _BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
 _LENGTH_MAX: Final = 2**31 - 1  # what declares no bound
 
 
-def is_kept_raw(data_type: DataType) -> bool:
+def is_text(data_type: DataType) -> bool:
+    """Return whether a column holds texts, which can be any JSON value."""
+    return data_type.root in _TEXTS
+
+
+def _is_kept_raw(data_type: DataType) -> bool:
     """Return whether the decoder gives the JSON text of a column's values, because it cannot check them itself.
 
     msgspec keeps one of two equal keys of an object without an error, and reads as a DECIMAL more texts than
@@ -34,13 +39,8 @@ def is_kept_raw(data_type: DataType) -> bool:
     if data_type.root is TypeRoot.ARRAY:
         assert data_type.element is not None, "an ARRAY has an element type"
         item = data_type.element
-        return item.is_nested or item.root in DATE_AND_TIME_TYPES or is_kept_raw(item)
+        return item.is_nested or item.root in DATE_AND_TIME_TYPES or _is_kept_raw(item)
     return data_type.is_nested or data_type.root is TypeRoot.DECIMAL
-
-
-def nothing(data_type: DataType) -> Any:
-    """Return what the decoder gives for a column of a message that has no value for it."""
-    return _NULL if is_kept_raw(data_type) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ class TypedDecoder:
         *,
         paths_of_other_streams: Sequence[tuple[str, ...]] = (),
         refuses_unknown: bool,
+        keeps_texts_raw: bool = False,
     ) -> None:
         """Build the types.
 
@@ -69,15 +70,21 @@ class TypedDecoder:
             paths_of_other_streams: Paths that other streams of the table read from the same topic.
             refuses_unknown: Whether a message is refused that has an undeclared field in an object from which
                 a column is read. Fields inside of the columns' values are not looked at.
+            keeps_texts_raw: Whether the JSON text is given for columns of texts; else a message is refused
+                that has another value than a text there.
 
         Raises:
             ValueError: The name of a field is one that msgspec cannot have.
         """
         self._columns = columns
-        self._root = _node(
-            field_tree(columns, paths_of_other_streams), (), refuses_unknown=refuses_unknown
-        )
+        self._keeps_texts_raw = keeps_texts_raw
+        tree = field_tree(columns, paths_of_other_streams)
+        self._root = self._node(tree, (), refuses_unknown=refuses_unknown)
         self._decode = msgspec.json.Decoder(self._root.struct).decode
+
+    def is_kept_raw(self, data_type: DataType) -> bool:
+        """Return whether `decode` gives the JSON text of a column's values, as `Raw`, `null` included."""
+        return _is_kept_raw(data_type) or (self._keeps_texts_raw and is_text(data_type))
 
     def decode(self, messages: Sequence[bytes | None]) -> tuple[list[list[Any]], list[int]]:
         """Return the columns of a batch of messages, and the messages that are refused.
@@ -102,40 +109,40 @@ class TypedDecoder:
         _take(self._root, objects, found)
         return [found[column.path] for column in self._columns], refused
 
+    def _node(self, tree: FieldTree, path: tuple[str, ...], *, refuses_unknown: bool) -> _Node:
+        fields: list[tuple[str, Any, Any]] = []
+        names: dict[str, str] = {}
 
-def _node(tree: FieldTree, path: tuple[str, ...], *, refuses_unknown: bool) -> _Node:
-    fields: list[tuple[str, Any, Any]] = []
-    names: dict[str, str] = {}
+        def add(name: str, kind: Any, default: Any) -> str:
+            attribute = f"f{len(fields)}"
+            names[attribute] = name
+            fields.append((attribute, kind, default))
+            return attribute
 
-    def add(name: str, kind: Any, default: Any) -> str:
-        attribute = f"f{len(fields)}"
-        names[attribute] = name
-        fields.append((attribute, kind, default))
-        return attribute
-
-    inner = []
-    for name, below in tree.objects.items():
-        node = _node(below, (*path, name), refuses_unknown=refuses_unknown)
-        inner.append((attrgetter(add(name, node.struct | None, None)), node))
-    values = []
-    for name, data_type in tree.values.items():
-        kind = msgspec.Raw if is_kept_raw(data_type) else _kind(data_type) | None
-        attribute = add(name, kind, nothing(data_type))
-        values.append(((*path, name), attrgetter(attribute)))
-    for name in tree.other_streams:
-        add(name, msgspec.Raw, _NULL)
-    struct = msgspec.defstruct(
-        "Message",
-        fields,
-        rename=names,
-        gc=False,
-        forbid_unknown_fields=refuses_unknown and tree.has_columns,
-    )
-    return _Node(
-        struct=struct,
-        values=tuple(values),
-        inner=tuple(inner),
-    )
+        inner = []
+        for name, below in tree.objects.items():
+            node = self._node(below, (*path, name), refuses_unknown=refuses_unknown)
+            inner.append((attrgetter(add(name, node.struct | None, None)), node))
+        values = []
+        for name, data_type in tree.values.items():
+            is_raw = self.is_kept_raw(data_type)
+            kind = msgspec.Raw if is_raw else _kind(data_type) | None
+            attribute = add(name, kind, _NULL if is_raw else None)
+            values.append(((*path, name), attrgetter(attribute)))
+        for name in tree.other_streams:
+            add(name, msgspec.Raw, _NULL)
+        struct = msgspec.defstruct(
+            "Message",
+            fields,
+            rename=names,
+            gc=False,
+            forbid_unknown_fields=refuses_unknown and tree.has_columns,
+        )
+        return _Node(
+            struct=struct,
+            values=tuple(values),
+            inner=tuple(inner),
+        )
 
 
 def _take(node: _Node, objects: list[Any], found: dict[tuple[str, ...], list[Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Messages read twice: with the fast decoder, and with every message read exactly."""
+"""Messages read in each way: with the fast decoder, with raw texts, and with every message read exactly."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,17 +30,19 @@ def given_columns(
 def read_both_ways(
     columns: Sequence[MappedColumn], messages: Sequence[bytes | None], **options: Any
 ) -> ReadMessages:
-    """Return what a reader with these options finds, with or without its fast decoder."""
-    fast, exact = JsonReader(columns, **options), JsonReader(columns, **options)
-    exact._decoder = None
+    """Return what a reader with these options finds, with any of its decoders or without."""
+    fast, raw, exact = (JsonReader(columns, **options) for _ in range(3))
+    raw._decoder = raw._raw_text_decoder or raw._decoder
+    fast._raw_text_decoder = raw._raw_text_decoder = exact._decoder = None
     payloads = pa.array(messages, pa.binary())
     found, expected = fast.read(payloads), exact.read(payloads)
-    assert fault_by_row(found) == fault_by_row(expected)
-    for column, array, other in zip(columns, found.arrays, expected.arrays, strict=True):
-        assert array.type == other.type
-        assert repr(plain(array)) == repr(plain(other)), column
-    # Without the decoder every message may have undeclared fields.
-    assert set(found.with_undeclared) <= set(expected.with_undeclared)
+    for one in (found, raw.read(payloads)):
+        assert fault_by_row(one) == fault_by_row(expected)
+        for column, array, other in zip(columns, one.arrays, expected.arrays, strict=True):
+            assert array.type == other.type
+            assert repr(plain(array)) == repr(plain(other)), column
+        # Without the decoder every message may have undeclared fields.
+        assert set(one.with_undeclared) <= set(expected.with_undeclared)
     return found
 
 

@@ -4,9 +4,11 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from braid.formats.json.message_reader import JsonReader
+from braid.formats.times import time_array
 from braid.lake import DataField, DataType, TypeRoot, parse_type, to_arrow_type
 from tests.unit.formats.json.both_ways import given_columns, read_both_ways, read_one
 
@@ -415,3 +417,32 @@ def test_a_message_as_a_tree_has_its_numbers_as_written() -> None:
 
     assert tree == {"a": [Decimal("1.10"), 2]}
     assert tree["a"][0].text == "1.10"
+
+
+def test_a_stream_of_numbers_for_texts_is_decoded_with_raw_texts() -> None:
+    columns = given_columns({"id": "INT", "t": "STRING"})
+    reader = JsonReader(columns)
+    usual = [b'{"id": 1, "t": "x"}'] * 99
+    first, raw = reader._decoder, reader._raw_text_decoder
+
+    reader.read(pa.array([*usual, b'{"id": 1, "t": 1.10}'], pa.binary()))
+    few = reader._decoder
+    reader.read(pa.array([b'{"id": "no number"}'] * 100, pa.binary()))
+    bad = reader._decoder
+    again = JsonReader(columns)
+    found = again.read(pa.array([b'{"id": 1, "t": 1.10}'] * 100, pa.binary()))
+
+    assert few is bad is first
+    assert raw is not None
+    assert again._decoder is not None
+    assert again._decoder._keeps_texts_raw
+    assert found.arrays[1].to_pylist() == ["1.10"] * 100
+
+
+def test_one_impossible_date_leaves_the_other_dates_to_the_fast_reader() -> None:
+    texts = ["2026-01-02"] * 500 + ["2026-02-30"] + ["2026-03-04"] * 500
+
+    found = time_array(pa.array(texts), parse_type("DATE"))
+
+    assert found.null_count == 1
+    assert not found[500].is_valid
