@@ -6,17 +6,16 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.exact_values import ValueFault, exact_value, json_kind
-from braid.formats.json.message import NUMBER_CHARACTERS_MAX, items_of, read_message
-from braid.formats.json.typed_decoder import TypedDecoder, is_text
+from braid.formats.json.message import items_of, read_message
+from braid.formats.json.typed_columns import is_text
+from braid.formats.json.typed_decoder import TypedDecoder
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
-from braid.formats.text_values import plain_values, replace_rows
-from braid.formats.times import DATE_AND_TIME_TYPES, time_array
+from braid.formats.text_values import replace_rows
 from braid.lake import DataType, TypeRoot, to_arrow_type
 
 _DECODE_TEXT: Final = msgspec.json.Decoder(str).decode
@@ -54,20 +53,21 @@ class JsonReader:
     def read(self, payloads: pa.BinaryArray) -> ReadMessages:
         """Return the columns of a batch of messages (see `MessageReader.read`)."""
         messages = payloads.to_pylist()
-        faults = Faults(len(messages))
+        faults, unknown = Faults(len(messages)), set[int]()
         if self._decoder is None:
             arrays = [pa.nulls(len(messages), data_type) for data_type in self._types]
-            odd, undecided, unknown = set(range(len(messages))), set(range(len(messages))), set()
+            odd, undecided = set(range(len(messages))), set(range(len(messages)))
         else:
-            columns, refused = self._decode(self._decoder, messages)
+            decoder, columns, refused = self._decode(self._decoder, messages)
             # The decoder skips what is not declared, without looking at it.
             odd = {*refused, *_not_utf8(payloads)}
             arrays, undecided = [], set(odd)
             for column, values in zip(self._columns, columns, strict=True):
-                array, rows = self._array(column, values)
+                array, rows = decoder.typed[column.name].build(values)
                 arrays.append(array)
                 undecided.update(rows)
-            unknown = set(self._with_unknown_parts(columns)) if self._finds_undeclared else set()
+            if self._finds_undeclared:
+                unknown.update(self._with_unknown_parts(decoder, columns))
         if undecided:
             arrays = self._read_exactly(messages, sorted(undecided), arrays, faults)
         with_undeclared = []
@@ -78,37 +78,23 @@ class JsonReader:
 
     def _decode(
         self, decoder: TypedDecoder, messages: Sequence[bytes | None]
-    ) -> tuple[list[list[Any]], list[int]]:
+    ) -> tuple[TypedDecoder, list[list[Any]], list[int]]:
         columns, refused = decoder.decode(messages)
         other = self._raw_text_decoder
         if other is None or len(refused) <= len(messages) * _REFUSED_MAX:
-            return columns, refused
+            return decoder, columns, refused
         # Reading exactly takes ten times as long. The other decoder takes a fifth longer for every message, so
         # it stays only if it helps.
         columns_of_other, refused_by_other = other.decode(messages)
         self._raw_text_decoder = None
         if len(refused_by_other) > len(refused) // 2:
-            return columns, refused
+            return decoder, columns, refused
         self._decoder = other
-        return columns_of_other, refused_by_other
+        return other, columns_of_other, refused_by_other
 
     def tree(self, payload: bytes) -> Any:
         """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
         return read_message(payload)
-
-    def _array(self, column: MappedColumn, values: Sequence[Any]) -> tuple[pa.Array, Iterable[int]]:
-        """Return a column, and the rows that only the exact reader can decide; they are null."""
-        wanted = to_arrow_type(column.type)
-        if column.type.root in DATE_AND_TIME_TYPES:
-            texts = pa.array(values, pa.string())
-            found = time_array(texts, column.type)
-            return found, _rows(pc.and_(found.is_null(), texts.is_valid()))
-        if column.type.root is TypeRoot.DECIMAL:
-            return _decimals(values, column.type)
-        assert self._decoder is not None, "without a decoder every message is read exactly"
-        if self._decoder.is_kept_raw(column.type):
-            return (_texts if is_text(column.type) else _nested)(values, column.type)
-        return pa.array(values, wanted), ()
 
     def _read_exactly(
         self,
@@ -158,10 +144,12 @@ class JsonReader:
                 return TOO_DEEP
         return values
 
-    def _with_unknown_parts(self, columns: Sequence[Sequence[Any]]) -> Iterable[int]:
+    def _with_unknown_parts(
+        self, decoder: TypedDecoder, columns: Sequence[Sequence[Any]]
+    ) -> Iterable[int]:
         """Yield the rows in which a ROW, at any depth of a column, has a field that its type does not have."""
         for column, values in zip(self._columns, columns, strict=True):
-            if not _holds_row(column.type):
+            if column.name not in decoder.raw_columns or not _holds_row(column.type):
                 continue
             for row, raw in enumerate(values):
                 if raw is not None and bytes(raw) != b"null":
@@ -234,49 +222,6 @@ def _is_utf8(value: bytes | None) -> bool:
 
 def _rows(mask: pa.BooleanArray) -> list[int]:
     return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
-
-
-def _decimals(values: Sequence[Any], data_type: DataType) -> tuple[pa.Array, Iterable[int]]:
-    """Return DECIMALs of JSON texts; undecided are those that are not written plainly within the bounds."""
-    written = pa.array(map(bytes, values), pa.binary()).cast(pa.string())
-    found = plain_values(pc.utf8_trim(written, '"'), data_type)
-    return found, _rows(pc.and_(found.is_null(), pc.not_equal(written, "null")))
-
-
-def _texts(values: Sequence[Any], data_type: DataType) -> tuple[pa.Array, Iterable[int]]:
-    """Return texts of JSON texts; undecided are arrays, objects, and what is too long or no text in UTF-8."""
-    found: list[str | None] = []
-    undecided = []
-    for row, raw in enumerate(values):
-        written = bytes(raw)
-        text = None
-        if written[:1] == b'"':
-            try:
-                text = _DECODE_TEXT(written)
-            except ValueError:  # half of a surrogate pair
-                undecided.append(row)
-        elif written[:1] in b"[{" or written == b"-0" or len(written) > NUMBER_CHARACTERS_MAX:
-            undecided.append(row)
-        elif written != b"null":
-            text = written.decode()
-        found.append(text)
-    array = pa.array(found, pa.string())
-    if data_type.length is not None:
-        is_long = pc.greater(pc.utf8_length(array), data_type.length).fill_null(False)
-        undecided += _rows(is_long)
-    return array, undecided
-
-
-def _nested(values: Sequence[Any], data_type: DataType) -> tuple[pa.Array, Iterable[int]]:
-    """Return nested values of JSON texts; undecided are those with a fault."""
-    found, undecided = [], []
-    for row, raw in enumerate(values):
-        try:
-            found.append(exact_value(read_message(bytes(raw)), data_type))
-        except (ValueFault, ValueError, RecursionError):
-            found.append(None)
-            undecided.append(row)
-    return pa.array(found, to_arrow_type(data_type)), undecided
 
 
 def _holds_row(data_type: DataType) -> bool:

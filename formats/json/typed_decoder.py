@@ -5,42 +5,16 @@ pass. The decoder accepts less than the exact reader (`json.exact_values`), and 
 same way: a message that it refuses is read again, exactly.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Annotated, Any, Final
+from typing import Any
 
 import msgspec
 
 from braid.formats.field_tree import FieldTree, field_tree
-from braid.formats.integer_bounds import INTEGER_BOUND
+from braid.formats.json.typed_columns import NULL, TypedColumn, typed_column
 from braid.formats.mapped_column import MappedColumn
-from braid.formats.times import DATE_AND_TIME_TYPES
-from braid.lake import DataType, TypeRoot
-
-_NULL: Final = msgspec.Raw(b"null")
-_FLOAT_MAX: Final = (2 - 2**-23) * 2**127
-_TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
-_BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
-_LENGTH_MAX: Final = 2**31 - 1  # what declares no bound
-
-
-def is_text(data_type: DataType) -> bool:
-    """Return whether a column holds texts, which can be any JSON value."""
-    return data_type.root in _TEXTS
-
-
-def _is_kept_raw(data_type: DataType) -> bool:
-    """Return whether the decoder gives the JSON text of a column's values, because it cannot check them itself.
-
-    msgspec keeps one of two equal keys of an object without an error, and reads as a DECIMAL more texts than
-    are one.
-    """
-    if data_type.root is TypeRoot.ARRAY:
-        assert data_type.element is not None, "an ARRAY has an element type"
-        item = data_type.element
-        return item.is_nested or item.root in DATE_AND_TIME_TYPES or _is_kept_raw(item)
-    return data_type.is_nested or data_type.root is TypeRoot.DECIMAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +27,11 @@ class _Node:
 
 
 class TypedDecoder:
-    """Decodes the messages of one stream."""
+    """Decodes the messages of one stream.
+
+    Attributes:
+        typed: By name of the column, how its values are decoded.
+    """
 
     def __init__(
         self,
@@ -69,7 +47,8 @@ class TypedDecoder:
             columns: The columns that are read.
             paths_of_other_streams: Paths that other streams of the table read from the same topic.
             refuses_unknown: Whether a message is refused that has an undeclared field in an object from which
-                a column is read. Fields inside of the columns' values are not looked at.
+                a column is read, or in a ROW inside of a value. The JSON text of a raw column is not
+                looked at.
             keeps_texts_raw: Whether the JSON text is given for columns of texts; else a message is refused
                 that has another value than a text there.
 
@@ -77,14 +56,21 @@ class TypedDecoder:
             ValueError: The name of a field is one that msgspec cannot have.
         """
         self._columns = columns
-        self._keeps_texts_raw = keeps_texts_raw
+        self.typed = {
+            column.name: typed_column(
+                column.type, keeps_texts_raw=keeps_texts_raw, refuses_unknown=refuses_unknown
+            )
+            for column in columns
+        }
+        by_path = {column.path: self.typed[column.name] for column in columns}
         tree = field_tree(columns, paths_of_other_streams)
-        self._root = self._node(tree, (), refuses_unknown=refuses_unknown)
+        self._root = _node(tree, (), by_path, refuses_unknown=refuses_unknown)
         self._decode = msgspec.json.Decoder(self._root.struct).decode
 
-    def is_kept_raw(self, data_type: DataType) -> bool:
-        """Return whether `decode` gives the JSON text of a column's values, as `Raw`, `null` included."""
-        return _is_kept_raw(data_type) or (self._keeps_texts_raw and is_text(data_type))
+    @property
+    def raw_columns(self) -> frozenset[str]:
+        """Names of the columns for which `decode` gives JSON texts, as `Raw`, `null` included."""
+        return frozenset(name for name, column in self.typed.items() if column.is_raw)
 
     def decode(self, messages: Sequence[bytes | None]) -> tuple[list[list[Any]], list[int]]:
         """Return the columns of a batch of messages, and the messages that are refused.
@@ -93,9 +79,9 @@ class TypedDecoder:
             messages: The messages; None is read as a message without any field.
 
         Returns:
-            Per column one value for each message, None where it has none: text for dates and times, `Raw`
-            where `is_kept_raw`. And the positions of the messages that are refused, ascending; their
-            values are None.
+            Per column the decoded value of each message (`typed_columns`), the column's default where it has
+            none. And the positions of the messages that are refused, ascending; their
+            values are the defaults.
         """
         decode, empty = self._decode, self._root.struct()
         objects, refused = [], []
@@ -109,40 +95,41 @@ class TypedDecoder:
         _take(self._root, objects, found)
         return [found[column.path] for column in self._columns], refused
 
-    def _node(self, tree: FieldTree, path: tuple[str, ...], *, refuses_unknown: bool) -> _Node:
-        fields: list[tuple[str, Any, Any]] = []
-        names: dict[str, str] = {}
 
-        def add(name: str, kind: Any, default: Any) -> str:
-            attribute = f"f{len(fields)}"
-            names[attribute] = name
-            fields.append((attribute, kind, default))
-            return attribute
+def _node(
+    tree: FieldTree,
+    path: tuple[str, ...],
+    typed: Mapping[tuple[str, ...], TypedColumn],
+    *,
+    refuses_unknown: bool,
+) -> _Node:
+    fields: list[tuple[str, Any, Any]] = []
+    names: dict[str, str] = {}
 
-        inner = []
-        for name, below in tree.objects.items():
-            node = self._node(below, (*path, name), refuses_unknown=refuses_unknown)
-            inner.append((attrgetter(add(name, node.struct | None, None)), node))
-        values = []
-        for name, data_type in tree.values.items():
-            is_raw = self.is_kept_raw(data_type)
-            kind = msgspec.Raw if is_raw else _kind(data_type) | None
-            attribute = add(name, kind, _NULL if is_raw else None)
-            values.append(((*path, name), attrgetter(attribute)))
-        for name in tree.other_streams:
-            add(name, msgspec.Raw, _NULL)
-        struct = msgspec.defstruct(
-            "Message",
-            fields,
-            rename=names,
-            gc=False,
-            forbid_unknown_fields=refuses_unknown and tree.has_columns,
-        )
-        return _Node(
-            struct=struct,
-            values=tuple(values),
-            inner=tuple(inner),
-        )
+    def add(name: str, kind: Any, default: Any) -> str:
+        attribute = f"f{len(fields)}"
+        names[attribute] = name
+        fields.append((attribute, kind, default))
+        return attribute
+
+    inner = []
+    for name, below in tree.objects.items():
+        node = _node(below, (*path, name), typed, refuses_unknown=refuses_unknown)
+        inner.append((attrgetter(add(name, node.struct | None, None)), node))
+    values = []
+    for name in tree.values:
+        column = typed[*path, name]
+        values.append(((*path, name), attrgetter(add(name, column.kind, column.default))))
+    for name in tree.other_streams:
+        add(name, msgspec.Raw, NULL)
+    struct = msgspec.defstruct(
+        "Message",
+        fields,
+        rename=names,
+        gc=False,
+        forbid_unknown_fields=refuses_unknown and tree.has_columns,
+    )
+    return _Node(struct=struct, values=tuple(values), inner=tuple(inner))
 
 
 def _take(node: _Node, objects: list[Any], found: dict[tuple[str, ...], list[Any]]) -> None:
@@ -153,28 +140,3 @@ def _take(node: _Node, objects: list[Any], found: dict[tuple[str, ...], list[Any
     for take, below in node.inner:
         empty = below.struct()
         _take(below, [empty if one is None else one for one in map(take, objects)], found)
-
-
-def _kind(data_type: DataType) -> Any:
-    """Return the type of a column's values for msgspec, without null."""
-    root, length = data_type.root, data_type.length
-    if root is TypeRoot.BOOLEAN:
-        return bool
-    if root in INTEGER_BOUND:
-        bound = INTEGER_BOUND[root]
-        return Annotated[int, msgspec.Meta(ge=-bound, le=bound - 1)]
-    if root is TypeRoot.FLOAT:
-        return Annotated[float, msgspec.Meta(ge=-_FLOAT_MAX, le=_FLOAT_MAX)]
-    if root is TypeRoot.DOUBLE:
-        return float
-    if root in DATE_AND_TIME_TYPES:
-        return str
-    if root is TypeRoot.ARRAY:
-        assert data_type.element is not None, "an ARRAY has an element type"
-        item = _kind(data_type.element)
-        return list[item | None] if data_type.element.nullable else list[item]  # type: ignore[valid-type]
-    assert root in _TEXTS or root in _BINARIES, "every other type is kept raw"
-    plain: Any = str if root in _TEXTS else bytes
-    if length is None or length == _LENGTH_MAX:
-        return plain
-    return Annotated[plain, msgspec.Meta(max_length=length)]

@@ -435,7 +435,7 @@ def test_a_stream_of_numbers_for_texts_is_decoded_with_raw_texts() -> None:
     assert few is bad is first
     assert raw is not None
     assert again._decoder is not None
-    assert again._decoder._keeps_texts_raw
+    assert again._decoder.raw_columns == {"t"}
     assert found.arrays[1].to_pylist() == ["1.10"] * 100
 
 

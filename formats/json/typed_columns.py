@@ -1,0 +1,260 @@
+"""Typed columns: for each type of column the msgspec type that decodes its values, and the way to its Arrow array.
+
+| column | decoded as | then |
+|---|---|---|
+| BOOLEAN, integers, FLOAT, DOUBLE | boolean or number within its bounds | |
+| CHAR, VARCHAR | text within its length; or its JSON text, where streams send other values, too | |
+| BINARY, VARBINARY | base64 text within its length | |
+| DATE, TIME, TIMESTAMP of either kind | text | `formats.times` |
+| DECIMAL | its JSON text, because msgspec reads more texts as one than are one | `formats.text_values` |
+| ARRAY | list of its element's values | one array for the values of all lists |
+| ROW | struct of its fields' values | one array for each field |
+| MAP, and what contains one | its JSON text, because msgspec keeps one of two equal keys without an error | read exactly |
+
+What is decoded is read as the exact reader does. Values that only that reader can decide are null in the array,
+and their rows are named.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
+from typing import Annotated, Any, Final, TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from braid.formats.integer_bounds import INTEGER_BOUND
+from braid.formats.json.exact_values import ValueFault, exact_value
+from braid.formats.json.message import NUMBER_CHARACTERS_MAX, read_message
+from braid.formats.text_values import plain_values
+from braid.formats.times import DATE_AND_TIME_TYPES, time_array
+from braid.lake import DataType, TypeRoot, to_arrow_type
+
+NULL: Final = msgspec.Raw(b"null")
+_FLOAT_MAX: Final = (2 - 2**-23) * 2**127
+_TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
+_BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
+_LENGTH_MAX: Final = 2**31 - 1  # what declares no bound
+_DECODE_TEXT: Final = msgspec.json.Decoder(str).decode
+
+Built: TypeAlias = tuple[pa.Array, Sequence[int]]
+"""An array, and the positions of values that only the exact reader can decide; they are null in the array."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedColumn:
+    """How the values of a type are decoded.
+
+    Attributes:
+        kind: The type for msgspec, null included where the type is nullable.
+        default: What stands for a value that the message does not have.
+        build: Makes the array of a list of decoded values.
+        is_raw: Whether values are decoded to their JSON text.
+    """
+
+    kind: Any
+    default: Any
+    build: Callable[[Sequence[Any]], Built]
+    is_raw: bool = False
+
+
+def is_text(data_type: DataType) -> bool:
+    """Return whether a column holds texts, which can be any JSON value."""
+    return data_type.root in _TEXTS
+
+
+def typed_column(
+    data_type: DataType, *, keeps_texts_raw: bool = False, refuses_unknown: bool = False
+) -> TypedColumn:
+    """Return how the values of a type are decoded.
+
+    Args:
+        data_type: The type.
+        keeps_texts_raw: Whether texts are decoded to their JSON text.
+        refuses_unknown: Whether an object with a field that its ROW does not have is refused.
+
+    Raises:
+        ValueError: The name of a ROW's field is one that msgspec cannot have.
+    """
+    options = {"keeps_texts_raw": keeps_texts_raw, "refuses_unknown": refuses_unknown}
+    wanted = to_arrow_type(data_type)
+    if _holds_map(data_type):
+        return _raw(lambda values: _read_exactly(values, data_type))
+    if data_type.root is TypeRoot.DECIMAL:
+        return _raw(lambda values: _decimals(values, data_type))
+    if data_type.root in _TEXTS and keeps_texts_raw:
+        return _raw(lambda values: _texts(values, data_type))
+    if data_type.root is TypeRoot.ARRAY:
+        return _array(data_type, wanted, **options)
+    if data_type.root is TypeRoot.ROW:
+        return _row(data_type, wanted, **options)
+    if data_type.root in DATE_AND_TIME_TYPES:
+        return TypedColumn(str | None, None, lambda values: _times(values, data_type))
+    return TypedColumn(_kind(data_type) | None, None, lambda values: (pa.array(values, wanted), ()))
+
+
+def _holds_map(data_type: DataType) -> bool:
+    parts = (data_type.element, *(field.type for field in data_type.fields))
+    return data_type.root is TypeRoot.MAP or any(
+        part is not None and _holds_map(part) for part in parts
+    )
+
+
+def _raw(build: Callable[[Sequence[Any]], Built]) -> TypedColumn:
+    return TypedColumn(msgspec.Raw, NULL, build, is_raw=True)
+
+
+def _kind(data_type: DataType) -> Any:
+    """Return the type for msgspec of a value that is not null."""
+    root, length = data_type.root, data_type.length
+    if root is TypeRoot.BOOLEAN:
+        return bool
+    if root in INTEGER_BOUND:
+        bound = INTEGER_BOUND[root]
+        return Annotated[int, msgspec.Meta(ge=-bound, le=bound - 1)]
+    if root is TypeRoot.FLOAT:
+        return Annotated[float, msgspec.Meta(ge=-_FLOAT_MAX, le=_FLOAT_MAX)]
+    if root is TypeRoot.DOUBLE:
+        return float
+    assert root in _TEXTS or root in _BINARIES, f"{root} has a case of its own"
+    plain: Any = str if root in _TEXTS else bytes
+    if length is None or length == _LENGTH_MAX:
+        return plain
+    return Annotated[plain, msgspec.Meta(max_length=length)]
+
+
+def _array(data_type: DataType, wanted: pa.DataType, **options: bool) -> TypedColumn:
+    assert data_type.element is not None, "an ARRAY has an element type"
+    element, item_type = data_type.element, wanted.value_type
+    item = typed_column(element, **options)
+    kind = item.kind if item.is_raw or element.nullable else _without_null(item.kind)
+
+    def build(values: Sequence[Any]) -> Built:
+        lengths = np.fromiter((0 if v is None else len(v) for v in values), np.int64, len(values))
+        ends = np.cumsum(lengths)
+        flat = list(chain.from_iterable(value for value in values if value is not None))
+        items, undecided = _checked(item.build(flat), element)
+        offsets = pa.array(np.concatenate(([0], ends)), pa.int32())
+        mask = pa.array([value is None for value in values], pa.bool_())
+        array = pa.ListArray.from_arrays(offsets, items.cast(item_type), type=wanted, mask=mask)
+        # An item belongs to the first list that ends after it.
+        rows = np.unique(np.searchsorted(ends, undecided, side="right")).tolist()
+        return array, rows
+
+    return TypedColumn(list[kind] | None, None, build)  # type: ignore[valid-type]
+
+
+def _row(data_type: DataType, wanted: pa.DataType, **options: bool) -> TypedColumn:
+    fields: list[Any] = []
+    names, defaults, parts = {}, {}, []
+    for index, field in enumerate(data_type.fields):
+        attribute, part = f"f{index}", typed_column(field.type, **options)
+        names[attribute], defaults[attribute] = field.name, part.default
+        if field.type.nullable:
+            fields.append((attribute, part.kind, part.default))
+        else:
+            fields.append((attribute, part.kind if part.is_raw else _without_null(part.kind)))
+        parts.append((attrgetter(attribute), part, field.type))
+    struct: Any = msgspec.defstruct(
+        "Row",
+        fields,
+        rename=names,
+        kw_only=True,
+        gc=False,
+        forbid_unknown_fields=options["refuses_unknown"],
+    )
+    nothing = struct(**defaults)
+
+    def build(values: Sequence[Any]) -> Built:
+        is_null = np.fromiter((value is None for value in values), bool, len(values))
+        objects = [nothing if value is None else value for value in values]
+        arrays, undecided = [], set[int]()
+        for (take, part, part_type), arrow_field in zip(parts, wanted, strict=True):
+            array, rows = _checked(part.build(list(map(take, objects))), part_type, is_null)
+            arrays.append(array.cast(arrow_field.type))
+            undecided.update(rows)
+        array = pa.StructArray.from_arrays(arrays, fields=list(wanted), mask=pa.array(is_null))
+        return array, sorted(undecided)
+
+    return TypedColumn(struct | None, None, build)
+
+
+def _without_null(kind: Any) -> Any:
+    """Return a type of msgspec without null."""
+    (plain,) = (part for part in kind.__args__ if part is not type(None))
+    return plain
+
+
+def _checked(
+    built: Built, data_type: DataType, is_missing: npt.NDArray[np.bool_] | None = None
+) -> Built:
+    """Return an array of parts, where null is decided by the exact reader if the type is NOT NULL.
+
+    Args:
+        built: The array.
+        data_type: The type of the parts.
+        is_missing: Where the whole is null; there the parts are null, too.
+    """
+    array, undecided = built
+    if data_type.nullable or not array.null_count:
+        return built
+    is_null = array.is_null().to_numpy(zero_copy_only=False)
+    if is_missing is not None:
+        is_null = is_null & ~is_missing
+    return array, sorted({*undecided, *np.flatnonzero(is_null).tolist()})
+
+
+def _rows(mask: pa.BooleanArray) -> list[int]:
+    return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
+
+
+def _times(values: Sequence[Any], data_type: DataType) -> Built:
+    texts = pa.array(values, pa.string())
+    found = time_array(texts, data_type)
+    return found, _rows(pc.and_(found.is_null(), texts.is_valid()))
+
+
+def _decimals(values: Sequence[Any], data_type: DataType) -> Built:
+    """Return DECIMALs; undecided are those that are not written plainly within the bounds."""
+    written = pa.array(map(bytes, values), pa.binary()).cast(pa.string())
+    found = plain_values(pc.utf8_trim(written, '"'), data_type)
+    return found, _rows(pc.and_(found.is_null(), pc.not_equal(written, "null")))
+
+
+def _texts(values: Sequence[Any], data_type: DataType) -> Built:
+    """Return texts; undecided are arrays, objects, and what is too long or has no form in UTF-8."""
+    found: list[str | None] = []
+    undecided = []
+    for row, raw in enumerate(values):
+        written = bytes(raw)
+        text = None
+        if written[:1] == b'"':
+            try:
+                text = _DECODE_TEXT(written)
+            except ValueError:  # half of a surrogate pair
+                undecided.append(row)
+        elif written[:1] in b"[{" or written == b"-0" or len(written) > NUMBER_CHARACTERS_MAX:
+            undecided.append(row)
+        elif written != b"null":
+            text = written.decode()
+        found.append(text)
+    array = pa.array(found, pa.string())
+    if data_type.length is not None:
+        undecided += _rows(pc.greater(pc.utf8_length(array), data_type.length).fill_null(False))
+    return array, undecided
+
+
+def _read_exactly(values: Sequence[Any], data_type: DataType) -> Built:
+    """Return values read exactly; undecided are those with a fault, which has to name the message's field."""
+    found, undecided = [], []
+    for row, raw in enumerate(values):
+        try:
+            found.append(exact_value(read_message(bytes(raw)), data_type))
+        except (ValueFault, ValueError, RecursionError):
+            found.append(None)
+            undecided.append(row)
+    return pa.array(found, to_arrow_type(data_type)), undecided
