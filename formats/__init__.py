@@ -2,10 +2,11 @@
 
 | module | what |
 |---|---|
-| `message_reader`, `fault` | the shape that every format of messages has; the fault of a record |
+| `message_reader`, `readers`, `fault` | the shape that every format of messages has; the choice of a reader; the fault of a record |
 | `json/` | JSON: messages and Kafka keys to columns |
+| `csv_reader`, `raw_reader` | lines of CSV; messages that are one value |
 | `mapped_column`, `field_tree` | a column and the field that it is filled from; the declared part of a message |
-| `times`, `integer_bounds`, `unpaired_surrogates` | dates and times as texts; bounds of integer types; texts without a UTF-8 form |
+| `text_values`, `times`, `integer_bounds`, `unpaired_surrogates` | values as texts; dates and times as texts; bounds of integer types; texts without a UTF-8 form |
 | `dead_letter` | the record that is sent for a refused record |
 | `json_values`, `key_values` | rows to JSON; keys from texts and JSON |
 | `clusters_file`, `kafka_clusters` | the operators' file of clusters; permissions of streams on clusters |

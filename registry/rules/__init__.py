@@ -8,7 +8,8 @@
 | `aggregate_function_rules` | aggregate functions |
 | `delete_rules`, `delete_retention` | the effect of deletes, and how long they are kept |
 | `engine_check` | the engine's own checks |
-| `stream_rules` | rules of a stream beside the others of its table; calls the modules of the next four rows |
+| `stream_rules` | rules of a stream beside the others of its table; calls the modules of the next five rows |
+| `format_rules` | formats of messages: their options, and the fields that their messages have |
 | `mapping_rules`, `message_paths`, `json_types` | columns, the fields that they are read from, and types that JSON does not have |
 | `aggregation_table_rules` | several streams of one aggregation table |
 | `arrival_rules` | streams ordered by arrival |

@@ -11,7 +11,7 @@
 | `arrival_bed` | streams that feed one table in any interleaving |
 | `lost_update` | the schedule that loses an update where sequence numbers order (decision 0024) |
 | `power_histories` | histories of a warehouse before a power failure |
-| `odd_messages` | messages of Kafka, good and bad |
+| `odd_messages`, `json_texts` | messages of Kafka, good and bad; JSON texts of values and near misses |
 
 The tests are the `test_*` modules, one per law.
 """
