@@ -1,8 +1,8 @@
 """Rules for the values of maintenance options: compaction, consumers, tags.
 
-The rules hold for new and altered tables only. The reference accepts every value that they refuse; it
-silently raises a value below the compaction trigger to the trigger. So tables with such values exist, and
-they are read and maintained.
+The rules hold for new and altered tables only. The reference accepts the values that they refuse, except a
+`record-level.time-field` that is no column; a value below the compaction trigger it silently raises to the
+trigger. So tables with such values exist, and these rules are not applied to them.
 
 Source: merge-semantics 7, 8.4, 9.
 """

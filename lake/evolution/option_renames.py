@@ -1,8 +1,8 @@
 """Rename of a column in the options that name it.
 
-The reference renames the column in some options only. In the others the old name would stay. The rules for tables
-refuse such a result, except for `row-deduplicate-ignore-fields`, where the old name would silently match no
-column. So the column is also renamed in that option, and in the options that only this engine has.
+The reference renames the column in some options only. In the others the old name stays, and its rules
+refuse the result, except in `row-deduplicate-ignore-fields`, where the old name silently matches no column. Here
+the column is also renamed in that option, and in the options that only this engine has.
 
 Source: merge-semantics 8.3.
 """
