@@ -129,7 +129,7 @@ def _kind(data_type: DataType) -> Any:
 
 def _array(data_type: DataType, wanted: pa.DataType, **options: bool) -> TypedColumn:
     assert data_type.element is not None, "an ARRAY has an element type"
-    element, item_type = data_type.element, wanted.value_type
+    element = data_type.element
     item = typed_column(element, **options)
     kind = item.kind if item.is_raw or element.nullable else _without_null(item.kind)
 
@@ -140,7 +140,7 @@ def _array(data_type: DataType, wanted: pa.DataType, **options: bool) -> TypedCo
         items, undecided = _checked(item.build(flat), element)
         offsets = pa.array(np.concatenate(([0], ends)), pa.int32())
         mask = pa.array([value is None for value in values], pa.bool_())
-        array = pa.ListArray.from_arrays(offsets, items.cast(item_type), type=wanted, mask=mask)
+        array = pa.ListArray.from_arrays(offsets, items, type=wanted, mask=mask)
         # An item belongs to the first list that ends after it.
         rows = np.unique(np.searchsorted(ends, undecided, side="right")).tolist()
         return array, rows
@@ -173,9 +173,9 @@ def _row(data_type: DataType, wanted: pa.DataType, **options: bool) -> TypedColu
         is_null = np.fromiter((value is None for value in values), bool, len(values))
         objects = [nothing if value is None else value for value in values]
         arrays, undecided = [], set[int]()
-        for (take, part, part_type), arrow_field in zip(parts, wanted, strict=True):
+        for take, part, part_type in parts:
             array, rows = _checked(part.build(list(map(take, objects))), part_type, is_null)
-            arrays.append(array.cast(arrow_field.type))
+            arrays.append(array)
             undecided.update(rows)
         array = pa.StructArray.from_arrays(arrays, fields=list(wanted), mask=pa.array(is_null))
         return array, sorted(undecided)
