@@ -1,13 +1,14 @@
 """Readers of all formats: the reader of a stream's messages, chosen by the declared format."""
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from braid.formats.csv_reader import CsvReader
 from braid.formats.json.message_reader import JsonReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
 from braid.formats.raw_reader import RawReader
-from braid.schemas import CsvFormat, JsonFormat, MessageFormat
+from braid.schemas import CsvFormat, JsonFormat, MessageFormat, RawFormat
 
 
 def message_reader(
@@ -35,5 +36,7 @@ def message_reader(
             )
         case CsvFormat():
             return CsvReader(columns, declared)
-        case _:
+        case RawFormat():
             return RawReader(columns)
+        case _:
+            assert_never(declared)

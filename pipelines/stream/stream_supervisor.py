@@ -22,6 +22,7 @@ One thread calls `step`; `set_registered` and `progress` may be used from any th
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from braid.lake import (
     Clock,
@@ -95,6 +96,7 @@ class StreamSupervisor:
         self._started_ms = 0
         self._retry_ms: int | None = None
         self._failed: RegisteredStream | None = None
+        self._report_failure: Callable[[], None] | None = None
         self._failing_since_ms: int | None = None
         self._unanswered = 0
         self._storage = FailureLog(_LOG, f"the warehouse does not answer stream={table}/{stream}")
@@ -123,6 +125,8 @@ class StreamSupervisor:
                 self._set_state(StreamState.STOPPED)
             elif not self._hold_lease():
                 self._stop_query()
+                # Another runner tries anew, and so does this one if it gets the lease back.
+                self._forget_failure()
                 self._set_state(StreamState.UNASSIGNED)
             elif desired is DesiredState.PAUSED:
                 self._stop_query()
@@ -172,6 +176,9 @@ class StreamSupervisor:
             self._watch(self._query, registered)
         elif self._is_start_due():
             self._start(registered)
+        elif self._report_failure is not None:
+            # Meanwhile storage may not have answered about the lease, which was reported then.
+            self._report_failure()
 
     def _takes_restart(self, registered: RegisteredStream) -> bool:
         running = self._running
@@ -308,9 +315,15 @@ class StreamSupervisor:
                 failure.cause,
                 exc_info=error if is_new else None,
             )
-        self._set_failure(
-            state, failure, attempts=self._attempts, at_ms=self._retry_ms, trace=trace
+        self._report_failure = partial(
+            self._set_failure,
+            state,
+            failure,
+            attempts=self._attempts,
+            at_ms=self._retry_ms,
+            trace=trace,
         )
+        self._report_failure()
 
     def _set_failure(
         self,
@@ -343,6 +356,7 @@ class StreamSupervisor:
 
     def _forget_failure(self) -> None:
         self._failed = None
+        self._report_failure = None
         self._failing_since_ms = None
         self._retry_ms = None
         self._attempts = 0

@@ -579,6 +579,38 @@ def test_storage_that_does_not_answer_about_the_lease_is_reported(
     assert bench.step() is StreamState.RUNNING
 
 
+def test_a_failed_stream_stays_failed_when_storage_answers_about_its_lease_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.step()
+    bench.starter.started[0].fail(InvalidRequest("too wide"))
+    assert bench.step() is StreamState.FAILED
+    failure, trace = bench.supervisor.progress.failure, bench.trace
+
+    def refuse(lease: object) -> None:
+        message = "the store is away"
+        raise StorageUnavailable(message)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.leases, "renew", refuse)
+        assert bench.step(after_ms=TTL_MS // 2) is StreamState.RETRYING
+
+    assert bench.step() is StreamState.FAILED
+    assert (bench.supervisor.progress.failure, bench.trace) == (failure, trace)
+    assert len(bench.starter.started) == 1
+
+
+def test_a_failed_stream_whose_lease_was_lost_starts_anew_with_the_next_lease(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].fail(InvalidRequest("too wide"))
+    assert bench.step() is StreamState.FAILED
+    bench.clock.advance(ms=TTL_MS)
+    bench.leases.acquire("db.t", "s", "another", TTL_MS)
+
+    assert bench.step() is StreamState.UNASSIGNED
+    assert bench.step(after_ms=TTL_MS) is StreamState.RUNNING
+
+
 def test_a_long_run_without_records_makes_earlier_failures_forgotten(bench: Bench) -> None:
     bench.starter.error = StorageUnavailable("away")
     for _ in range(5):
