@@ -23,7 +23,7 @@ COLUMNS = {
     "tiny": "TINYINT",
     "real": "DOUBLE",
     "price": "DECIMAL(20, 4)",
-    "name": "VARCHAR(20)",
+    "name": "VARCHAR(40)",
     "bytes": "VARBINARY(10)",
     "day": "DATE",
     "time": "TIME(3)",
