@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.figure import best_s
 from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND
 from braid.lake.lsm.merge_runs import merge_runs
 from braid.lake.lsm.round_merge import PlainMerge
@@ -109,22 +110,12 @@ def _figures(
     return [
         {
             "name": f"{name}: {what}",
-            "value": whole.num_rows / _processor_s(work),
+            "value": whole.num_rows / best_s(work, repeats=REPEATS, clock=time.process_time),
             "unit": "rows/s",
             "aim": aim,
         }
         for what, work in (("fold", folded), ("merge_runs", streamed))
     ]
-
-
-def _processor_s(work: Callable[[], None]) -> float:
-    """Return the least processor time of several calls."""
-    times = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 def _run(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.figure import figure
+from benchmarks.figure import best_s, figure
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
 from braid.formats.readers import message_reader
@@ -61,7 +61,11 @@ def run() -> list[dict[str, Any]]:
         ("CSV", csv_reader, lines),
     ]
     return [
-        figure(f"{name}: messages", MESSAGES / _best_cpu_s(_reading(reader, messages)), "1/s")
+        figure(
+            f"{name}: messages",
+            MESSAGES / best_s(_reading(reader, messages), repeats=REPEATS, clock=time.process_time),
+            "1/s",
+        )
         for name, reader, messages in cases
     ]
 
@@ -113,12 +117,3 @@ def _reading(reader: MessageReader, messages: Sequence[bytes]) -> Callable[[], N
             reader.read(payloads.slice(first, BATCH))
 
     return read
-
-
-def _best_cpu_s(work: Callable[[], None]) -> float:
-    times = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)

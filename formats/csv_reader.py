@@ -7,8 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from braid.formats.dead_letter import DeadLetterReason
-from braid.formats.fault import Fault, Faults
+from braid.formats.fault import Fault, Faults, malformed, not_utf8
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.formats.text_values import text_column
@@ -61,7 +60,7 @@ class CsvReader:
         try:
             text = payload.decode()
         except UnicodeDecodeError as error:
-            return _malformed(f"not UTF-8: {error.reason} at byte {error.start}")
+            return not_utf8(error)
         text = text.removesuffix("\n").removesuffix("\r")
         is_plain = self._format.quote not in text and "\n" not in text and "\r" not in text
         try:
@@ -72,12 +71,12 @@ class CsvReader:
                 else list(self._parsed(text))
             )
         except csv.Error as error:
-            return _malformed(f"not CSV: {error}")
+            return malformed(f"not CSV: {error}")
         if len(lines) != 1:
-            return _malformed(f"found {len(lines)} lines, expected one")
+            return malformed(f"found {len(lines)} lines, expected one")
         (values,) = lines
         if len(values) != len(self._format.fields):
-            return _malformed(f"found {len(values)} values, expected {len(self._format.fields)}")
+            return malformed(f"found {len(values)} values, expected {len(self._format.fields)}")
         return values
 
     def _parsed(self, text: str) -> Iterator[list[str]]:
@@ -87,7 +86,3 @@ class CsvReader:
             quotechar=self._format.quote,
             strict=True,
         )
-
-
-def _malformed(message: str) -> Fault:
-    return Fault(DeadLetterReason.MALFORMED, message)

@@ -22,6 +22,16 @@ class Fault:
     message: str
 
 
+def malformed(message: str) -> Fault:
+    """Return the fault of a record that is no message of its format."""
+    return Fault(DeadLetterReason.MALFORMED, message)
+
+
+def not_utf8(error: UnicodeDecodeError) -> Fault:
+    """Return the fault of a record whose text is not UTF-8."""
+    return malformed(f"not UTF-8: {error.reason} at byte {error.start}")
+
+
 class Faults:
     """The faults of a batch's records, by row; of a record with several faults the first one found."""
 
@@ -31,7 +41,7 @@ class Faults:
         Args:
             rows: The number of records in the batch.
         """
-        self._is_faulty = np.zeros(rows, dtype=bool)
+        self._count = rows
         self._by_row: dict[int, Fault] = {}
 
     def __len__(self) -> int:
@@ -48,9 +58,7 @@ class Faults:
 
     def add(self, row: int, fault: Fault) -> None:
         """Note a fault, unless one has been found in the record before."""
-        if not self._is_faulty[row]:
-            self._is_faulty[row] = True
-            self._by_row[row] = fault
+        self._by_row.setdefault(row, fault)
 
     def add_all(self, rows: Iterable[int], fault: Fault) -> None:
         """Note the same fault of several records."""
@@ -59,15 +67,16 @@ class Faults:
 
     def remove(self, row: int) -> None:
         """Forget the fault of a record: what reads it next decides anew."""
-        self._is_faulty[row] = False
         del self._by_row[row]
 
     @property
     def is_faulty(self) -> npt.NDArray[np.bool_]:
-        """Whether each record has a fault, in the order of the records; not to be changed."""
-        return self._is_faulty
+        """Whether each record has a fault, in the order of the records."""
+        mask = np.zeros(self._count, dtype=bool)
+        mask[list(self._by_row)] = True
+        return mask
 
     @property
     def rows(self) -> list[int]:
         """The rows that have a fault, ascending."""
-        return np.flatnonzero(self._is_faulty).tolist()
+        return sorted(self._by_row)

@@ -3,18 +3,20 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from braid.formats.arrays import rows_where
 from braid.formats.dead_letter import DeadLetterReason
-from braid.formats.fault import Fault, Faults
+from braid.formats.fault import Fault, Faults, not_utf8
 from braid.formats.json.exact_values import expected_form
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.formats.text_values import text_column
 from braid.lake import TypeRoot, to_arrow_type
 
+RAW_FIELD: Final = "value"
+"""The only field of a raw message."""
 _BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
 
 
@@ -42,15 +44,14 @@ class RawReader:
 
     def tree(self, payload: bytes) -> Any:
         """Return a message as a dict of its only field (see `MessageReader.tree`)."""
-        return {"value": payload.decode()}
+        return {RAW_FIELD: payload.decode()}
 
 
 def _bytes(payloads: pa.BinaryArray, column: MappedColumn, faults: Faults) -> pa.Array:
     bound = column.type.length
     if bound is not None:
         lengths = pc.binary_length(payloads)
-        is_long = pc.greater(lengths, bound).fill_null(False).to_numpy(zero_copy_only=False)
-        for row in np.flatnonzero(is_long).tolist():
+        for row in rows_where(pc.greater(lengths, bound).fill_null(False)):
             message = (
                 f"the message: found {lengths[row]} bytes, expected {expected_form(column.type)} "
                 f"for column {column.name}"
@@ -66,6 +67,5 @@ def _texts(payloads: pa.BinaryArray, faults: Faults) -> list[str | None]:
             texts.append(None if payload is None else payload.decode())
         except UnicodeDecodeError as error:
             texts.append(None)
-            message = f"not UTF-8: {error.reason} at byte {error.start}"
-            faults.add(row, Fault(DeadLetterReason.MALFORMED, message))
+            faults.add(row, not_utf8(error))
     return texts

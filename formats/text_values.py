@@ -15,10 +15,10 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from braid.formats.arrays import replace_rows, rows_where
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.integer_bounds import INTEGER_BOUND
@@ -39,22 +39,21 @@ _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?")
 
 
-def text_value(text: str, data_type: DataType, *, address: str = "") -> Any:
+def text_value(text: str, data_type: DataType) -> Any:
     """Return the value of a text in the form that `pa.array` accepts for the type's Arrow form.
 
     Args:
         text: The text.
         data_type: The type; anything but MULTISET.
-        address: The text's place in the message, for faults.
 
     Raises:
         ValueFault: The text is no value of the type.
     """
     try:
-        return exact_value(_json_value(text, data_type), data_type, address=address)
+        return exact_value(_json_value(text, data_type), data_type)
     except (ValueError, RecursionError):
         reason = DeadLetterReason.WRONG_TYPE
-    raise ValueFault(reason, address, shown(text), expected_form(data_type))
+    raise ValueFault(reason, "", shown(text), expected_form(data_type))
 
 
 def _json_value(text: str, data_type: DataType) -> Any:
@@ -84,7 +83,7 @@ def text_column(
     array = pa.array(texts, pa.string())
     found = plain_values(array, column.type)
     is_undecided = pc.and_(found.is_null(), array.is_valid())
-    rows = np.flatnonzero(is_undecided.to_numpy(zero_copy_only=False)).tolist()
+    rows = rows_where(is_undecided)
     if not rows:
         return found
     values: list[Any] = []
@@ -96,20 +95,6 @@ def text_column(
             message = f"{subject}: found {fault.found}, expected {fault.expected} for column {column.name}"
             faults.add(row, Fault(fault.reason, message))
     return replace_rows(found, rows, values)
-
-
-def replace_rows(array: pa.Array, rows: Sequence[int], values: Sequence[Any]) -> pa.Array:
-    """Return an array in which some rows have other values.
-
-    Args:
-        array: The array.
-        rows: The rows, which are few.
-        values: Their values, in the form that `pa.array` accepts for the array's type.
-    """
-    # New values are appended to the old ones, and one `take` puts each in the place of its row.
-    order = np.arange(len(array))
-    order[list(rows)] = len(array) + np.arange(len(rows))
-    return pa.concat_arrays([array, pa.array(values, array.type)]).take(pa.array(order))
 
 
 def plain_values(texts: pa.StringArray, data_type: DataType) -> pa.Array:

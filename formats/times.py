@@ -16,10 +16,10 @@ import re
 from datetime import date, timedelta
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from braid.formats.arrow_cast import cut_cast
 from braid.lake import DataType, TypeRoot, to_arrow_type
 
 _DATE: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
@@ -176,12 +176,7 @@ def _moments(texts: pa.StringArray, wanted: pa.TimestampType) -> pa.Array:
         texts = pc.if_else(is_near, texts, pa.scalar(None, pa.string()))
         return cast_or_null(texts, pa.timestamp("ns", tz="UTC")).cast(wanted)
     found = cast_or_null(_cut(texts, 6), pa.timestamp("us", tz="UTC"))
-    if wanted.unit == "ms":
-        micros = found.cast(pa.int64())
-        is_null = micros.is_null().to_numpy(zero_copy_only=False)
-        millis = np.floor_divide(micros.fill_null(0).to_numpy(), 1_000)
-        found = pa.array(millis, mask=is_null).cast(pa.timestamp("ms", tz="UTC"))
-    return _within(found, wanted)
+    return _within(cut_cast(found, pa.timestamp(wanted.unit, tz="UTC")), wanted)
 
 
 def _joined(texts: pa.StringArray, end: str) -> pa.StringArray:

@@ -36,8 +36,9 @@ _FLOAT_TEXTS: Final = frozenset(
     f"{sign}{name}" for sign in ("", "+", "-") for name in ("Infinity", "INF")
 ) | {"NaN"}
 _EXACT: Final = Context(prec=100, rounding=ROUND_HALF_UP)
-_FLOAT_MAX: Final = (2 - 2**-23) * 2**127
-_FLOAT_ROUNDED_MAX: Final = _FLOAT_MAX + 2**103  # from here on a number rounds to infinity
+FLOAT_MAX: Final = (2 - 2**-23) * 2**127
+"""The largest value of a FLOAT."""
+_FLOAT_ROUNDED_MAX: Final = FLOAT_MAX + 2**103  # from here on a number rounds to infinity
 _SHOWN_CHARACTERS: Final = 80
 _FORMS: Final = {
     TypeRoot.DATE: "2026-01-02",

@@ -1,21 +1,21 @@
 """Reader of JSON messages: columns from a batch of messages, usual ones fast and all others exactly."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 
+from braid.formats.arrays import replace_rows
 from braid.formats.dead_letter import DeadLetterReason
-from braid.formats.fault import Fault, Faults
+from braid.formats.fault import Fault, Faults, malformed, not_utf8
 from braid.formats.json.exact_values import ValueFault, exact_value, json_kind
 from braid.formats.json.message import items_of, read_message
 from braid.formats.json.typed_columns import is_text
 from braid.formats.json.typed_decoder import TypedDecoder
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
-from braid.formats.text_values import replace_rows
 from braid.lake import DataType, TypeRoot, to_arrow_type
 
 _DECODE_TEXT: Final = msgspec.json.Decoder(str).decode
@@ -42,13 +42,8 @@ class JsonReader:
         self._columns = tuple(columns)
         self._types = [to_arrow_type(column.type) for column in columns]
         self._finds_undeclared = finds_undeclared
+        self._paths_of_other_streams = paths_of_other_streams
         self._decoder = _decoder(columns, paths_of_other_streams, finds_undeclared)
-        # For streams that send numbers or objects for columns of texts.
-        self._raw_text_decoder = (
-            _decoder(columns, paths_of_other_streams, finds_undeclared, keeps_texts_raw=True)
-            if any(is_text(column.type) for column in columns)
-            else None
-        )
 
     def read(self, payloads: pa.BinaryArray) -> ReadMessages:
         """Return the columns of a batch of messages (see `MessageReader.read`)."""
@@ -76,12 +71,26 @@ class JsonReader:
             with_undeclared = sorted(candidates | unknown)
         return ReadMessages(arrays=arrays, faults=faults, with_undeclared=with_undeclared)
 
+    @cached_property
+    def _raw_text_decoder(self) -> TypedDecoder | None:
+        """The decoder for streams that send numbers or objects for columns of texts; None once it was tried."""
+        if not any(is_text(column.type) for column in self._columns):
+            return None
+        return _decoder(
+            self._columns,
+            self._paths_of_other_streams,
+            self._finds_undeclared,
+            keeps_texts_raw=True,
+        )
+
     def _decode(
         self, decoder: TypedDecoder, messages: Sequence[bytes | None]
     ) -> tuple[TypedDecoder, list[list[Any]], list[int]]:
         columns, refused = decoder.decode(messages)
+        if len(refused) <= len(messages) * _REFUSED_MAX:
+            return decoder, columns, refused
         other = self._raw_text_decoder
-        if other is None or len(refused) <= len(messages) * _REFUSED_MAX:
+        if other is None:
             return decoder, columns, refused
         # Reading exactly takes ten times as long. The other decoder takes a fifth longer for every message, so
         # it stays only if it helps.
@@ -122,13 +131,13 @@ class JsonReader:
         try:
             tree = read_message(message)
         except UnicodeDecodeError as error:
-            return _malformed(f"not UTF-8: {error.reason} at byte {error.start}")
+            return not_utf8(error)
         except ValueError as error:
-            return _malformed(f"not JSON: {error}")
+            return malformed(f"not JSON: {error}")
         except RecursionError:
             return TOO_DEEP
         if not isinstance(tree, dict):
-            return _malformed(f"found {json_kind(tree)}, expected an object")
+            return malformed(f"found {json_kind(tree)}, expected an object")
         values = []
         for column in self._columns:
             try:
@@ -160,11 +169,7 @@ class JsonReader:
                         continue  # the exact reader finds the fault
 
 
-def _malformed(message: str) -> Fault:
-    return Fault(DeadLetterReason.MALFORMED, message)
-
-
-TOO_DEEP: Final = _malformed("JSON that is nested too deeply")
+TOO_DEEP: Final = malformed("JSON that is nested too deeply")
 """The fault of a message that Python cannot parse as a whole; a part of it may have been read."""
 
 
@@ -218,10 +223,6 @@ def _is_utf8(value: bytes | None) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _rows(mask: pa.BooleanArray) -> list[int]:
-    return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
 
 
 def _holds_row(data_type: DataType) -> bool:

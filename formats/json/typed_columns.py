@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
+from types import GenericAlias
 from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
@@ -27,15 +28,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from braid.formats.arrays import rows_where
 from braid.formats.integer_bounds import INTEGER_BOUND
-from braid.formats.json.exact_values import ValueFault, exact_value
+from braid.formats.json.exact_values import FLOAT_MAX, ValueFault, exact_value
 from braid.formats.json.message import NUMBER_CHARACTERS_MAX, read_message
 from braid.formats.text_values import plain_values
 from braid.formats.times import DATE_AND_TIME_TYPES, time_array
 from braid.lake import DataType, TypeRoot, to_arrow_type
 
 NULL: Final = msgspec.Raw(b"null")
-_FLOAT_MAX: Final = (2 - 2**-23) * 2**127
 _TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
 _BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
 _LENGTH_MAX: Final = 2**31 - 1  # what declares no bound
@@ -117,7 +118,7 @@ def _kind(data_type: DataType) -> Any:
         bound = INTEGER_BOUND[root]
         return Annotated[int, msgspec.Meta(ge=-bound, le=bound - 1)]
     if root is TypeRoot.FLOAT:
-        return Annotated[float, msgspec.Meta(ge=-_FLOAT_MAX, le=_FLOAT_MAX)]
+        return Annotated[float, msgspec.Meta(ge=-FLOAT_MAX, le=FLOAT_MAX)]
     if root is TypeRoot.DOUBLE:
         return float
     assert root in _TEXTS or root in _BINARIES, f"{root} has a case of its own"
@@ -145,7 +146,7 @@ def _array(data_type: DataType, wanted: pa.DataType, **options: bool) -> TypedCo
         rows = np.unique(np.searchsorted(ends, undecided, side="right")).tolist()
         return array, rows
 
-    return TypedColumn(list[kind] | None, None, build)  # type: ignore[valid-type]
+    return TypedColumn(GenericAlias(list, (kind,)) | None, None, build)
 
 
 def _row(data_type: DataType, wanted: pa.DataType, **options: bool) -> TypedColumn:
@@ -208,21 +209,17 @@ def _checked(
     return array, sorted({*undecided, *np.flatnonzero(is_null).tolist()})
 
 
-def _rows(mask: pa.BooleanArray) -> list[int]:
-    return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
-
-
 def _times(values: Sequence[Any], data_type: DataType) -> Built:
     texts = pa.array(values, pa.string())
     found = time_array(texts, data_type)
-    return found, _rows(pc.and_(found.is_null(), texts.is_valid()))
+    return found, rows_where(pc.and_(found.is_null(), texts.is_valid()))
 
 
 def _decimals(values: Sequence[Any], data_type: DataType) -> Built:
     """Return DECIMALs; undecided are those that are not written plainly within the bounds."""
     written = pa.array(map(bytes, values), pa.binary()).cast(pa.string())
     found = plain_values(pc.utf8_trim(written, '"'), data_type)
-    return found, _rows(pc.and_(found.is_null(), pc.not_equal(written, "null")))
+    return found, rows_where(pc.and_(found.is_null(), pc.not_equal(written, "null")))
 
 
 def _texts(values: Sequence[Any], data_type: DataType) -> Built:
@@ -244,7 +241,9 @@ def _texts(values: Sequence[Any], data_type: DataType) -> Built:
         found.append(text)
     array = pa.array(found, pa.string())
     if data_type.length is not None:
-        undecided += _rows(pc.greater(pc.utf8_length(array), data_type.length).fill_null(False))
+        undecided += rows_where(
+            pc.greater(pc.utf8_length(array), data_type.length).fill_null(False)
+        )
     return array, undecided
 
 

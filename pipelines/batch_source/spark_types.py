@@ -21,8 +21,8 @@ import pyarrow as pa
 from pyspark.sql import types as spark_types
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from braid.formats.arrow_cast import cut_cast
 from braid.lake import DataField, DataType, TypeRoot
-from braid.pipelines.spark.arrow_cast import cut_cast
 
 _PLAIN: Final = {
     TypeRoot.BOOLEAN: spark_types.BooleanType(),

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from braid.formats.arrays import rows_where
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.key_reader import KeyReader
@@ -121,13 +121,13 @@ class RecordReader:
                 DeadLetterReason.TOMBSTONE,
                 "the record has no value; a delete has to be a record whose value has a row kind",
             )
-            faults.add_all(_rows(values.is_null()), fault)
+            faults.add_all(rows_where(values.is_null()), fault)
         limit = self._plan.spec.max_message_bytes
         lengths = pc.binary_length(values)
         is_long = pc.greater(lengths, limit)
         if not pc.any(is_long).as_py():
             return values
-        for row in _rows(is_long.fill_null(False)):
+        for row in rows_where(is_long.fill_null(False)):
             message = f"the value has {lengths[row]} bytes, max_message_bytes is {limit}"
             faults.add(row, Fault(DeadLetterReason.TOO_LARGE, message))
         return pc.if_else(is_long, pa.scalar(None, values.type), values)
@@ -140,7 +140,7 @@ class RecordReader:
                 bound = partition_bytes_max(column.name)
                 # A character takes 3 bytes at most when it is escaped: shorter texts need no closer look.
                 may_be_long = pc.greater(pc.binary_length(columns[column.name]), bound // 3)
-                for row in _rows(may_be_long.fill_null(False)):
+                for row in rows_where(may_be_long.fill_null(False)):
                     if is_long_directory(column.name, columns[column.name][row].as_py()):
                         message = (
                             f"the value for partition column {column.name} is too long to name a directory: "
@@ -154,7 +154,7 @@ class RecordReader:
                 f"{plan.key_bytes_max} bytes together, the table's `braid.key.max-bytes`"
             )
             is_long = key_is_long([columns[name] for name in names], plan.key_bytes_max)
-            faults.add_all(_rows(is_long), Fault(DeadLetterReason.TOO_LARGE, message))
+            faults.add_all(rows_where(is_long), Fault(DeadLetterReason.TOO_LARGE, message))
 
     def _nulls(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
         """Refuse records without a key, without a value for a NOT NULL column, or without an order."""
@@ -173,7 +173,7 @@ class RecordReader:
             if all(array.null_count for array in arrays):
                 message = f"all ordering columns are null: {', '.join(plan.ordering)}"
                 are_null = reduce(pc.and_, (array.is_null() for array in arrays))
-                faults.add_all(_rows(are_null), Fault(DeadLetterReason.NULL_ORDERING, message))
+                faults.add_all(rows_where(are_null), Fault(DeadLetterReason.NULL_ORDERING, message))
 
     def _row_kinds(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
         """Refuse a row kind that is missing, or that the table does not accept."""
@@ -182,7 +182,7 @@ class RecordReader:
             return
         kinds = columns[plan.kind_column]
         is_wrong = pc.invert(pc.is_in(kinds, value_set=pa.array(plan.row_kinds, kinds.type)))
-        for row in _rows(is_wrong):
+        for row in rows_where(is_wrong):
             found = json.dumps(kinds[row].as_py(), default=str)[:_SHOWN_MAX]
             message = (
                 f"column {plan.kind_column} holds the row kind: expected one of "
@@ -230,8 +230,4 @@ def _add(faults: Faults, found: Faults) -> None:
 
 def _refuse_nulls(array: pa.Array, fault: Fault, faults: Faults) -> None:
     if array.null_count:
-        faults.add_all(_rows(array.is_null()), fault)
-
-
-def _rows(mask: pa.BooleanArray) -> list[int]:
-    return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
+        faults.add_all(rows_where(array.is_null()), fault)

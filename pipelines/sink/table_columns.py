@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from braid.formats.arrow_cast import cut_cast
 from braid.lake import OFFSET_MAX, LimitExceeded, stored_offset
 from braid.pipelines.record_columns import OFFSET, PARTITION, TIMESTAMP
 from braid.pipelines.stream_plan import StreamPlan
@@ -40,21 +40,13 @@ def table_columns(
     generated: dict[str | None, Callable[[], pa.Array]] = {
         plan.written.partition_column: lambda: records.column(PARTITION),
         plan.written.offset_column: lambda: _stored_offsets(records.column(OFFSET), generation),
-        plan.written.at_column: lambda: _milliseconds(records.column(TIMESTAMP)),
+        plan.written.at_column: lambda: cut_cast(records.column(TIMESTAMP), _AT_TYPE),
         plan.written.op_column: lambda: pa.repeat(pa.scalar(OP_UPSERT), records.num_rows),
     }
     rows.update({name: make() for name, make in generated.items() if name is not None})
     if plan.ordering and plan.clears_null_ordering:
         _clear_unordered(rows, plan)
     return pa.RecordBatch.from_pydict(rows)
-
-
-def _milliseconds(timestamps: pa.TimestampArray) -> pa.TimestampArray:
-    """Return timestamps of microseconds in milliseconds, rounded towards the past as the format's writers do."""
-    micros = timestamps.cast(pa.int64())
-    is_null = micros.is_null().to_numpy(zero_copy_only=False)
-    millis = np.floor_divide(micros.fill_null(0).to_numpy(zero_copy_only=False), 1_000)
-    return pa.array(millis, mask=is_null).cast(_AT_TYPE)
 
 
 def _stored_offsets(offsets: pa.Array, generation: int) -> pa.Array:

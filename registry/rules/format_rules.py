@@ -6,6 +6,7 @@ Pure.
 from collections import Counter
 from collections.abc import Iterator
 
+from braid.formats.raw_reader import RAW_FIELD
 from braid.schemas import (
     ColumnSource,
     CsvFormat,
@@ -16,9 +17,6 @@ from braid.schemas import (
     StreamSpec,
 )
 from braid.schemas.field_problems import problem_at, quoted_list
-
-RAW_FIELD = "value"
-"""The only field of a raw message."""
 
 
 def check_format(stream: StreamSpec) -> Iterator[FieldProblem]:

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from braid.formats.arrow_cast import cut_cast
 from braid.lake import parse_type, to_arrow_type
-from braid.pipelines.spark.arrow_cast import cut_cast
 
 AT = dt.datetime(2026, 1, 2, 3, 4, 5, 678_900, tzinfo=dt.UTC)
 BEFORE = dt.datetime.fromisoformat("1969-12-31T23:59:59.999999")

@@ -1,0 +1,26 @@
+"""Rows of Arrow arrays: those that a mask selects, and the replacement of a few."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+
+def rows_where(mask: pa.BooleanArray) -> list[int]:
+    """Return the rows for which a mask without nulls holds, ascending."""
+    return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
+
+
+def replace_rows(array: pa.Array, rows: Sequence[int], values: Sequence[Any]) -> pa.Array:
+    """Return an array in which some rows have other values.
+
+    Args:
+        array: The array.
+        rows: The rows, which are few.
+        values: Their values, in the form that `pa.array` accepts for the array's type.
+    """
+    # New values are appended to the old ones, and one `take` puts each in the place of its row.
+    order = np.arange(len(array))
+    order[list(rows)] = len(array) + np.arange(len(rows))
+    return pa.concat_arrays([array, pa.array(values, array.type)]).take(pa.array(order))
