@@ -8,6 +8,7 @@ from braid.formats.json.message_reader import JsonReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
 from braid.formats.raw_reader import RawReader
+from braid.formats.schema_source import SchemaSource
 from braid.schemas import CsvFormat, JsonFormat, MessageFormat, RawFormat
 
 
@@ -17,6 +18,7 @@ def message_reader(
     *,
     paths_of_other_streams: Sequence[tuple[str, ...]] = (),
     finds_undeclared: bool = False,
+    schemas: SchemaSource | None = None,
 ) -> MessageReader:
     """Return the reader of a stream's messages.
 
@@ -26,7 +28,9 @@ def message_reader(
         paths_of_other_streams: Paths that other streams of the table read from the same topic.
         finds_undeclared: Whether messages with fields from which no column is read are reported; only
             formats whose messages name their fields can do so.
+        schemas: The registry that the format names; None if it names none.
     """
+    del schemas  # no format names one so far
     match declared:
         case JsonFormat():
             return JsonReader(
