@@ -14,12 +14,15 @@ class MappedColumn:
         path: Field names from the root to the value; empty for the Kafka key as a whole.
         type: The column's type in the table.
         from_key: Whether the column is read from the record's Kafka key instead of its value.
+        finds_missing: Whether a message without the field is told from one with null
+            (`ReadMessages.missing`).
     """
 
     name: str
     path: tuple[str, ...]
     type: DataType
     from_key: bool = False
+    finds_missing: bool = False
 
     @property
     def address(self) -> str:

@@ -1,6 +1,7 @@
 """Reader of messages: the shape that every format of messages has."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -18,11 +19,15 @@ class ReadMessages:
         faults: The faults of messages and of values, by row.
         with_undeclared: Rows whose message may have fields that no column is read from, ascending; empty
             unless the reader was told to find them.
+        missing: By name of each column with `finds_missing`, without nulls: where the message has no such
+            field, neither with a value nor with null; false where the message is faulty. Empty for a
+            format whose messages always have every field.
     """
 
     arrays: list[pa.Array]
     faults: Faults
     with_undeclared: list[int]
+    missing: Mapping[str, pa.BooleanArray] = field(default_factory=dict)
 
 
 class MessageReader(Protocol):

@@ -14,7 +14,7 @@ from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.exact_values import ValueFault, exact_value, expected_form
 from braid.formats.json.message import read_message
-from braid.formats.json.message_reader import JsonReader, value_at
+from braid.formats.json.message_reader import MISSING, JsonReader, value_at
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.formats.times import DATE_AND_TIME_TYPES
@@ -110,7 +110,8 @@ def _guilty(key: bytes, columns: Sequence[MappedColumn]) -> MappedColumn:
 
 def _is_held(tree: Any, column: MappedColumn) -> bool:
     try:
-        exact_value(value_at(tree, column), column.type)
+        value = value_at(tree, column)
+        exact_value(None if value is MISSING else value, column.type)
     except (ValueFault, RecursionError):
         return False
     return True

@@ -5,16 +5,37 @@ pass. The decoder accepts less than the exact reader (`json.exact_values`), and 
 same way: a message that it refuses is read again, exactly.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from braid.formats.field_tree import FieldTree, field_tree
 from braid.formats.json.typed_columns import NULL, TypedColumn, typed_column
 from braid.formats.mapped_column import MappedColumn
+
+_UNSET: Final = msgspec.UNSET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodedMessages:
+    """What a batch of messages holds for the columns of a stream.
+
+    Attributes:
+        columns: Per column the decoded value of each message (`typed_columns`), the column's default
+            where it has none.
+        missing: By name of each column with `finds_missing`, where the message has no such field; true for a
+            message that is refused.
+        refused: Positions of the messages that are refused, ascending; their values are the defaults.
+    """
+
+    columns: list[list[Any]]
+    missing: dict[str, npt.NDArray[np.bool_]]
+    refused: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +85,12 @@ class TypedDecoder:
         }
         by_path = {column.path: self.typed[column.name] for column in columns}
         tree = field_tree(columns, paths_of_other_streams)
-        self._root = _node(tree, (), by_path, refuses_unknown=refuses_unknown)
+        self._defaults = {
+            column.path: by_path[column.path].default for column in columns if column.finds_missing
+        }
+        self._root = _node(
+            tree, (), by_path, refuses_unknown=refuses_unknown, may_be_unset=self._defaults
+        )
         self._decode = msgspec.json.Decoder(self._root.struct).decode
 
     @property
@@ -72,16 +98,11 @@ class TypedDecoder:
         """Names of the columns for which `decode` gives JSON texts, as `Raw`, `null` included."""
         return frozenset(name for name, column in self.typed.items() if column.is_raw)
 
-    def decode(self, messages: Sequence[bytes | None]) -> tuple[list[list[Any]], list[int]]:
+    def decode(self, messages: Sequence[bytes | None]) -> DecodedMessages:
         """Return the columns of a batch of messages, and the messages that are refused.
 
         Args:
             messages: The messages; None is read as a message without any field.
-
-        Returns:
-            Per column the decoded value of each message (`typed_columns`), the column's default where it has
-            none. And the positions of the messages that are refused, ascending; their
-            values are the defaults.
         """
         decode, empty = self._decode, self._root.struct()
         objects, refused = [], []
@@ -93,7 +114,22 @@ class TypedDecoder:
                 refused.append(position)
         found: dict[tuple[str, ...], list[Any]] = {}
         _take(self._root, objects, found)
-        return [found[column.path] for column in self._columns], refused
+        missing = {path: self._set_defaults(path, found) for path in self._defaults}
+        return DecodedMessages(
+            columns=[found[column.path] for column in self._columns],
+            missing={c.name: missing[c.path] for c in self._columns if c.finds_missing},
+            refused=refused,
+        )
+
+    def _set_defaults(
+        self, path: tuple[str, ...], found: dict[tuple[str, ...], list[Any]]
+    ) -> npt.NDArray[np.bool_]:
+        """Put the default where a field is missing, and return where that is."""
+        values, default = found[path], self._defaults[path]
+        missing = np.fromiter((value is _UNSET for value in values), bool, len(values))
+        if missing.any():
+            found[path] = [default if value is _UNSET else value for value in values]
+        return missing
 
 
 def _node(
@@ -102,6 +138,7 @@ def _node(
     typed: Mapping[tuple[str, ...], TypedColumn],
     *,
     refuses_unknown: bool,
+    may_be_unset: Collection[tuple[str, ...]],
 ) -> _Node:
     fields: list[tuple[str, Any, Any]] = []
     names: dict[str, str] = {}
@@ -114,12 +151,19 @@ def _node(
 
     inner = []
     for name, below in tree.objects.items():
-        node = _node(below, (*path, name), typed, refuses_unknown=refuses_unknown)
+        node = _node(
+            below,
+            (*path, name),
+            typed,
+            refuses_unknown=refuses_unknown,
+            may_be_unset=may_be_unset,
+        )
         inner.append((attrgetter(add(name, node.struct | None, None)), node))
     values = []
     for name in tree.values:
         column = typed[*path, name]
-        values.append(((*path, name), attrgetter(add(name, column.kind, column.default))))
+        default = _UNSET if (*path, name) in may_be_unset else column.default
+        values.append(((*path, name), attrgetter(add(name, column.kind, default))))
     for name in tree.other_streams:
         add(name, msgspec.Raw, NULL)
     struct = msgspec.defstruct(

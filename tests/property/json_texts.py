@@ -63,7 +63,12 @@ def random_columns(chance: random.Random) -> list[MappedColumn]:
         parents = ("o", "p")[: chance.choice([0, 0, 0, 1, 2])]
         start = _ESCAPED_NAME if chance.random() < 0.02 else chance.choice(_NAMES)
         name = f"{start}{index}"
-        column = MappedColumn(name=f"c{index}", path=(*parents, name), type=random_type(chance))
+        column = MappedColumn(
+            name=f"c{index}",
+            path=(*parents, name),
+            type=random_type(chance),
+            finds_missing=chance.random() < 0.5,
+        )
         columns.append(column)
     return columns
 
@@ -94,8 +99,9 @@ def random_message(columns: Sequence[MappedColumn], chance: random.Random) -> by
     for column in columns:
         for depth in range(1, len(column.path)):
             fields.setdefault(column.path[:depth], [])
+        is_absent = column.finds_missing and chance.random() < 0.2
         times = 1 if chance.random() >= oddness / 2 else chance.choice([0, 0, 2])
-        for _ in range(times):
+        for _ in range(0 if is_absent else times):
             is_odd = chance.random() < oddness
             value = odd_text(chance) if is_odd else usual_text(column.type, chance, oddness)
             fields[column.path[:-1]].append((column.path[-1], value))

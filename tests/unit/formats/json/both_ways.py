@@ -41,6 +41,7 @@ def read_both_ways(
         for column, array, other in zip(columns, one.arrays, expected.arrays, strict=True):
             assert array.type == other.type
             assert repr(plain(array)) == repr(plain(other)), column
+        assert one.missing == expected.missing
         # Without the decoder every message may have undeclared fields.
         assert set(one.with_undeclared) <= set(expected.with_undeclared)
     return found

@@ -1,6 +1,7 @@
 """Messages: values where they are accepted, a reason and a sentence where not."""
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -446,3 +447,42 @@ def test_one_impossible_date_leaves_the_other_dates_to_the_fast_reader() -> None
 
     assert found.null_count == 1
     assert not found[500].is_valid
+
+
+PRESENCE = [
+    (b'{"id": 1, "n": 1, "o": {"t": "x", "m": {}}}', []),
+    (b'{"id": 1, "n": null, "o": {"t": null, "m": null}}', []),
+    (b'{"id": 1}', ["n", "t", "m"]),
+    (b'{"id": 1, "n": 1, "o": null}', ["t", "m"]),
+    (b'{"id": 1, "n": 1, "o": {}}', ["t", "m"]),
+    (b'{"id": 1, "n": 1, "o": {"t": 5}}', ["m"]),
+    (b'{"id": 1, "n": 1, "n": null, "o": {"t": "x", "m": {}}}', []),
+    (b'{"id": 1, "n": 1, "o": {"t": "x", "m": {}}, "o": {}}', ["t", "m"]),
+    (b'{"id": 1, "o": 7}', []),  # faulty
+    (b'{"id": 1, "n": "one"}', []),  # faulty
+    (b"{", []),  # faulty
+    (None, ["n", "t", "m"]),
+]
+
+
+def test_a_missing_field_is_told_from_null() -> None:
+    types = {"id": "INT", "n": "INT", "t": "STRING", "m": "MAP<STRING, INT>"}
+    columns = [
+        replace(column, finds_missing=column.name != "id")
+        for column in given_columns(types, t="o.t", m="o.m")
+    ]
+
+    found = read_both_ways(columns, [message for message, _ in PRESENCE])
+
+    assert found.missing.keys() == {"n", "t", "m"}
+    for row, (_, expected) in enumerate(PRESENCE):
+        assert [name for name, mask in found.missing.items() if mask[row].as_py()] == expected, row
+
+
+def test_two_columns_of_one_field_can_differ_in_whether_its_absence_matters() -> None:
+    plain, tells = given_columns({"a": "INT", "b": "INT"}, a="n", b="n")
+
+    found = read_both_ways([plain, replace(tells, finds_missing=True)], [b"{}", b'{"n": 1}'])
+
+    assert [array.to_pylist() for array in found.arrays] == [[None, 1], [None, 1]]
+    assert {name: mask.to_pylist() for name, mask in found.missing.items()} == {"b": [True, False]}
