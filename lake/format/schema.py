@@ -1,4 +1,4 @@
-"""Schema files: the columns, keys and options of a table, as JSON.
+"""Schema files: the columns, keys and options of a table, as JSON; and the tables that this version refuses.
 
 Schemas are numbered 0, 1, 2…; the highest number is the current schema. Each data file refers to the schema
 whose column names it uses. A column is identified by its id, which is never reused.

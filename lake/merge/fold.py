@@ -35,7 +35,7 @@ class FoldCounters:
     Attributes:
         rows_in: Records read.
         rows_out: Rows returned, retracts included.
-        row_machine_segments: Keys whose records went through the row machine.
+        row_machine_segments: Keys that the column machine left to the row machine; 0 with `Machine.ROW`.
         row_machine_rows: Records of those keys.
         looped_segments: Values that an aggregate function computed one record at a time, because it
             has no vectorised form for them; a key counts once for each such column.

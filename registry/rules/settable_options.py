@@ -2,9 +2,11 @@
 
 Pure. Options reach every process that opens the table, ours and other engines'. Some options hold paths,
 classes, addresses, or numbers that keep a machine busy. An option that is not listed is refused, so that an
-option which a later engine introduces is harmless as well. Operators can set any option with the command line.
+option which a later engine introduces is harmless as well. The list holds for requests and for the command line;
+`Table.alter` of `braid.lake`, in Python, sets every option that the engine accepts.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -66,9 +68,19 @@ NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
 }
 """Whole numbers: the least and the greatest value, by key."""
 
+_FLAG: Final = (re.compile("true|false", re.IGNORECASE), "true or false")
+TEXTS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
+    "alter-column-null-to-not-null.disabled": _FLAG,
+    "disable-explicit-type-casting": _FLAG,
+    "metadata.stats-mode": (
+        re.compile(r"none|counts|full|truncate\([1-9][0-9]{0,4}\)", re.IGNORECASE),
+        "`none`, `counts`, `full` or `truncate(<length>)`",
+    ),
+}
+"""Options whose values the engine does not check: the pattern of a whole value, and its description, by key."""
+
 _CHECKED_BY_THE_ENGINE: Final = frozenset(
     {
-        "alter-column-null-to-not-null.disabled",
         "avro.codec",
         "bucket-function.type",
         "bucket-key",
@@ -86,7 +98,6 @@ _CHECKED_BY_THE_ENGINE: Final = frozenset(
         "deletion-vectors.bitmap64",
         "deletion-vectors.enabled",
         "deletion-vectors.merge-on-read",
-        "disable-explicit-type-casting",
         "file-index.read.enabled",
         "file.compression",
         "file.compression.per.level",
@@ -96,7 +107,6 @@ _CHECKED_BY_THE_ENGINE: Final = frozenset(
         "ignore-update-before",
         "lookup-compact",
         "manifest.compression",
-        "metadata.stats-mode",
         "orc.compress",
         "parquet.compression",
         "partition.default-name",
@@ -106,7 +116,8 @@ _CHECKED_BY_THE_ENGINE: Final = frozenset(
         "sequence.field.sort-order",
     }
 )
-"""Options with closed sets of values or with names of columns, which the engine's rules check in full."""
+"""Options with closed sets of values or with names of columns, which the engine's rules check in full, and names of
+files and partitions, which `table_rules` checks."""
 _FAMILIES: Final = ("file-index.bloom-filter.",)  # its columns, and the size and error rate of each
 
 _VALUE_MAX: Final = 200  # characters
@@ -142,10 +153,21 @@ def check_option(spec: TableSpec, key: str) -> Iterator[FieldProblem]:
                     hint="choose a value in between, or leave it out",
                 )
             return
+    if key in TEXTS:
+        pattern, expected = TEXTS[key]
+        if not pattern.fullmatch(value.strip()):
+            yield problem_at(
+                "options",
+                key,
+                value=value,
+                message=f"expected {expected}",
+                hint="choose one of them, or leave it out",
+            )
+        return
     if key in _CHECKED_BY_THE_ENGINE or key.startswith(_FAMILIES):
         return
     meant = similar_option_key(key) if len(key) <= _VALUE_MAX else None
-    known = sorted({*SIZES, *DURATIONS, *NUMBERS, *_CHECKED_BY_THE_ENGINE})
+    known = sorted({*SIZES, *DURATIONS, *NUMBERS, *TEXTS, *_CHECKED_BY_THE_ENGINE})
     yield problem_at(
         "options",
         key,

@@ -6,7 +6,7 @@
 | `cast` | chooses the cast for a pair of types |
 | `numbers` | between numbers, BOOLEAN included |
 | `times` | between dates and times, and to and from whole numbers |
-| `from_text` | from CHAR and VARCHAR |
+| `from_text` | from CHAR and VARCHAR; between BINARY and VARBINARY |
 | `to_text` | to CHAR and VARCHAR |
 | `by_value` | casts in Python, each distinct value once |
 

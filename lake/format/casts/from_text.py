@@ -1,4 +1,4 @@
-"""Casts from text.
+"""Casts from text, and between BINARY and VARBINARY.
 
 A text that is not a value of the type is an error, as in the reference; nothing is guessed.
 

@@ -25,7 +25,7 @@ EXAMPLES = EXAMPLE.findall(GUIDE)
 
 
 def test_every_registration_is_an_example_that_is_run() -> None:
-    assert len(EXAMPLES) == GUIDE.count("```json registration") == 2
+    assert len(EXAMPLES) == GUIDE.count("```json registration") > 0
 
 
 @pytest.mark.parametrize(

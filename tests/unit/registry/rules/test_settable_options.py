@@ -27,6 +27,9 @@ from tests.unit.registry.shop import orders
         ("partition.mark-done-action.http.url", "http://evil"),
         ("fs.s3a.endpoint", "http://evil"),
         ("sequence.field.sort-order", "descending"),
+        ("disable-explicit-type-casting", "banana"),
+        ("alter-column-null-to-not-null.disabled", "1"),
+        ("metadata.stats-mode", "truncate(0)"),
         ("x" * 10_000, "y"),
     ],
 )
@@ -47,6 +50,8 @@ def test_harmful_new_fields_are_refused_with_their_location(key: str, value: str
         ("file.format", "orc"),
         ("changelog-producer", "lookup"),
         ("file-index.bloom-filter.columns", "currency"),
+        ("disable-explicit-type-casting", "True"),
+        ("metadata.stats-mode", "truncate(16)"),
     ],
 )
 def test_listed_options_may_be_set(key: str, value: str) -> None:
