@@ -6,6 +6,7 @@
 | `json/` | JSON: messages and Kafka keys to columns |
 | `csv_reader`, `raw_reader` | lines of CSV; messages that are one value |
 | `mapped_column`, `field_tree` | a column and the field that it is filled from; the declared part of a message |
+| `record_conditions` | conditions over the fields of messages |
 | `arrays`, `arrow_cast` | rows of Arrow arrays; casts that truncate timestamps |
 | `text_values`, `times`, `integer_bounds`, `unpaired_surrogates` | values as texts; dates and times as texts; bounds of integer types; texts without a UTF-8 form |
 | `dead_letter` | the record that is sent for a refused record |

@@ -26,6 +26,7 @@ class DeadLetterReason(StrEnum):
     NOT_NULL = "not_null"
     NULL_ORDERING = "null_ordering"
     TOMBSTONE = "tombstone"
+    DELETE = "delete"
     TOO_LARGE = "too_large"
     NEW_FIELD = "new_field"
     UNREADABLE = "unreadable"

@@ -14,6 +14,8 @@ class MappedColumn:
         path: Field names from the root to the value; empty for the Kafka key as a whole.
         type: The column's type in the table.
         from_key: Whether the column is read from the record's Kafka key instead of its value.
+        is_in_condition: Whether it is no column of the table, but a field that only a condition of the
+            stream is about.
         finds_missing: Whether a message without the field is told from one with null
             (`ReadMessages.missing`).
     """
@@ -22,7 +24,13 @@ class MappedColumn:
     path: tuple[str, ...]
     type: DataType
     from_key: bool = False
+    is_in_condition: bool = False
     finds_missing: bool = False
+
+    @property
+    def purpose(self) -> str:
+        """What the field is read for, in error messages."""
+        return "a condition of the stream" if self.is_in_condition else f"column {self.name}"
 
     @property
     def address(self) -> str:

@@ -54,7 +54,7 @@ def _bytes(payloads: pa.BinaryArray, column: MappedColumn, faults: Faults) -> pa
         for row in rows_where(pc.greater(lengths, bound).fill_null(False)):
             message = (
                 f"the message: found {lengths[row]} bytes, expected {expected_form(column.type)} "
-                f"for column {column.name}"
+                f"for {column.purpose}"
             )
             faults.add(row, Fault(DeadLetterReason.OUT_OF_RANGE, message))
     return payloads.cast(to_arrow_type(column.type))

@@ -92,7 +92,9 @@ def text_column(
             values.append(text_value(array[row].as_py(), column.type))
         except ValueFault as fault:
             values.append(None)
-            message = f"{subject}: found {fault.found}, expected {fault.expected} for column {column.name}"
+            message = (
+                f"{subject}: found {fault.found}, expected {fault.expected} for {column.purpose}"
+            )
             faults.add(row, Fault(fault.reason, message))
     return replace_rows(found, rows, values)
 

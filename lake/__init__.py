@@ -127,9 +127,10 @@ from braid.lake.merge.functions.registry import function_named
 from braid.lake.merge.value_checks import ValueChecks
 from braid.lake.options.option_parsers import parse_duration, parse_size
 from braid.lake.options.table_options import MergeEngine, TableOptions
-from braid.lake.read.condition_text import parse_conditions
+from braid.lake.read.condition_syntax import Comparison, LiteralKind, parse_comparisons
+from braid.lake.read.condition_text import bind_comparisons, parse_conditions
 from braid.lake.read.lookup.lookup_settings import LookupSettings
-from braid.lake.read.predicate import Condition, Operator
+from braid.lake.read.predicate import BoundCondition, Condition, Operator, matching_rows
 from braid.lake.read.scan_plan import ScanPlan, Split
 from braid.lake.read.snapshot_changes import ChangesMode
 from braid.lake.snapshots.consumer_store import ConsumerFile
@@ -172,6 +173,16 @@ __all__ = [
     "SnapshotRef",
     "Table",
     "parse_conditions",
+]
+
+# Conditions over the fields of messages.
+__all__ += [
+    "BoundCondition",
+    "Comparison",
+    "LiteralKind",
+    "bind_comparisons",
+    "matching_rows",
+    "parse_comparisons",
 ]
 
 # What reading returns.

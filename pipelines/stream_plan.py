@@ -1,10 +1,11 @@
 """Plan of a stream: what a query needs to know about it, derived from declaration and schema."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.record_conditions import NO_CONDITIONS, RecordConditions, record_conditions
 from braid.lake import (
     WHOLE_ROWS,
     InvalidRequest,
@@ -15,6 +16,7 @@ from braid.lake import (
     TypeRoot,
     UnsupportedFeature,
     ValueChecks,
+    parse_comparisons,
 )
 from braid.registry.layout.stream_columns import StreamColumns, stream_columns
 from braid.registry.rules.arrival_rules import is_keyed, needs_keyed_partitions
@@ -41,11 +43,14 @@ class StreamPlan:
         schema_id: Id of the schema that the types of `columns` come from.
         kind_column: The column that holds the row kind (`rowkind.field`); None: there is none.
         row_kinds: The admissible values of `kind_column`.
-        paths_of_other_streams: Paths that other streams of the table read from the same topic.
+        paths_of_other_streams: Paths that other streams of the table read from the same topic, and those of
+            this stream's conditions: their fields are no new fields.
         needs_keyed_partitions: Whether arrival alone orders the stream's records, so that all records of a
             row have to be in one partition.
         is_keyed: Whether the declaration says that all records of a row are in one partition.
         checked_columns: Columns whose aggregate functions cannot read every value.
+        conditions: The conditions of the stream over its records' fields.
+        delete_columns: Columns that are read from the records of deletes; every other column is null there.
     """
 
     table: str
@@ -62,6 +67,8 @@ class StreamPlan:
     needs_keyed_partitions: bool = False
     is_keyed: bool = False
     checked_columns: tuple[str, ...] = ()
+    conditions: RecordConditions = NO_CONDITIONS
+    delete_columns: tuple[str, ...] = ()
     kind_column: str | None = None
     row_kinds: tuple[str, ...] = ()
 
@@ -152,10 +159,11 @@ def plan_stream(
         for column in written.mapped
     ]
     group = written.group
+    columns = _typed(schema, mapped, written=written.written, stream=stream.name, table=table)
     return StreamPlan(
         table=table,
         spec=stream,
-        columns=_typed(schema, mapped, written=written.written, stream=stream.name, table=table),
+        columns=columns,
         written=written,
         ordering=() if group is None else group.declared_ordering,
         generation=generation,
@@ -166,15 +174,17 @@ def plan_stream(
         kind_column=schema.table_options.rowkind_field,
         row_kinds=_row_kinds(schema),
         paths_of_other_streams=tuple(
-            column.source_path
+            path
             for other in other_streams
             if other.name != stream.name and other.topic == stream.topic
-            for column in other.columns
-            if column.source is ColumnSource.VALUE
-        ),
+            for path in (*_column_paths(other), *_condition_paths(other))
+        )
+        + tuple(_condition_paths(stream)),
         needs_keyed_partitions=needs_keyed_partitions(spec, stream),
         is_keyed=is_keyed(spec, stream),
         checked_columns=_checked_columns(schema, [column for column, *_ in mapped]),
+        conditions=_conditions(stream, columns),
+        delete_columns=_delete_columns(schema, written, columns),
     )
 
 
@@ -197,7 +207,41 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
         checked_columns=_checked_columns(schema, [column for column, *_ in mapped]),
         kind_column=schema.table_options.rowkind_field,
         row_kinds=_row_kinds(schema),
+        conditions=_conditions(plan.spec, columns),
+        delete_columns=_delete_columns(schema, plan.written, columns),
     )
+
+
+def _conditions(stream: StreamSpec, columns: Iterable[MappedColumn]) -> RecordConditions:
+    from_value = [column for column in columns if not column.from_key]
+    return record_conditions(stream.where, stream.delete_when, from_value)
+
+
+def _column_paths(stream: StreamSpec) -> Iterator[tuple[str, ...]]:
+    for column in stream.columns:
+        if column.source is ColumnSource.VALUE:
+            yield column.source_path
+
+
+def _condition_paths(stream: StreamSpec) -> Iterator[tuple[str, ...]]:
+    for condition in (stream.where, stream.delete_when):
+        for comparison in () if condition is None else parse_comparisons(condition):
+            yield comparison.path
+
+
+def _delete_columns(
+    schema: TableSchema, written: StreamColumns, columns: Iterable[MappedColumn]
+) -> tuple[str, ...]:
+    """Return the columns that a delete needs: the key, what orders it, its time, and what cannot be null."""
+    options = schema.table_options
+    needed = {
+        *written.key,
+        *(() if written.group is None else written.group.declared_ordering),
+        *options.sequence_field,
+        *options.null_deletes_kept_fields,
+        *options.delete_time_fields,
+    }
+    return tuple(c.name for c in columns if c.name in needed or not c.type.nullable)
 
 
 def _checked_columns(schema: TableSchema, columns: Iterable[str]) -> tuple[str, ...]:

@@ -63,6 +63,7 @@ from braid.schemas.status import (
 from braid.schemas.stream import (
     ColumnSource,
     KafkaSpec,
+    OnDelete,
     OnNewField,
     OnNullOrdering,
     OnPartitionsAdded,
@@ -116,6 +117,7 @@ __all__ = [
     "MaintenanceStatus",
     "MergeEngine",
     "MessageFormat",
+    "OnDelete",
     "OnNewField",
     "OnNullOrdering",
     "OnPartitionsAdded",

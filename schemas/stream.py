@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final, TypeAlias
 
 from pydantic import Field
 
@@ -15,6 +15,13 @@ from braid.schemas.contract import (
     at_most,
 )
 from braid.schemas.message_format import JsonFormat, MessageFormat
+
+CONDITION_LENGTH_MAX: Final = 2_000  # characters
+
+ConditionText: TypeAlias = Annotated[
+    str, Field(min_length=1, max_length=CONDITION_LENGTH_MAX, examples=["op = 'd'"])
+]
+"""Comparisons of fields of a message with values, joined by AND: `type = 'order' AND payload.version >= 2`."""
 
 
 class StartingOffsets(StrEnum):
@@ -41,6 +48,24 @@ class OnNewField(StrEnum):
     IGNORE = "ignore"
     REJECT = "reject"
     EVOLVE = "evolve"
+
+
+class OnDelete(StrEnum):
+    """The treatment of a record that is a delete.
+
+    `ignore` leaves the record out. `clear_columns` sets the columns of the stream's sequence group to null, and
+    `remove_row` removes the row; the table has to declare the same effect. `dead_letter` refuses the record.
+    """
+
+    IGNORE = "ignore"
+    CLEAR_COLUMNS = "clear_columns"
+    REMOVE_ROW = "remove_row"
+    DEAD_LETTER = "dead_letter"
+
+    @property
+    def deletes(self) -> bool:
+        """Whether the record is written as a delete."""
+        return self in (OnDelete.CLEAR_COLUMNS, OnDelete.REMOVE_ROW)
 
 
 class OnPartitionsAdded(StrEnum):
@@ -114,6 +139,11 @@ class StreamDefinition(Contract):
             former stream of its name which the stream does not continue.
         dead_letter_topic: The topic for refused records; None: `<topic>.dead-letters`.
         on_null_ordering: The treatment of records whose ordering columns are all null.
+        where: What the value of a record fulfils that belongs to the stream, such as `type = 'order'`; all
+            other records with a value are left out. None: every record belongs to it.
+        delete_when: What the value of a record fulfils that is a delete, such as `op = 'd'`. None: none does.
+        on_delete: The treatment of these deletes; None: the effect that the table declares.
+        on_tombstone: The treatment of records without a value, which is Kafka's form of a delete.
         on_new_field: The treatment of records with fields that are not mapped.
         columns_max: With `evolve`: the largest number of columns of the stream; a record that needs one
             more is a dead letter.
@@ -137,6 +167,10 @@ class StreamDefinition(Contract):
     starting_offsets: StartingOffsets = StartingOffsets.EARLIEST
     dead_letter_topic: str | None = Field(default=None, min_length=1, max_length=249)
     on_null_ordering: OnNullOrdering = OnNullOrdering.DEAD_LETTER
+    where: ConditionText | None = None
+    delete_when: ConditionText | None = None
+    on_delete: OnDelete | None = None
+    on_tombstone: OnDelete = OnDelete.DEAD_LETTER
     on_new_field: OnNewField = OnNewField.IGNORE
     columns_max: PositiveInt = 200
     max_message_bytes: PositiveInt = 1 << 20
@@ -147,11 +181,25 @@ class StreamDefinition(Contract):
     trigger_ms: PositiveInt = 5_000
     max_records_per_batch: PositiveInt = 500_000
 
+    @property
+    def has_deletes(self) -> bool:
+        """Whether some records are written as deletes, by declaration."""
+        return self.on_tombstone.deletes or (self.on_delete is not None and self.on_delete.deletes)
+
+    @property
+    def tells_kinds(self) -> bool:
+        """Whether some records are left out, or are deletes, by declaration."""
+        return (
+            self.where is not None
+            or self.delete_when is not None
+            or self.on_tombstone is not OnDelete.DEAD_LETTER
+        )
+
 
 class StreamSpec(StreamDefinition):
     """A registered stream: a definition with all defaults filled in.
 
-    `columns` is not empty; `sequence_group` is None only if the stream owns no group: on a table
+    `columns` is not empty; `on_delete` is None only without `delete_when`; `sequence_group` is None only if the stream owns no group: on a table
     without groups, or if it writes unordered columns only.
     """
 

@@ -164,7 +164,7 @@ class JsonReader:
             except ValueFault as fault:
                 text = f"field {fault.address}: found {fault.found}, expected {fault.expected}"
                 of_column = (
-                    f" for column {column.name}" if fault.address.startswith(column.address) else ""
+                    f" for {column.purpose}" if fault.address.startswith(column.address) else ""
                 )
                 return Fault(fault.reason, text + of_column)
             except RecursionError:

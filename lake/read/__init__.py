@@ -2,7 +2,8 @@
 
 | modules | what |
 |---|---|
-| `predicate`, `condition_value`, `condition_text` | conditions, their values in a column's type, and their text as SQL |
+| `predicate`, `condition_value` | conditions, and their values in a column's type |
+| `condition_syntax`, `condition_text` | conditions as SQL text: the grammar, and values by the types of columns or fields |
 | `scan_plan`, `split_cut` | the files to read, in splits |
 | `pruning`, `value_pruning`, `index_pruning` | what metadata, statistics and file indexes exclude |
 | `reader`, `run_reader` | the rows of a split, from sorted runs |

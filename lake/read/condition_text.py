@@ -1,77 +1,43 @@
-"""Conditions as SQL text: `day = 2 AND id >= 100 AND state IN ('new', 'sent')`.
+"""Conditions as SQL text over the columns of a table, or over the fields of messages; values by their types.
 
-All conditions that are given as text use this grammar: the option `where` of Spark's reader and
-`--where` of the command line. It is the part of SQL's WHERE that scans evaluate: comparisons of a
-column with values, joined by AND.
-
-    conditions   comparison { AND comparison }
-    comparison   column operator value  |  column IN ( value { , value } )  |  column IS [NOT] NULL
-    operator     =  <>  !=  <  <=  >  >=
-    column       letters, digits and _  |  `any text`
-    value        number  |  TRUE  |  FALSE  |  [DATE | TIME | TIMESTAMP] 'text', with '' for '
-                 |  X'hexadecimal digits'
-
-Dates and times are parsed as by a cast of the text to the column's type. A time with a zone
-(`'2026-01-31T05:15:00+01:00'`, `…Z`) is a value of TIMESTAMP WITH LOCAL TIME ZONE columns; without a zone
-it is UTC. `'NaN'`, `'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns.
+`condition_syntax` has the grammar. Dates and times are parsed as by a cast of the text to the column's type. A time
+with a zone (`'2026-01-31T05:15:00+01:00'`, `…Z`) is a value of TIMESTAMP WITH LOCAL TIME ZONE columns; without a
+zone it is UTC. `'NaN'`, `'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Final, NoReturn
+from typing import Final
 
 from braid.lake.errors import InvalidRequest, Problem, SchemaMismatch
 from braid.lake.format.casts.cast import read_text
 from braid.lake.format.data_types import TEXT_ROOTS, TIMESTAMP_ROOTS, DataType, TypeRoot
 from braid.lake.format.schema import TableSchema
-from braid.lake.read.predicate import Condition, Operator, bind_conditions
-
-_TOKEN: Final = re.compile(
-    r"\s*(?:(?P<quoted>`[^`]+`)|(?P<text>'(?:[^']|'')*')"
-    r"|(?P<bytes>[xX]'(?:[0-9a-fA-F]{2})*')|(?P<word>[^\W\d]\w*)"
-    r"|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<sign><>|!=|<=|>=|[=<>(),]))"
+from braid.lake.read.condition_syntax import Comparison, Literal, LiteralKind, parse_comparisons
+from braid.lake.read.predicate import (
+    BoundCondition,
+    Condition,
+    Operator,
+    bind_conditions,
+    bind_to_types,
+    no_such_column,
 )
-_SIGNS: Final = {
-    "=": Operator.EQUAL,
-    "<>": Operator.NOT_EQUAL,
-    "!=": Operator.NOT_EQUAL,
-    "<": Operator.LESS,
-    "<=": Operator.LESS_OR_EQUAL,
-    ">": Operator.GREATER,
-    ">=": Operator.GREATER_OR_EQUAL,
-}
-_BOOLEANS: Final = {"true": True, "false": False}
+
 _READ_BY_CAST: Final = frozenset({TypeRoot.DATE, TypeRoot.TIME, *TIMESTAMP_ROOTS})
 _BYTES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
 _FLOATS: Final = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
 _FLOAT_WORDS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 _FRACTION: Final = re.compile(r"\.\d+")
 _ZONE: Final = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)\Z")
-_HINT: Final = (
-    "write comparisons such as `day = 2 AND state IN ('new', 'sent') AND paid IS NOT NULL`; text, dates "
-    "and times are in single quotes, the values of IN in parentheses"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    """A token: its kind, which is the name of a group of `_TOKEN`, and its text."""
-
-    kind: str
-    text: str
-
-
-_END: Final = _Token("end", "the end")
 
 
 def parse_conditions(text: str, schema: TableSchema) -> tuple[Condition, ...]:
     """Return the conjunction that a text expresses.
 
     Args:
-        text: See the grammar above; keywords in upper or lower case.
+        text: See the grammar of `condition_syntax`; keywords in upper or lower case.
         schema: The table's schema; values are parsed by the types of their columns.
 
     Raises:
@@ -81,118 +47,61 @@ def parse_conditions(text: str, schema: TableSchema) -> tuple[Condition, ...]:
     Example:
         `parse_conditions("id >= 7", schema)` is `(Condition(column="id", op=">=", value=7),)`.
     """
-    conditions = tuple(_Parser(text, schema).conditions())
+    types = {field.name: field.type for field in schema.fields}
+    conditions = tuple(
+        _condition(one, ".".join(one.path), types) for one in parse_comparisons(text)
+    )
     bind_conditions(conditions, schema)
     return conditions
 
 
-class _Parser:
-    """Recursive descent over the tokens of one text."""
+def bind_comparisons(
+    comparisons: Sequence[Comparison], types: Mapping[str, DataType]
+) -> tuple[BoundCondition, ...]:
+    """Return comparisons of fields with values of the fields' types.
 
-    def __init__(self, text: str, schema: TableSchema) -> None:
-        self._text = text
-        self._schema = schema
-        self._tokens = list(self._split(text))
-        self._position = 0
+    Args:
+        comparisons: The conjunction.
+        types: The type of each field, by its address.
 
-    def conditions(self) -> Iterator[Condition]:
-        yield self._comparison()
-        while not self._takes(_END.text, kind="end"):
-            self._expect("and")
-            yield self._comparison()
+    Raises:
+        InvalidRequest: A value is not of its field's type.
+    """
+    conditions = [_condition(one, one.address, types) for one in comparisons]
+    return bind_to_types(conditions, types)
 
-    def _split(self, text: str) -> Iterator[_Token]:
-        position = 0
-        while text[position:].strip():
-            found = _TOKEN.match(text, position)
-            if found is None:
-                self._refuse(text[position:].split(maxsplit=1)[0])
-            assert found.lastgroup is not None, "each alternative is a group"
-            yield _Token(found.lastgroup, found.group(found.lastgroup))
-            position = found.end()
 
-    def _comparison(self) -> Condition:
-        column = self._next()
-        if column.kind not in ("word", "quoted"):
-            self._refuse(column.text)
-        name = column.text.strip("`")
-        if name not in self._schema.field_names:
-            problem = Problem(
-                field=name,
-                value=None,
-                message="the table has no such column",
-                hint=f"columns: {', '.join(self._schema.field_names)}",
-            )
-            message = "the conditions do not fit the table"
-            raise InvalidRequest(message, problems=[problem])
-        kind = self._schema.field(name).type
-        if self._takes("is"):
-            operator = Operator.NOT_NULL if self._takes("not") else Operator.IS_NULL
-            self._expect("null")
-            return Condition(column=name, op=operator)
-        if self._takes("in"):
-            return Condition(column=name, op=Operator.IN, value=self._values(name, kind))
-        sign = self._next()
-        if sign.text not in _SIGNS:
-            self._refuse(sign.text)
-        return Condition(column=name, op=_SIGNS[sign.text], value=self._value(name, kind))
+def _condition(comparison: Comparison, name: str, types: Mapping[str, DataType]) -> Condition:
+    kind = types.get(name)
+    if kind is None:
+        message = "the conditions do not fit the table"
+        raise InvalidRequest(message, problems=[no_such_column(name, types)])
+    values = [_value(name, literal, kind) for literal in comparison.literals]
+    match comparison.op:
+        case Operator.IS_NULL | Operator.NOT_NULL:
+            return Condition(column=name, op=comparison.op)
+        case Operator.IN:
+            return Condition(column=name, op=comparison.op, value=values)
+        case _:
+            return Condition(column=name, op=comparison.op, value=values[0])
 
-    def _values(self, column: str, kind: DataType) -> Sequence[object]:
-        self._expect("(")
-        values = [self._value(column, kind)]
-        while self._takes(","):
-            values.append(self._value(column, kind))
-        self._expect(")")
-        return values
 
-    def _value(self, column: str, kind: DataType) -> object:
-        token = self._next()
-        if token.text.lower() in ("date", "time", "timestamp") and self._peek().kind == "text":
-            token = self._next()
-        if token.kind == "number":
-            return _number(token.text, kind)
-        if token.kind == "bytes":
-            return bytes.fromhex(token.text[2:-1])
-        if token.kind == "word" and token.text.lower() in _BOOLEANS:
-            return _BOOLEANS[token.text.lower()]
-        if token.kind != "text":
-            self._refuse(token.text)
-        text = token.text[1:-1].replace("''", "'")
-        try:
-            return _of_text(text, kind)
-        except (ValueError, OverflowError, SchemaMismatch) as error:
-            problem = Problem(field=column, value=text, message=f"not of type {kind}: {error}")
-            message = "the conditions do not fit the table"
-            raise InvalidRequest(message, problems=[problem]) from error
-
-    def _peek(self) -> _Token:
-        return self._tokens[self._position] if self._position < len(self._tokens) else _END
-
-    def _next(self) -> _Token:
-        token = self._peek()
-        self._position += 1
-        return token
-
-    def _takes(self, text: str, *, kind: str | None = None) -> bool:
-        token = self._peek()
-        is_match = token.kind == kind if kind else token.text.lower() == text
-        self._position += is_match
-        return is_match
-
-    def _expect(self, text: str) -> None:
-        if not self._takes(text):
-            self._refuse(self._peek().text, expected=text.upper())
-
-    def _refuse(self, found: str, expected: str | None = None) -> NoReturn:
-        wanted = "" if expected is None else f", expected {expected}"
-        problem = Problem(
-            field="where",
-            value=self._text,
-            message=f"cannot be read at `{found}`{wanted}",
-            hint=_HINT,
-        )
-        message = "the conditions cannot be read"
-        raise InvalidRequest(message, problems=[problem])
+def _value(column: str, literal: Literal, kind: DataType) -> object:
+    match literal.kind:
+        case LiteralKind.NUMBER:
+            return _number(literal.text, kind)
+        case LiteralKind.BYTES:
+            return bytes.fromhex(literal.text)
+        case LiteralKind.BOOLEAN:
+            return literal.text == "true"
+        case LiteralKind.TEXT:
+            pass
+    try:
+        return _of_text(literal.text, kind)
+    except (ValueError, OverflowError, SchemaMismatch) as error:
+        problem = Problem(field=column, value=literal.text, message=f"not of type {kind}: {error}")
+        message = "the conditions do not fit the table"
+        raise InvalidRequest(message, problems=[problem]) from error
 
 
 def _number(text: str, kind: DataType) -> object:

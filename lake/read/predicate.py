@@ -4,7 +4,7 @@ As in SQL a comparison with a null is not true, whatever the operator. FLOAT and
 keys do, in Java's total order: -0.0 is less than 0.0; NaN equals NaN and is greater than all others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.format.arrow_types import to_arrow_type
+from braid.lake.format.data_types import DataType
 from braid.lake.format.float_order import total_order_column
 from braid.lake.format.schema import TableSchema
 from braid.lake.read.condition_value import exact_array
@@ -85,10 +87,21 @@ def bind_conditions(where: Sequence[Condition], schema: TableSchema) -> tuple[Bo
         InvalidRequest: `problems` names each unknown column or operator, and each value that is
             not of the column's type.
     """
+    return bind_to_types(where, {field.name: field.type for field in schema.fields})
+
+
+def bind_to_types(
+    where: Sequence[Condition], types: Mapping[str, DataType]
+) -> tuple[BoundCondition, ...]:
+    """Return the conditions with their operators and values checked against the types of columns, by name.
+
+    Raises:
+        InvalidRequest: As for `bind_conditions`.
+    """
     bound: list[BoundCondition] = []
     problems: list[Problem] = []
     for condition in where:
-        result = _bind(condition, schema)
+        result = _bind(condition, types)
         if isinstance(result, Problem):
             problems.append(result)
         else:
@@ -118,27 +131,32 @@ def matching_rows(
     return mask
 
 
-def _bind(condition: Condition, schema: TableSchema) -> BoundCondition | Problem:
+def no_such_column(name: str, columns: Iterable[str]) -> Problem:
+    """Return the problem of a condition on a column that is none of a table's columns."""
+    hint = f"columns: {', '.join(columns)}"
+    return Problem(field=name, value=None, message="the table has no such column", hint=hint)
+
+
+def _bind(condition: Condition, types: Mapping[str, DataType]) -> BoundCondition | Problem:
     name = condition.column
-    if name not in schema.field_names:
-        hint = f"columns: {', '.join(schema.field_names)}"
-        return Problem(field=name, value=None, message="the table has no such column", hint=hint)
+    column_type = types.get(name)
+    if column_type is None:
+        return no_such_column(name, types)
     if condition.op not in set(Operator):
         expected = f"expected one of {', '.join(Operator)}"
         return Problem(
             field=name, value=condition.op, message=f"the operator is unknown, {expected}"
         )
     operator = Operator(condition.op)
-    arrow_type = schema.arrow_schema.field(name).type
+    arrow_type = to_arrow_type(column_type)
     takes_value = operator not in (Operator.IS_NULL, Operator.NOT_NULL)
     if takes_value and pa.types.is_nested(arrow_type):
-        message = f"a column of type {schema.field(name).type} can only be tested for null"
+        message = f"a column of type {column_type} can only be tested for null"
         return Problem(field=name, value=condition.op, message=message)
     values = _values(condition, operator)
     if values is None:
         message = f"the operator {operator} expects a list of values"
         return Problem(field=name, value=str(condition.value), message=message)
-    column_type = schema.field(name).type
     # A comparison with null is never true, so nulls are left out: `in` then matches only the other
     # values.
     present = [value for value in values if value is not None]

@@ -2,8 +2,7 @@
 
 A record is refused for the first of these reasons:
 
-1. its value is null (`tombstone`: a delete is a record whose value has the row kind, so a record without
-   a value is not a delete), or longer than the stream's bound (`too_large`);
+1. `record_kinds` refuses it;
 2. its value is no message of the stream's format (`malformed`), or has a value that does not fit its column's
    type (`wrong_type`, `out_of_range`, `not_null` inside of a value); or the Kafka key does not contain what is
    read from it (`malformed_key`);
@@ -16,6 +15,9 @@ A record is refused for the first of these reasons:
    merge of its key fail, and with it full scans and compactions of the table;
 8. it has a field that is not declared (`new_field`), where the stream rejects such fields. Where the stream
    lets its table evolve, such a record is only named, and the task decides.
+
+Of a delete only the columns are read that it needs (`StreamPlan.delete_columns`); all others are null, and its
+fields are not searched for undeclared ones.
 """
 
 import json
@@ -24,6 +26,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -33,14 +37,16 @@ from braid.formats.fault import Fault, Faults
 from braid.formats.json.key_reader import KeyReader
 from braid.formats.json.message_reader import TOO_DEEP
 from braid.formats.readers import message_reader
-from braid.lake import TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
+from braid.lake import RowKind, TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
 from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from braid.pipelines.partition_names import is_long_directory, partition_bytes_max
-from braid.pipelines.record_columns import KEY, VALUE
+from braid.pipelines.record_columns import KEY
+from braid.pipelines.sink.record_kinds import RecordKinds
 from braid.pipelines.stream_plan import StreamPlan
 from braid.schemas import OnNewField
 
 _TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
+_WIDENABLE: Final = (DeadLetterReason.OUT_OF_RANGE, DeadLetterReason.WRONG_TYPE)
 _SHOWN_MAX: Final = 80
 # Bounds of a message about undeclared fields: the number of names, and the length of each.
 _NAMES_MAX: Final = 10
@@ -52,15 +58,23 @@ class ReadRecords:
     """The columns of a batch of records.
 
     Attributes:
+        records: The records that the declaration does not leave out, which all other attributes are about.
+        left_out: The number of records that it leaves out.
+        is_delete: Whether each record is a delete.
         columns: By name, one array per column that is read from records, in the Arrow form of its type; its
             values are defined only where the record has no fault.
         faults: The faults of refused records, by row.
+        widenable: Rows that are refused for a value which a wider type of its column may hold, ascending.
         with_undeclared: Rows whose message may have an undeclared field, ascending; only where the stream
             lets its table evolve.
     """
 
+    records: pa.RecordBatch
+    left_out: int
+    is_delete: npt.NDArray[np.bool_]
     columns: Mapping[str, pa.Array]
     faults: Faults
+    widenable: list[int]
     with_undeclared: list[int]
 
 
@@ -82,6 +96,9 @@ class RecordReader:
             paths_of_other_streams=plan.paths_of_other_streams,
             finds_undeclared=self._finds_undeclared,
         )
+        self._kinds = RecordKinds(plan)
+        self._of_deletes = [c for c in plan.value_columns if c.name in plan.delete_columns]
+        self._deletes = message_reader(plan.spec.format, self._of_deletes)
         self._keys = KeyReader(plan.key_columns) if plan.key_columns else None
         self._checks = ValueChecks.of(schema)
 
@@ -92,45 +109,71 @@ class RecordReader:
             records: Kafka records (`record_columns`).
         """
         plan = self._plan
-        values = records.column(VALUE)
-        faults = Faults(records.num_rows)
-        messages = self._values.read(self._bounded(values, faults))
+        found = self._kinds.sort(records)
+        records, values, faults = found.records, found.values, found.faults
+        undecided = frozenset(faults.rows)
+        deletes = np.flatnonzero(found.is_delete)
+        if len(deletes):
+            nothing = pa.scalar(None, values.type)
+            values = pc.if_else(pa.array(found.is_delete), nothing, values)
+        messages = self._values.read(values)
         columns = dict(zip((c.name for c in plan.value_columns), messages.arrays, strict=True))
         _add(faults, messages.faults)
+        if len(deletes):
+            self._read_deletes(found.values, deletes, columns, faults)
         if self._keys is not None:
             keys = self._keys.read(records.column(KEY))
             columns |= zip((c.name for c in plan.key_columns), keys.arrays, strict=True)
             _add(faults, keys.faults)
         assert columns.keys() == {c.name for c in plan.columns}, "each column of the plan is read"
+        self._set_kind(columns, found.is_delete)
         for check in (self._long, self._nulls, self._row_kinds, self._unreadable):
             check(columns, faults)
         undeclared = messages.with_undeclared
         if plan.spec.on_new_field is OnNewField.REJECT:
             self._reject_undeclared(values, undeclared, faults)
             undeclared = []
-        return ReadRecords(columns=columns, faults=faults, with_undeclared=undeclared)
+        return ReadRecords(
+            records=records,
+            left_out=found.left_out,
+            is_delete=found.is_delete,
+            columns=columns,
+            faults=faults,
+            widenable=[
+                row
+                for row in faults.rows
+                if faults[row].reason in _WIDENABLE and row not in undecided
+            ],
+            with_undeclared=undeclared,
+        )
 
     def tree(self, value: bytes) -> Any:
         """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
         return self._values.tree(value)
 
-    def _bounded(self, values: pa.BinaryArray, faults: Faults) -> pa.BinaryArray:
-        """Return the values without those that are too long; refuse these, and records without a value."""
-        if values.null_count:
-            fault = Fault(
-                DeadLetterReason.TOMBSTONE,
-                "the record has no value; a delete has to be a record whose value has a row kind",
-            )
-            faults.add_all(rows_where(values.is_null()), fault)
-        limit = self._plan.spec.max_message_bytes
-        lengths = pc.binary_length(values)
-        is_long = pc.greater(lengths, limit)
-        if not pc.any(is_long).as_py():
-            return values
-        for row in rows_where(is_long.fill_null(False)):
-            message = f"the value has {lengths[row]} bytes, max_message_bytes is {limit}"
-            faults.add(row, Fault(DeadLetterReason.TOO_LARGE, message))
-        return pc.if_else(is_long, pa.scalar(None, values.type), values)
+    def _read_deletes(
+        self,
+        values: pa.BinaryArray,
+        rows: npt.NDArray[np.int64],
+        columns: dict[str, pa.Array],
+        faults: Faults,
+    ) -> None:
+        """Set the columns of deletes, which are null so far, to the values of those that a delete needs."""
+        messages = self._deletes.read(values.take(pa.array(rows)))
+        for column, array in zip(self._of_deletes, messages.arrays, strict=True):
+            old = columns[column.name]
+            order = np.arange(len(old))
+            order[rows] = len(old) + np.arange(len(rows))
+            columns[column.name] = pa.concat_arrays([old, array]).take(pa.array(order))
+        for place in messages.faults.rows:
+            faults.add(int(rows[place]), messages.faults[place])
+
+    def _set_kind(self, columns: dict[str, pa.Array], is_delete: npt.NDArray[np.bool_]) -> None:
+        """Set the row kind of deletes, where a column holds it."""
+        name = self._plan.kind_column
+        if name is not None and name in columns and is_delete.any():
+            kind = pa.scalar(RowKind.DELETE.symbol, columns[name].type)
+            columns[name] = pc.if_else(pa.array(is_delete), kind, columns[name])
 
     def _long(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
         """Refuse texts that are too long for the name of a directory, and keys that are too long."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -9,7 +11,7 @@ from braid.formats.arrow_cast import cut_cast
 from braid.lake import OFFSET_MAX, LimitExceeded, stored_offset
 from braid.pipelines.record_columns import OFFSET, PARTITION, TIMESTAMP
 from braid.pipelines.stream_plan import StreamPlan
-from braid.registry.layout.physical_table import OP_UPSERT
+from braid.registry.layout.physical_table import OP_CLEAR, OP_UPSERT
 
 _AT_TYPE = pa.timestamp("ms", tz="UTC")
 
@@ -20,6 +22,7 @@ def table_columns(
     plan: StreamPlan,
     *,
     generation: int = 0,
+    is_delete: npt.NDArray[np.bool_] | None = None,
 ) -> pa.RecordBatch:
     """Return the columns that the stream writes.
 
@@ -28,6 +31,7 @@ def table_columns(
         columns: The columns that are read from them, by name, in the Arrow forms of their types.
         plan: The stream.
         generation: Generation of the order of the stream's group.
+        is_delete: Whether each record is a delete; None: none is.
 
     Returns:
         The same number of rows, in the same order. Where a record has no ordering value and the stream
@@ -41,12 +45,17 @@ def table_columns(
         plan.written.partition_column: lambda: records.column(PARTITION),
         plan.written.offset_column: lambda: _stored_offsets(records.column(OFFSET), generation),
         plan.written.at_column: lambda: cut_cast(records.column(TIMESTAMP), _AT_TYPE),
-        plan.written.op_column: lambda: pa.repeat(pa.scalar(OP_UPSERT), records.num_rows),
+        plan.written.op_column: lambda: _ops(records.num_rows, is_delete),
     }
     rows.update({name: make() for name, make in generated.items() if name is not None})
     if plan.ordering and plan.clears_null_ordering:
         _clear_unordered(rows, plan)
     return pa.RecordBatch.from_pydict(rows)
+
+
+def _ops(count: int, is_delete: npt.NDArray[np.bool_] | None) -> pa.Array:
+    upserts = pa.repeat(pa.scalar(OP_UPSERT), count)
+    return upserts if is_delete is None else pc.if_else(pa.array(is_delete), OP_CLEAR, upserts)
 
 
 def _stored_offsets(offsets: pa.Array, generation: int) -> pa.Array:

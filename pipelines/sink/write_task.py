@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
@@ -26,7 +27,7 @@ from pyspark import TaskContext
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.formats.fault import Fault
 from braid.formats.json.message_reader import TOO_DEEP
-from braid.lake import Table, TableWriter, serialize_messages
+from braid.lake import RowKind, Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.new_fields.schema_delta import SchemaDeltaCollector
 from braid.pipelines.new_fields.undeclared_field_reader import (
@@ -48,8 +49,8 @@ _HELD_BYTES_MAX = 16 * 1024 * 1024
 _LETTER_BYTES = 512  # memory of a letter besides its value
 # Rows tried together: many, so that two rows which are refused only together are in one trial.
 _TRIED_BYTES = 128 * 1024 * 1024
-# Reasons that a wider type of the column may remove.
-_WIDENABLE = (DeadLetterReason.OUT_OF_RANGE, DeadLetterReason.WRONG_TYPE)
+# The column in which rows carry their kinds to the writer; tables can have no column of this name.
+_KIND = "_VALUE_KIND"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +122,7 @@ class _TaskRun:
         self._letter_bytes = 0
         # Rows that are not tried yet, and the records that they come from.
         self._untried: list[tuple[pa.RecordBatch, pa.RecordBatch]] = []
+        self._left_out = 0
         self._seen: set[str] = set()
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
@@ -131,6 +133,8 @@ class _TaskRun:
         if newest is not None:
             self._newest_ms = max(newest // 1_000, self._newest_ms or 0)
         found = self._reader.read(batch)
+        batch = found.records
+        self._left_out += found.left_out
         self._note_seen(found)
         is_waiting = np.zeros(batch.num_rows, dtype=bool)
         if self._task.field_reader is not None:
@@ -140,18 +144,23 @@ class _TaskRun:
             records = batch.take(pa.array(refused))
             self._refuse(records, [found.faults[row] for row in refused])
         is_accepted = ~(found.faults.is_faulty | is_waiting)
-        columns = found.columns
+        columns, is_delete = found.columns, found.is_delete
         if not is_accepted.all():
             mask = pa.array(is_accepted)
-            batch = batch.filter(mask)
+            batch, is_delete = batch.filter(mask), is_delete[is_accepted]
             columns = {name: array.filter(mask) for name, array in columns.items()}
         # Once the attempt is incomplete its files are deleted; undeclared fields are still collected, so
         # that one change of the table is enough for all of them.
         if not batch.num_rows or self._is_incomplete:
             return
-        rows = table_columns(batch, columns, self._task.plan, generation=self._task.generation)
+        plan = self._task.plan
+        rows = table_columns(
+            batch, columns, plan, generation=self._task.generation, is_delete=is_delete
+        )
+        if plan.spec.has_deletes and plan.kind_column is None:
+            rows = rows.append_column(_KIND, _row_kinds(is_delete))
         if not self._task.tries_rows:
-            self._attempt(lambda: self._writer.write(rows))
+            self._attempt(lambda: self._write(rows))
             return
         self._untried.append((rows, batch))
         if sum(held.nbytes + records.nbytes for held, records in self._untried) >= _TRIED_BYTES:
@@ -175,7 +184,7 @@ class _TaskRun:
             messages=(serialize_messages(result.messages),),
             accepted=result.rows_accepted,
             folded=result.rows_folded,
-            ignored=result.rows_ignored,
+            ignored=self._left_out + result.rows_ignored,
             dead_letters=dict(self._dead_letters),
             examples=tuple(self._examples),
             max_sequence_number=-1 if highest is None else highest,
@@ -206,6 +215,10 @@ class _TaskRun:
                 raise
             self._write_error = f"{type(error).__name__}: {error}"
 
+    def _write(self, batch: pa.RecordBatch) -> None:
+        rows, kinds = _with_kinds(batch)
+        self._writer.write(rows, kinds=kinds)
+
     def _write_tried(self) -> None:
         """Try the rows that are not tried yet, write those that the table accepts, and refuse the others."""
         if not self._untried:
@@ -215,7 +228,8 @@ class _TaskRun:
         self._untried = []
 
         def attempt(some: pa.Table) -> None:
-            self._task.table.try_rows(_one_batch(some))
+            rows, kinds = _with_kinds(_one_batch(some))
+            self._task.table.try_rows(rows, kinds=kinds)
 
         found = find_refused_rows(rows, attempt)
         assert all(0 <= row < rows.num_rows for row in found), "refused rows are positions"
@@ -233,7 +247,7 @@ class _TaskRun:
             rows = rows.filter(pa.array(is_accepted))
         if rows.num_rows:
             batch = _one_batch(rows)
-            self._attempt(lambda: self._writer.write(batch))
+            self._attempt(lambda: self._write(batch))
 
     def _collect_undeclared(
         self, batch: pa.RecordBatch, found: ReadRecords, reader: UndeclaredFieldReader
@@ -245,11 +259,10 @@ class _TaskRun:
             change would help are refused.
         """
         faults = found.faults
-        widenable = [row for row in faults.rows if faults[row].reason in _WIDENABLE]
         marked = [row for row in found.with_undeclared if row not in faults]
         waiting = []
         values = batch.column(VALUE)
-        for row in sorted({*widenable, *marked}):
+        for row in sorted({*found.widenable, *marked}):
             try:
                 delta = reader.read(self._reader.tree(values[row].as_py()))
             except UnrepresentableFieldError as error:
@@ -286,6 +299,19 @@ class _TaskRun:
         if letters and self._dead_letters.total() <= self._task.dead_letters_max:
             self._sender.send(letters)
             self._sender.flush()
+
+
+def _row_kinds(is_delete: npt.NDArray[np.bool_]) -> pa.Array:
+    return pa.array(
+        np.where(is_delete, np.int8(RowKind.DELETE), np.int8(RowKind.INSERT)), pa.int8()
+    )
+
+
+def _with_kinds(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.Array | None]:
+    """Return rows without the column of their kinds, and the kinds; None: the writer knows them."""
+    if _KIND not in batch.schema.names:
+        return batch, None
+    return batch.drop_columns([_KIND]), batch.column(_KIND)
 
 
 def _one_batch(rows: pa.Table) -> pa.RecordBatch:

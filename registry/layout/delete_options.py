@@ -42,6 +42,27 @@ def deletes_of(spec: TableSpec, group: str | None) -> Deletes | None:
     return spec.deletes if declared is None or declared.deletes is None else declared.deletes
 
 
+def deletes_of_stream(spec: TableSpec, group: str | None) -> Deletes | None:
+    """Return what the deletes of a stream do to the row.
+
+    Args:
+        spec: The table.
+        group: The group that the stream owns; None: it owns none.
+
+    Returns:
+        None where the table does not declare it, or has groups and the stream owns none of them.
+    """
+    match spec.merge_engine:
+        case MergeEngine.FIRST_ROW:
+            return Deletes.IGNORE
+        case MergeEngine.DEDUPLICATE:
+            return Deletes.REMOVE_ROW if spec.deletes is None else spec.deletes
+        case MergeEngine.PARTIAL_UPDATE if spec.sequence_groups and group is None:
+            return None
+        case _:
+            return deletes_of(spec, group)
+
+
 def deletes_by_group(spec: TableSpec) -> dict[str, Deletes | None]:
     """Return the declared deletes by sequence group; None for a group without a declaration."""
     return {

@@ -8,10 +8,11 @@
 | `aggregate_function_rules` | aggregate functions |
 | `delete_rules`, `delete_retention` | the effect of deletes, and how long they are kept |
 | `engine_check` | the engine's own checks |
-| `stream_rules` | rules of a stream beside the others of its table; calls the modules of the next five rows |
+| `stream_rules` | rules of a stream beside the others of its table; calls the modules of the next six rows |
 | `format_rules` | formats of messages: their options, and the fields that their messages have |
 | `mapping_rules`, `message_paths`, `json_types` | columns, the fields that they are read from, and types that JSON does not have |
 | `aggregation_table_rules` | several streams of one aggregation table |
+| `record_kind_rules` | conditions over records, deletes and tombstones |
 | `arrival_rules` | streams ordered by arrival |
 | `new_field_rules` | `on_new_field: evolve` |
 | `stream_completion`, `stream_bounds`, `kafka_rules` | other parts of a requested stream: its defaults, its numbers, its cluster and topics |

@@ -130,7 +130,7 @@ def _check_clearing(spec: TableSpec) -> Iterator[FieldProblem]:
 def _check_removal(spec: TableSpec) -> Iterator[FieldProblem]:
     if spec.unordered is Unordered.ALLOWED:
         return
-    message = _why_removal_harms(spec)
+    message = why_removal_harms(spec)
     if message is None:
         return
     clears = spec.merge_engine is MergeEngine.PARTIAL_UPDATE and not column_functions(spec)
@@ -146,7 +146,7 @@ def _check_removal(spec: TableSpec) -> Iterator[FieldProblem]:
         yield problem_at(*path, value=value, message=message, hint=f"{instead}{_ALLOWED}")
 
 
-def _why_removal_harms(spec: TableSpec) -> str | None:
+def why_removal_harms(spec: TableSpec) -> str | None:
     """Return why removing rows gives results that depend on timing; None when it does not."""
     groups = spec.sequence_groups
     late = "a record that is older than the delete and arrives after it brings the row back"

@@ -12,6 +12,7 @@ from braid.schemas import (
     CsvFormat,
     FieldProblem,
     JsonFormat,
+    MessageFormat,
     OnNewField,
     RawFormat,
     StreamSpec,
@@ -41,6 +42,17 @@ def check_format(stream: StreamSpec) -> Iterator[FieldProblem]:
             "cannot be told from a declared one",
             hint="use `ignore`",
         )
+
+
+def fields_of(declared: MessageFormat) -> tuple[str, ...] | None:
+    """Return the names of all fields that messages of a format have; None: each message names its own."""
+    match declared:
+        case CsvFormat():
+            return declared.fields
+        case RawFormat():
+            return (RAW_FIELD,)
+        case _:
+            return None
 
 
 def _check_csv(declared: CsvFormat) -> Iterator[FieldProblem]:

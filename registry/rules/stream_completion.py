@@ -5,10 +5,12 @@ Pure.
 
 import hashlib
 
+from braid.registry.layout.delete_options import deletes_of_stream
 from braid.registry.layout.physical_table import ungrouped_columns
 from braid.registry.names import TOPIC_LENGTH_MAX
 from braid.schemas import (
     MergeEngine,
+    OnDelete,
     StreamColumn,
     StreamDefinition,
     StreamSpec,
@@ -43,12 +45,21 @@ def complete_stream(
         )
     values = definition.model_dump() | {
         "name": name,
+        "on_delete": definition.on_delete or _default_on_delete(table, definition, group_name),
         "sequence_group": group_name,
         "columns": columns,
         "dead_letter_topic": definition.dead_letter_topic
         or default_dead_letter_topic(definition.topic),
     }
     return StreamSpec.model_validate(values)
+
+
+def _default_on_delete(
+    table: TableSpec, definition: StreamDefinition, group_name: str | None
+) -> OnDelete | None:
+    """Return the effect that the table declares for deletes; None: none, or the stream has no deletes."""
+    deletes = deletes_of_stream(table, group_name)
+    return None if definition.delete_when is None or deletes is None else OnDelete(deletes.value)
 
 
 def default_dead_letter_topic(topic: str) -> str:

@@ -15,6 +15,7 @@ Pure functions from a table, its streams and one more stream to the problems of 
 7. In a table whose rows have their kind in a column, every stream maps that column.
 8. Columns that a stream adds to the table fulfil these rules, too: `new_field_rules`.
 9. A stream reads columns only from fields that messages of its format have: `format_rules`.
+10. A stream's deletes have the effect that the table declares for them: `record_kind_rules`.
 
 Two streams may read one topic: each keeps its own position and account, and they own different
 columns.
@@ -33,6 +34,7 @@ from braid.registry.rules.delete_rules import ROW_KIND_FIELD
 from braid.registry.rules.format_rules import check_format
 from braid.registry.rules.mapping_rules import check_mapping
 from braid.registry.rules.new_field_rules import check_kept_columns, check_new_fields
+from braid.registry.rules.record_kind_rules import check_record_kinds
 from braid.registry.rules.table_rules import UNORDERED_RISK
 from braid.schemas import (
     FieldProblem,
@@ -66,6 +68,7 @@ def check_stream(
         *_check_names(others, stream),
         *check_format(stream),
         *check_mapping(table, stream),
+        *check_record_kinds(table, stream),
         *_check_key(table, stream),
         *_check_ownership(table, others, stream),
         *_check_row_kind(table, stream),

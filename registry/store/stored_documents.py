@@ -26,7 +26,10 @@ START_ANEW: Final = "start_anew"
 """A stream has a `former_epoch`: a version that ignores it reads records a second time."""
 MESSAGE_FORMATS: Final = "message_formats"
 """A stream has another format than JSON: a version without formats cannot read the declaration."""
-FEATURES: Final[frozenset[str]] = frozenset({START_ANEW, MESSAGE_FORMATS})
+RECORD_KINDS: Final = "record_kinds"
+"""A stream has conditions over its records, or deletes: a version without them would write each of its records
+as a row, and refuse tombstones."""
+FEATURES: Final[frozenset[str]] = frozenset({START_ANEW, MESSAGE_FORMATS, RECORD_KINDS})
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
 
@@ -79,9 +82,11 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         stream: The declaration that the entry gets.
         besides: Features that the entry needs for another reason, or lists already.
     """
-    needed = set(besides) - {MESSAGE_FORMATS}
+    needed = set(besides) - {MESSAGE_FORMATS, RECORD_KINDS}
     if not isinstance(stream.format, JsonFormat):
         needed.add(MESSAGE_FORMATS)
+    if stream.tells_kinds:
+        needed.add(RECORD_KINDS)
     return tuple(sorted(needed))
 
 

@@ -348,3 +348,85 @@ def test_a_rejected_record_names_its_fields() -> None:
     message = found.faults[0].message
     assert message.startswith("the stream does not declare: b, " + "c" * 100 + ", n0, ")
     assert message.endswith("n7 and 1 more")
+
+
+def test_of_a_delete_only_key_and_order_are_read() -> None:
+    columns = {"id": "BIGINT", "a": "INT", "row": "ROW<n INT>", "version": "INT"}
+    spec = given_spec(columns, deletes="clear_columns")
+    plan = given_plan(spec, delete_when="op = 'd'")
+    delete = {"op": "d", "id": 7, "version": 3, "a": "no number", "row": "no object"}
+    bad = [{**delete, "version": "x"}, {**delete, "id": None}, {"op": "d", "id": 9}]
+
+    found = read(spec, plan, [{"id": 6, "version": 1, "a": 5}, delete, *bad])
+
+    assert plan.delete_columns == ("id", "version")
+    assert {name: array[:2].to_pylist() for name, array in found.columns.items()} == {
+        "id": [6, 7],
+        "a": [5, None],
+        "row": [None, None],
+        "version": [1, 3],
+    }
+    assert found.is_delete.tolist() == [False, True, True, True, True]
+    assert reasons(found) == {2: "wrong_type", 3: "missing_key", 4: "null_ordering"}
+
+
+def test_a_delete_has_the_columns_that_hold_its_time_and_those_that_cannot_be_null() -> None:
+    columns = {"id": "BIGINT", "at": "TIMESTAMP(3)", "a": "INT", "n": "ARRAY<INT> NOT NULL"}
+    spec = given_spec(
+        columns,
+        sequence_groups=[],
+        merge_engine="deduplicate",
+        delete_retention={"seconds": 60, "columns": ["at"]},
+    )
+    plan = given_plan(spec, delete_when="op = 'd'")
+    delete = {"op": "d", "id": 7, "at": "2026-01-02T03:04:05", "a": 1, "n": [1]}
+
+    found = read(spec, plan, [delete, {"op": "d", "id": 8}])
+
+    assert plan.delete_columns == ("id", "at", "n")
+    assert found.columns["a"].to_pylist() == [None, None]
+    assert found.columns["n"][0].as_py() == [1]
+    assert found.columns["at"][0].is_valid
+    assert reasons(found) == {1: "not_null"}
+
+
+def test_a_tombstone_has_the_key_of_its_record() -> None:
+    spec = given_spec({"id": "INT", "a": "INT"}, ordering=None, deletes="clear_columns")
+    columns = [{"column": "id", "source": "key"}, {"column": "a"}]
+    plan = given_plan(spec, columns=columns, on_tombstone="clear_columns")
+
+    found = read(spec, plan, [None, {"a": 1}, None], keys=[b"1", b"2", None])
+
+    assert found.columns["id"].to_pylist() == [1, 2, None]
+    assert found.columns["a"].to_pylist() == [None, 1, None]
+    assert found.is_delete.tolist() == [True, False, True]
+    assert reasons(found) == {2: "missing_key"}
+
+
+def test_the_column_of_row_kinds_says_that_a_record_is_a_delete() -> None:
+    spec = given_spec(
+        {"id": "INT", "a": "INT", "kind": "STRING", "version": "INT"},
+        deletes="clear_columns",
+        options={"rowkind.field": "kind"},
+    )
+    plan = given_plan(spec, delete_when="op = 'd'")
+    messages = [{"op": "d", "kind": "?"}, {"op": "u", "kind": "+U"}, {"kind": "-D"}, {}]
+
+    found = read(spec, plan, [{"id": 1, "version": 1, **message} for message in messages])
+
+    assert found.columns["kind"].to_pylist() == ["-D", "+U", "-D", None]
+    assert reasons(found) == {3: "row_kind"}
+
+
+@pytest.mark.parametrize("on_new_field", ["reject", "evolve"])
+def test_fields_of_conditions_are_no_new_fields(on_new_field: str) -> None:
+    spec = given_spec({"id": "INT", "a": "INT", "version": "INT"}, deletes="clear_columns")
+    declared = {"where": "type = 'a' AND meta.source = 'x'", "delete_when": "op = 'd'"}
+    plan = given_plan(spec, on_new_field=on_new_field, **declared)
+    row = {"id": 1, "version": 1, "type": "a", "meta": {"source": "x"}, "op": "u"}
+    reader = RecordReader(plan, given_table(spec).schema)
+
+    left_out = {**row, "type": "b", "new": 1}
+    found = reader.read(given_records([row, {**row, "op": "d", "new": 1}, left_out]))
+
+    assert (found.left_out, reasons(found), found.with_undeclared) == (1, {}, [])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -74,3 +75,13 @@ def test_a_record_without_ordering_leaves_its_whole_group_null() -> None:
 
 def replaced(records: pa.RecordBatch, name: str, values: Any) -> pa.RecordBatch:
     return records.set_column(records.schema.get_field_index(name), name, values)
+
+
+def test_a_delete_clears_its_group() -> None:
+    plan = given_plan(given_spec({"id": "INT", "a": "INT"}, ordering=None))
+    is_delete = np.array([True, False])
+
+    rows = table_columns(raw(2), int_arrays(id=[1, 2], a=[None, 2]), plan, is_delete=is_delete)
+
+    assert rows.column("s__op").to_pylist() == ["clear", "upsert"]
+    assert rows.column("s__offset").to_pylist() == [0, 1]

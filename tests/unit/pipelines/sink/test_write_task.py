@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap
 
-from braid.lake import MemoryFileIO, StorageUnavailable, parse_messages
+from braid.lake import MemoryFileIO, StorageUnavailable, Table, parse_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from braid.pipelines.new_fields.value_shape import shape_of
@@ -330,3 +330,98 @@ def test_a_message_that_is_nested_almost_too_deeply_stops_no_other_record(
     # None is accepted without the field that the stream does not declare.
     assert report.accepted == 0
     assert report.dead_letters.keys() <= {"malformed", "new_field"}
+
+
+DELETING = given_spec(
+    {"id": "BIGINT", "a": "STRING", "kind": "STRING", "version": "INT"},
+    buckets=1,
+    deletes="clear_columns",
+)
+
+
+def _rows_of(table: Table, report: TaskReport) -> dict[int, tuple[Any, ...]]:
+    table.committer().commit(parse_messages(report.messages[0]), commit_user="u")
+    rows = table.scan().to_arrow().to_pylist()
+    return {row["id"]: (row["a"], row["version"], row["s__op"]) for row in rows}
+
+
+@pytest.mark.parametrize("tries_rows", [False, True])
+@pytest.mark.parametrize("options", [{}, {"rowkind.field": "kind"}])
+def test_a_delete_clears_the_columns_of_its_stream(
+    options: dict[str, str], tries_rows: bool
+) -> None:
+    spec = DELETING.model_copy(update={"options": options})
+    table = given_table(spec)
+    plan = given_plan(spec, where="type IS NULL", delete_when="op = 'd'")
+    row = {"id": 1, "a": "x", "version": 2, "kind": "+I"}
+    messages: list[dict[str, Any]] = [
+        row,
+        {"op": "d", "id": 1, "version": 3},
+        {**row, "version": 1},
+        {**row, "id": 2},
+        {"op": "d", "id": 2, "version": 1},
+        {"op": "d", "id": 3, "version": 1},
+        {**row, "type": "other", "id": "not read"},
+        {"op": "d", "version": 1},
+    ]
+    task = _task(plan=plan, table=table, tries_rows=tries_rows)
+
+    report = _run(task, given_records(messages[:4]), given_records(messages[4:]))
+
+    assert (report.accepted, report.folded, report.ignored) == (3, 3, 1)
+    assert report.dead_letters == {"missing_key": 1}
+    assert report.account.records == len(messages)
+    assert _rows_of(table, report) == {
+        1: (None, 3, "clear"),
+        2: ("x", 2, "upsert"),
+        3: (None, 1, "clear"),
+    }
+
+
+def test_a_clear_has_no_default_values() -> None:
+    spec = DELETING.model_copy(
+        update={
+            "columns": (
+                DELETING.columns[0],
+                DELETING.columns[1].model_copy(update={"default": "none"}),
+                *DELETING.columns[2:],
+            )
+        }
+    )
+    table = given_table(spec)
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "version": 1},
+        {"id": 2, "version": 1, "op": "d"},
+    ]
+    task = _task(plan=given_plan(spec, delete_when="op = 'd'"), table=table)
+
+    report = _run(task, given_records(messages))
+
+    assert _rows_of(table, report) == {1: ("none", 1, "upsert"), 2: (None, 1, "clear")}
+
+
+def test_a_tombstone_removes_the_row() -> None:
+    spec = given_spec(
+        {"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=1, deletes="remove_row"
+    )
+    table = given_table(spec)
+    columns = [{"column": "id", "source": "key"}, {"column": "a"}]
+    plan = given_plan(spec, columns=columns, on_tombstone="remove_row")
+    records = given_records([{"a": "x"}, {"a": "y"}, None], keys=[b"1", b"2", b"1"])
+
+    report = _run(_task(plan=plan, table=table), records)
+
+    table.committer().commit(parse_messages(report.messages[0]), commit_user="u")
+    assert [row["id"] for row in table.scan().to_arrow().to_pylist()] == [2]
+    assert (report.accepted, report.folded, report.dead_letters) == (2, 1, {})
+
+
+def test_a_field_of_a_condition_changes_no_table() -> None:
+    """The value fits no wider type of a column: the column has another field."""
+    plan = given_plan(SPEC, on_new_field="evolve", where="n > 1")
+    task = _task(plan=plan, field_reader=UndeclaredFieldReader(plan=plan))
+
+    report = _run(task, given_records([{**ROW, "n": "x", "new": 1}, {**ROW, "n": 2}]))
+
+    assert (report.accepted, report.dead_letters) == (1, {"wrong_type": 1})
+    assert not report.schema_delta

@@ -12,6 +12,7 @@ from braid.registry.store.leases import LeaseStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.store.stored_documents import (
     MESSAGE_FORMATS,
+    RECORD_KINDS,
     START_ANEW,
     dump_document,
     features_of,
@@ -21,6 +22,7 @@ from braid.registry.store.stored_documents import (
 from braid.schemas import (
     ColumnSpec,
     CsvFormat,
+    OnDelete,
     StreamColumn,
     StreamEntry,
     StreamSpec,
@@ -177,3 +179,14 @@ def test_json_is_stored_as_versions_without_other_formats_read_it() -> None:
     stored_format = DOCUMENT.model_dump(mode="json")["streams"]["s"]["spec"]["format"]
 
     assert stored_format == "json"
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [{"where": "a = 1"}, {"delete_when": "a = 1"}, {"on_tombstone": OnDelete.IGNORE}],
+)
+def test_a_stream_that_tells_records_apart_needs_a_feature(declared: dict[str, object]) -> None:
+    stream = STREAM.model_copy(update=declared)
+
+    assert features_of(stream) == (RECORD_KINDS,)
+    assert features_of(STREAM, besides=[RECORD_KINDS]) == ()

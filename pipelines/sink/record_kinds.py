@@ -1,0 +1,180 @@
+"""Kinds of a stream's records, told before any column is read: left out, refused, deletes, and all others.
+
+| record | kind |
+|---|---|
+| without a value | what `on_tombstone` says; dead letters have the reason `tombstone` |
+| longer than the stream's bound | refused (`too_large`) |
+| with a field of a condition that cannot be read | refused, for the reason of a column that cannot be read |
+| for which `where` does not hold | left out: it belongs to another stream |
+| for which `delete_when` holds | what `on_delete` says; dead letters have the reason `delete` |
+
+Conditions are evaluated before anything else is read: a record of another stream may have values in its fields
+that fit none of this stream's columns, and a delete need not have a value for any column but the key and those
+that order it.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from braid.formats.arrays import rows_where
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault, Faults
+from braid.formats.message_reader import MessageReader
+from braid.formats.readers import message_reader
+from braid.pipelines.record_columns import VALUE
+from braid.pipelines.stream_plan import StreamPlan
+from braid.schemas import OnDelete
+
+_Bools = npt.NDArray[np.bool_]
+_TOMBSTONE: Final = Fault(
+    DeadLetterReason.TOMBSTONE,
+    "the record has no value; `on_tombstone` of the stream says whether such a record is a delete",
+)
+_DELETE: Final = Fault(
+    DeadLetterReason.DELETE,
+    "the record is a delete by `delete_when`, and `on_delete` refuses deletes",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SortedRecords:
+    """A batch of records by their kinds, without those that are left out.
+
+    Attributes:
+        records: The records that are not left out.
+        left_out: The number of those that are.
+        values: The values of the records, to be read; null where a record is refused or has no value.
+        is_delete: Whether each record is a delete.
+        faults: The faults of records that are refused already.
+    """
+
+    records: pa.RecordBatch
+    left_out: int
+    values: pa.BinaryArray
+    is_delete: _Bools
+    faults: Faults
+
+
+class RecordKinds:
+    """Tells the kinds of the records of one stream."""
+
+    def __init__(self, plan: StreamPlan) -> None:
+        """Prepare to read the fields of conditions.
+
+        Args:
+            plan: The stream.
+        """
+        self._spec = plan.spec
+        self._conditions = plan.conditions
+        self._reader = (
+            message_reader(plan.spec.format, plan.conditions.fields)
+            if plan.conditions.fields
+            else None
+        )
+
+    def sort(self, records: pa.RecordBatch) -> SortedRecords:
+        """Return a batch by the kinds of its records.
+
+        Args:
+            records: Kafka records (`record_columns`).
+        """
+        marks = _Marks(records.num_rows)
+        values = records.column(VALUE)
+        if values.null_count:
+            marks.treat(self._spec.on_tombstone, _bools(values.is_null()), _TOMBSTONE)
+        values = self._bounded(values, marks.faults)
+        if self._reader is not None:
+            values = self._evaluated(self._reader, values, marks)
+        kept = np.flatnonzero(~marks.is_left_out)
+        left_out = records.num_rows - len(kept)
+        if not left_out:
+            return SortedRecords(
+                records=records,
+                left_out=0,
+                values=values,
+                is_delete=marks.is_delete,
+                faults=marks.faults,
+            )
+        rows = pa.array(kept)
+        return SortedRecords(
+            records=records.take(rows),
+            left_out=left_out,
+            values=values.take(rows),
+            is_delete=marks.is_delete[kept],
+            faults=_of_rows(marks.faults, kept),
+        )
+
+    def _bounded(self, values: pa.BinaryArray, faults: Faults) -> pa.BinaryArray:
+        """Return the values without those that are too long, whose records are refused."""
+        limit = self._spec.max_message_bytes
+        lengths = pc.binary_length(values)
+        is_long = pc.greater(lengths, limit).fill_null(False)
+        if not pc.any(is_long).as_py():
+            return values
+        for row in rows_where(is_long):
+            message = f"the value has {lengths[row]} bytes, max_message_bytes is {limit}"
+            faults.add(row, Fault(DeadLetterReason.TOO_LARGE, message))
+        return _null_where(is_long, values)
+
+    def _evaluated(
+        self, reader: MessageReader, values: pa.BinaryArray, marks: "_Marks"
+    ) -> pa.BinaryArray:
+        """Mark records by the conditions; return the values without those of refused records."""
+        has_value = _bools(values.is_valid())
+        found = reader.read(values)
+        names = [field.name for field in self._conditions.fields]
+        fields = dict(zip(names, found.arrays, strict=True))
+        for row in found.faults.rows:
+            marks.faults.add(row, found.faults[row])
+        is_undecided = found.faults.is_faulty | ~has_value
+        belongs = self._conditions.belonging(fields)
+        if belongs is not None:
+            marks.is_left_out |= ~_bools(belongs) & ~is_undecided
+        deletes = self._conditions.deleting(fields)
+        if deletes is not None:
+            assert self._spec.on_delete is not None, "an admitted stream says what its deletes do"
+            is_delete = _bools(deletes) & ~is_undecided & ~marks.is_left_out
+            marks.treat(self._spec.on_delete, is_delete, _DELETE)
+        is_faulty = marks.faults.is_faulty
+        return _null_where(pa.array(is_faulty), values) if is_faulty.any() else values
+
+
+class _Marks:
+    """The kinds of a batch's records, as far as they have been told."""
+
+    def __init__(self, count: int) -> None:
+        self.faults = Faults(count)
+        self.is_left_out: _Bools = np.zeros(count, dtype=np.bool_)
+        self.is_delete: _Bools = np.zeros(count, dtype=np.bool_)
+
+    def treat(self, effect: OnDelete, chosen: _Bools, fault: Fault) -> None:
+        """Mark deletes by their declared effect; where that is `dead_letter`, with a fault."""
+        match effect:
+            case OnDelete.IGNORE:
+                self.is_left_out |= chosen
+            case OnDelete.CLEAR_COLUMNS | OnDelete.REMOVE_ROW:
+                self.is_delete |= chosen
+            case OnDelete.DEAD_LETTER:
+                self.faults.add_all(np.flatnonzero(chosen).tolist(), fault)
+
+
+def _bools(array: pa.Array) -> _Bools:
+    found: _Bools = array.to_numpy(zero_copy_only=False)
+    return found
+
+
+def _null_where(mask: pa.BooleanArray, values: pa.BinaryArray) -> pa.BinaryArray:
+    return pc.if_else(mask, pa.scalar(None, values.type), values)
+
+
+def _of_rows(faults: Faults, rows: npt.NDArray[np.int64]) -> Faults:
+    """Return the faults of some rows, counted from 0 among these."""
+    found = Faults(len(rows))
+    for row in np.flatnonzero(faults.is_faulty[rows]).tolist():
+        found.add(row, faults[int(rows[row])])
+    return found

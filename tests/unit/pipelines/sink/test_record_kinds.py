@@ -1,0 +1,100 @@
+"""Records are left out, refused or deletes by what the stream declares, whatever their other fields hold."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from braid.pipelines.record_columns import OFFSET
+from braid.pipelines.sink.record_kinds import RecordKinds, SortedRecords
+from tests.unit.pipelines.given_streams import given_plan, given_records, given_spec
+
+SPEC = given_spec(
+    {"id": "BIGINT", "a": "STRING", "version": "INT"}, ordering=None, deletes="clear_columns"
+)
+KEYED = [{"column": "id", "source": "key"}, {"column": "a"}, {"column": "version"}]
+WHERE = "type = 'order' AND n >= 2"
+ORDER = {"type": "order", "n": 2}
+
+
+def sort(messages: Sequence[Any], **stream: Any) -> SortedRecords:
+    plan = given_plan(SPEC, columns=KEYED, **stream)
+    return RecordKinds(plan).sort(given_records(messages))
+
+
+def kinds(messages: Sequence[Any], **stream: Any) -> dict[int, str]:
+    """Return by offset the records that are no plain records."""
+    found = sort(messages, **stream)
+    offsets = found.records.column(OFFSET).to_pylist()
+    assert found.left_out == len(messages) - len(offsets)
+    told = dict.fromkeys(sorted({*range(len(messages))} - {*offsets}), "left out")
+    told |= {offsets[row]: "delete" for row in np.flatnonzero(found.is_delete)}
+    return told | {offsets[row]: found.faults[row].reason.value for row in found.faults.rows}
+
+
+@pytest.mark.parametrize(
+    ("effect", "kind"),
+    [
+        ("dead_letter", "tombstone"),
+        ("ignore", "left out"),
+        ("clear_columns", "delete"),
+    ],
+)
+def test_a_record_without_a_value_is_what_the_stream_declares(effect: str, kind: str) -> None:
+    assert kinds([b"{}", None, b""], on_tombstone=effect) == {1: kind}
+
+
+@pytest.mark.parametrize(
+    ("effect", "kind"),
+    [("dead_letter", "delete"), ("ignore", "left out"), ("clear_columns", "delete")],
+)
+def test_a_record_that_fulfils_the_condition_is_a_delete(effect: str, kind: str) -> None:
+    messages = [{"op": "d"}, {"op": "u"}, {"op": None}, {}, None]
+
+    found = kinds(messages, delete_when="op = 'd'", on_delete=effect)
+
+    assert found == {0: kind, 4: "tombstone"}
+
+
+def test_records_for_which_the_condition_does_not_hold_are_left_out() -> None:
+    messages = [ORDER, {**ORDER, "n": 1.5}, {"type": "bill", "n": 2}, {"n": 2}, {**ORDER, "n": 3}]
+
+    assert kinds(messages, where=WHERE) == dict.fromkeys((1, 2, 3), "left out")
+
+
+def test_a_record_of_another_stream_is_no_delete_and_has_no_tombstones() -> None:
+    messages = [{**ORDER, "op": "d"}, {"type": "bill", "op": "d"}, None]
+    given = {"where": WHERE, "delete_when": "op = 'd'", "on_tombstone": "clear_columns"}
+
+    assert kinds(messages, **given) == {0: "delete", 1: "left out", 2: "delete"}
+
+
+def test_a_field_that_cannot_be_compared_refuses_its_record() -> None:
+    messages = [ORDER, {**ORDER, "n": "many"}, b"{", {**ORDER, "n": 1e30}, {**ORDER, "x": "y" * 99}]
+    found = sort([*messages, {"n": 1}], where=WHERE, max_message_bytes=90)
+
+    reasons = {row: found.faults[row].reason.value for row in found.faults.rows}
+    assert reasons == {1: "wrong_type", 2: "malformed", 3: "out_of_range", 4: "too_large"}
+    assert found.faults[1].message == (
+        'field n: found "many", expected DECIMAL(38, 18) for a condition of the stream'
+    )
+    assert found.left_out == 1
+    assert found.values.is_null().to_pylist() == [False, True, True, True, True]
+
+
+def test_rows_of_faults_are_those_of_the_records_that_are_left() -> None:
+    found = sort([{"n": 1}, b"{", {"n": 1}, ORDER, b"["], where=WHERE)
+
+    assert found.records.column(OFFSET).to_pylist() == [1, 3, 4]
+    assert found.faults.rows == [0, 2]
+
+
+def test_a_stream_that_declares_nothing_has_its_records_as_they_are() -> None:
+    records = given_records([b"{}", b"{"])
+
+    found = RecordKinds(given_plan(SPEC)).sort(records)
+
+    assert found.records is records
+    assert (found.left_out, len(found.faults)) == (0, 0)
+    assert not found.is_delete.any()
