@@ -6,7 +6,8 @@ path, because they need different versions of the same library:
 - `kafka`: a broker, for the demo and the tests;
 - `spark`: Spark's Kafka connector;
 - `paimon`: the reference implementation of the table format and a Java compiler, for the tests;
-- `s3proxy`: a server of the S3 protocol, for the demo and the tests.
+- `s3proxy`: a server of the S3 protocol, for the demo and the tests;
+- `schema_registry`: a Confluent-compatible schema registry, for the tests. It is large (`ON_DEMAND`).
 
 A complete folder has a stamp file, so that checking it takes only a few file lookups. Otherwise one
 process at a time downloads the jars, checks every hash in a scratch folder, and moves the jars into
@@ -33,6 +34,8 @@ from braid.pipelines.spark.maven import Coordinate, download, find_repository
 __all__ = ["JarError", "LockedJar", "java_executable", "read_lock", "resolve"]
 
 LOCK_PATH = Path(__file__).with_name("jars.lock")
+ON_DEMAND = frozenset({"schema_registry"})
+"""Confs that are resolved only where they are named, because few need them and they are large."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,7 @@ def resolve(confs: Iterable[str] | None = None, dest: Path | None = None) -> dic
     Safe to call from several processes at once: one downloads, and the others wait.
 
     Args:
-        confs: Names of confs in the lock file; by default all.
+        confs: Names of confs in the lock file; by default all but those of `ON_DEMAND`.
         dest: The folder; by default `BRAID_JARS`, else `.jars` in the checkout, else, where the package is
             installed, `braid/jars` in the user's cache (`XDG_CACHE_HOME`, or `~/.cache`).
 
@@ -66,7 +69,8 @@ def resolve(confs: Iterable[str] | None = None, dest: Path | None = None) -> dic
     """
     folder = (dest or _default_dest()).absolute()
     locked = read_lock()
-    wanted = list(dict.fromkeys(locked if confs is None else confs))
+    usual = [conf for conf in locked if conf not in ON_DEMAND]
+    wanted = list(dict.fromkeys(usual if confs is None else confs))
     unknown = [conf for conf in wanted if conf not in locked]
     if unknown:
         expected = f"one of {', '.join(locked)}"
@@ -192,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="braid.pipelines.spark.jars", description="Resolve the pinned jars."
     )
-    parser.add_argument("confs", nargs="*", metavar="conf", help="default: all of the lock file")
+    parser.add_argument("confs", nargs="*", metavar="conf", help="default: all but the large ones")
     parser.add_argument(
         "--dest",
         type=Path,

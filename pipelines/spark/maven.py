@@ -34,30 +34,44 @@ _REALM_TIMEOUT_S = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coordinate:
-    """The name of one jar: `org:name:version`."""
+    """The name of one jar, `org:name:version`, or of another file, `org:name:version:classifier@extension`."""
 
     org: str
     name: str
     version: str
+    classifier: str = ""
+    extension: str = "jar"
 
     @classmethod
     def parse(cls, text: str) -> "Coordinate":
-        """Return the coordinate written as `org:name:version`.
+        """Return the coordinate of a text in one of the two forms.
 
         Example:
             >>> Coordinate.parse("org.slf4j:slf4j-api:2.0.17").file_name
             'slf4j-api-2.0.17.jar'
+            >>> Coordinate.parse("org.test:server:1.0:all@tar.gz").file_name
+            'server-1.0-all.tar.gz'
         """
-        org, name, version = text.split(":")
-        return cls(org=org, name=name, version=version)
+        parts, _, extension = text.partition("@")
+        org, name, version, *classifier = parts.split(":")
+        return cls(
+            org=org,
+            name=name,
+            version=version,
+            classifier=":".join(classifier),
+            extension=extension or "jar",
+        )
 
     @property
     def file_name(self) -> str:
-        """The jar's file name in every Maven repository."""
-        return f"{self.name}-{self.version}.jar"
+        """The file's name in every Maven repository."""
+        classifier = f"-{self.classifier}" if self.classifier else ""
+        return f"{self.name}-{self.version}{classifier}.{self.extension}"
 
     def __str__(self) -> str:
-        return f"{self.org}:{self.name}:{self.version}"
+        classifier = f":{self.classifier}" if self.classifier else ""
+        extension = f"@{self.extension}" if self.extension != "jar" else ""
+        return f"{self.org}:{self.name}:{self.version}{classifier}{extension}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +137,7 @@ def download(jars: Sequence[Coordinate], into: Path, repository: Repository) -> 
             *(str(java_executable()), *_proxy_flags(), "-cp", str(_ivy_jar())),
             *("org.apache.ivy.Main", "-novalidate", "-warn"),
             *("-settings", str(work / "settings.xml"), "-ivy", str(work / "ivy.xml")),
-            *("-retrieve", str(work / "got" / "[artifact]-[revision].[ext]")),
+            *("-retrieve", str(work / "got" / "[artifact]-[revision](-[classifier]).[ext]")),
         ]
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
         missing = [jar for jar in jars if not (work / "got" / jar.file_name).exists()]
@@ -153,12 +167,24 @@ def _text(element: ET.Element, name: str) -> str:
 def _module_xml(jars: Sequence[Coordinate]) -> str:
     dependencies = "".join(
         f"<dependency org={quoteattr(jar.org)} name={quoteattr(jar.name)}"
-        f' rev={quoteattr(jar.version)} transitive="false"/>'
+        f' rev={quoteattr(jar.version)} transitive="false">{_artifact_xml(jar)}</dependency>'
         for jar in jars
     )
     return (
-        '<ivy-module version="2.0"><info organisation="braid" module="jars"/>'
+        '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">'
+        '<info organisation="braid" module="jars"/>'
         f"<dependencies>{dependencies}</dependencies></ivy-module>"
+    )
+
+
+def _artifact_xml(jar: Coordinate) -> str:
+    """Return which file of a module is meant; a plain jar needs no mention."""
+    if not jar.classifier and jar.extension == "jar":
+        return ""
+    extension = quoteattr(jar.extension)
+    return (
+        f"<artifact name={quoteattr(jar.name)} type={extension} ext={extension}"
+        f" m:classifier={quoteattr(jar.classifier)}/>"
     )
 
 

@@ -120,6 +120,24 @@ def test_folder_can_be_set_by_the_environment(
     assert resolve()["small"][0].parent == tmp_path / "elsewhere" / "small"
 
 
+def test_large_confs_are_resolved_only_where_they_are_named(
+    tmp_path: Path, lock: Path, open_shop: OpenShop
+) -> None:
+    name = "server-1.0-all.tar.gz"
+    shop = open_shop({**CONTENT, name: b"large"})
+    digest = hashlib.sha256(b"large").hexdigest()
+    with lock.open("a") as file:
+        file.write(f"schema_registry org.test:server:1.0:all@tar.gz {digest} 5\n")
+
+    assert list(resolve(None, tmp_path)) == ["small"]
+    (path,) = resolve(["schema_registry"], tmp_path)["schema_registry"]
+    assert (path.name, path.read_bytes()) == (name, b"large")
+    assert shop.fetched == [*CONTENT, name]
+    assert (
+        str(jars.read_lock()["schema_registry"][0]).split()[1] == "org.test:server:1.0:all@tar.gz"
+    )
+
+
 def test_unknown_conf_names_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(JarError, match="found large, expected one of small") as caught:
         resolve(["large"], tmp_path)
@@ -142,7 +160,7 @@ def test_command_line_ends_with_the_error(
 def test_committed_lock_is_well_formed() -> None:
     confs = jars.read_lock(Path(jars.__file__).with_name("jars.lock"))
 
-    assert set(confs) == {"kafka", "spark", "paimon", "s3proxy"}
+    assert set(confs) == {"kafka", "spark", "paimon", "s3proxy", "schema_registry"}
     for locked in confs.values():
         names = [jar.coordinate.name for jar in locked]
         assert len(names) == len(set(names)), "Ivy keeps one version of a name"
