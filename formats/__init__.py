@@ -1,4 +1,4 @@
-"""Formats of messages, keys and rows, and the Kafka clusters they come from. No Spark, no HTTP.
+"""Formats of messages, keys and rows, and the Kafka clusters and schema registries behind them. No Spark, no service.
 
 | module | what |
 |---|---|
@@ -12,6 +12,8 @@
 | `text_values`, `times`, `integer_bounds`, `unpaired_surrogates` | values as texts; dates and times as texts; bounds of integer types; texts without a UTF-8 form |
 | `dead_letter` | the record that is sent for a refused record |
 | `json_values`, `key_values` | rows to JSON; keys from texts and JSON |
-| `clusters_file`, `kafka_clusters` | the operators' file of clusters; permissions of streams on clusters |
+| `schema_source`, `schema_registry/` | schemas by id; registries that have them |
+| `wire_format` | messages that begin with the id of their schema |
+| `clusters_file`, `kafka_clusters` | the operators' file of clusters and registries; permissions of streams on them |
 | `secret_references`, `stream_options` | secrets in that file; options that a stream may set |
 """

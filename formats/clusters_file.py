@@ -1,4 +1,4 @@
-"""Parser of the operators' file of Kafka clusters: TOML, read once when a process starts.
+"""Parser of the operators' file of Kafka clusters and schema registries: TOML, read once when a process starts.
 
 ```toml
 [clusters.shop]
@@ -11,11 +11,13 @@ write = ["shop.*.dead-letters"]
 "sasl.mechanism" = "PLAIN"
 "sasl.jaas.config" = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="braid" password="${file:/run/secrets/kafka}";'
 ```
+
+`schema_registry/registry_tables` shows the table of a schema registry.
 """
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +28,8 @@ from braid.formats.kafka_clusters import (
     NamedCluster,
     is_server_list,
 )
+from braid.formats.schema_registry import registry_tables
+from braid.formats.schema_registry.registry_tables import named_registry, registry_problems
 from braid.formats.secret_references import unusable_references
 from braid.formats.stream_options import STREAM_OPTIONS
 from braid.lake import InvalidRequest, Problem
@@ -34,7 +38,7 @@ SIZE_MAX: Final = 1 << 20  # bytes
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 _FIELDS: Final = ("bootstrap_servers", "options", "read", "stream_options", "write")
-_TOP_FIELDS: Final = ("addresses", "clusters")
+_TOP_FIELDS: Final = ("addresses", "clusters", "schema_registries")
 # The ingest job sets these options itself, and refuses a stream whose cluster sets one of them.
 _SOURCE_OPTIONS: Final = (
     "auto.offset.reset",
@@ -94,6 +98,10 @@ def parse_clusters(text: str, *, source: str) -> KafkaClusters:
         raise InvalidRequest(message, problems=problems)
     return KafkaClusters(
         by_name={name: _cluster(name, entry) for name, entry in found.get("clusters", {}).items()},
+        schema_registries={
+            name: named_registry(name, entry)
+            for name, entry in found.get("schema_registries", {}).items()
+        },
         addresses=tuple(found.get("addresses", ())),
     )
 
@@ -112,19 +120,33 @@ def _cluster(name: str, entry: Mapping[str, Any]) -> NamedCluster:
 def _problems(found: Mapping[str, Any]) -> Iterator[Problem]:
     yield from _unknown_fields(found, _TOP_FIELDS, "")
     yield from _check_texts(found, "addresses", "")
-    clusters = found.get("clusters", {})
-    if not isinstance(clusters, dict):
-        yield _expected("clusters", clusters, "tables `[clusters.<name>]`")
+    yield from _check_tables(found, "clusters", _check_cluster)
+    yield from _check_tables(found, "schema_registries", _check_registry)
+
+
+def _check_tables(
+    found: Mapping[str, Any],
+    kind: str,
+    check: Callable[[Mapping[str, Any], str], Iterator[Problem]],
+) -> Iterator[Problem]:
+    tables = found.get(kind, {})
+    if not isinstance(tables, dict):
+        yield _expected(kind, tables, f"tables `[{kind}.<name>]`")
         return
-    for name, entry in clusters.items():
-        path = f"clusters.{name}"
+    for name, entry in tables.items():
+        path = f"{kind}.{name}"
         if not _NAME.fullmatch(name):
             expected = "letters, digits, `-` and `_`, at most 80 characters"
             yield _expected(path, name, expected)
         elif not isinstance(entry, dict):
             yield _expected(path, entry, f"a table `[{path}]`")
         else:
-            yield from _check_cluster(entry, f"{path}.")
+            yield from check(entry, f"{path}.")
+
+
+def _check_registry(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
+    yield from _unknown_fields(entry, registry_tables.FIELDS, prefix)
+    yield from registry_problems(entry, prefix)
 
 
 def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:

@@ -65,6 +65,11 @@ class Faults:
         for row in rows:
             self.add(row, fault)
 
+    def add_found(self, found: "Faults") -> None:
+        """Note the faults that another reader has found in the same records."""
+        for row in found.rows:
+            self.add(row, found[row])
+
     def remove(self, row: int) -> None:
         """Forget the fault of a record: what reads it next decides anew."""
         del self._by_row[row]

@@ -1,4 +1,4 @@
-"""Kafka clusters that operators have named, and the permissions of streams on them.
+"""Kafka clusters and schema registries that operators have named, and the permissions of streams on them.
 
 A stream names a cluster, or gives an address that the operators allow (no login is sent there). Addresses,
 logins and the topics that may be read and written are in a file that services and runners are started with
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
+from braid.formats.schema_registry.named_registry import NamedSchemaRegistry
 from braid.formats.stream_options import STREAM_OPTIONS
 from braid.lake import InvalidRequest
 
@@ -55,15 +56,17 @@ class NamedCluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaClusters:
-    """All clusters that a process knows.
+    """All clusters that a process knows, and the schema registries beside them.
 
     Attributes:
         by_name: The clusters by name.
+        schema_registries: The schema registries by name.
         addresses: Patterns of `host:port` that a stream may name instead of a cluster; the runner
             connects there without a login.
     """
 
     by_name: Mapping[str, NamedCluster] = field(default_factory=dict)
+    schema_registries: Mapping[str, NamedSchemaRegistry] = field(default_factory=dict)
     addresses: tuple[str, ...] = ()
 
     def at(self, bootstrap_servers: str) -> NamedCluster | None:

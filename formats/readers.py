@@ -5,6 +5,7 @@ from typing import assert_never
 
 from braid.formats.csv_reader import CsvReader
 from braid.formats.json.message_reader import JsonReader
+from braid.formats.json.registered_reader import RegisteredJsonReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
 from braid.formats.raw_reader import RawReader
@@ -30,14 +31,17 @@ def message_reader(
             formats whose messages name their fields can do so.
         schemas: The registry that the format names; None if it names none.
     """
-    del schemas  # no format names one so far
     match declared:
         case JsonFormat():
-            return JsonReader(
+            messages = JsonReader(
                 columns,
                 paths_of_other_streams=paths_of_other_streams,
                 finds_undeclared=finds_undeclared,
             )
+            if declared.schema_registry is None:
+                return messages
+            assert schemas is not None, "the registry that a format names is given"
+            return RegisteredJsonReader(messages, schemas)
         case CsvFormat():
             return CsvReader(columns, declared)
         case RawFormat():

@@ -1,7 +1,7 @@
 """References to secrets, `${env:NAME}` and `${file:/path}`, and their resolution.
 
-References occur only in the operators' file of Kafka clusters; `clusters_file` checks that each names a
-variable or an absolute path. They are resolved where Kafka is read, when a query is started: the service
+References occur only in the operators' file of Kafka clusters and schema registries; `clusters_file` checks
+that each names a variable or an absolute path. They are resolved where Kafka is read, when a query is started: the service
 does not resolve them, so it never has a secret. Nothing that arrives over HTTP is passed to this module,
 because a client that could name a file here could read it.
 """
@@ -29,9 +29,22 @@ def unusable_references(text: str) -> list[str]:
     ]
 
 
+def is_reference(text: str) -> bool:
+    """Return whether a text is one reference and nothing else.
+
+    >>> [
+    ...     is_reference(text)
+    ...     for text in ("${env:TOKEN}", "${file:/run/token}", "x${env:TOKEN}", "token")
+    ... ]
+    [True, True, False, False]
+    """
+    return _USABLE_REFERENCE.fullmatch(text) is not None
+
+
 def resolve_secrets(
     options: Mapping[str, str],
     *,
+    owner: str = "the Kafka cluster",
     environment: Mapping[str, str] = os.environ,
     read_file: Callable[[str], str] = lambda path: Path(path).read_text(encoding="utf-8"),
 ) -> dict[str, str]:
@@ -39,6 +52,7 @@ def resolve_secrets(
 
     Args:
         options: Values by name, as an operator has written them.
+        owner: What the secrets are of, for messages.
         environment: Variables by name.
         read_file: Returns the text of the file at an absolute path.
 
@@ -59,7 +73,7 @@ def resolve_secrets(
                 if kind == "env"
                 else "give the process that reads Kafka this file, as UTF-8 text that the process may read",
             )
-            text = "a secret of the Kafka cluster cannot be read"
+            text = f"a secret of {owner} cannot be read"
             raise InvalidRequest(text, problems=[problem]) from error
 
     return {name: _REFERENCE.sub(found, value) for name, value in options.items()}

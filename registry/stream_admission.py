@@ -4,6 +4,7 @@ from braid.formats.kafka_clusters import KafkaClusters
 from braid.lake import Catalog
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
 from braid.registry.rules.kafka_rules import check_kafka
+from braid.registry.rules.schema_registry_rules import check_schema_registry
 from braid.registry.rules.stream_bounds import check_bounds
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
@@ -44,9 +45,10 @@ class StreamAdmission:
         problems = _check_given_name(name, definition)
         streams = {other: entry.spec for other, entry in document.streams.items()}
         spec = complete_stream(document.table, definition, name=name, known=streams.get(name))
-        # These two are checked only here, and not when the table of a registered stream changes: the
+        # These three are checked only here, and not when the table of a registered stream changes: the
         # operators' file may have changed since, and the runner enforces it at every start.
         problems += check_kafka(spec, self._clusters)
+        problems += check_schema_registry(spec, self._clusters)
         problems += check_bounds(spec)
         problems += check_stream(document.table, streams, spec)
         if name not in streams and not problems:

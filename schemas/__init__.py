@@ -20,7 +20,13 @@ from braid.schemas.document import (
     StreamEntry,
     TableDocument,
 )
-from braid.schemas.message_format import CsvFormat, JsonFormat, MessageFormat, RawFormat
+from braid.schemas.message_format import (
+    CsvFormat,
+    JsonFormat,
+    MessageFormat,
+    RawFormat,
+    schema_registry_of,
+)
 from braid.schemas.problem import FieldProblem, ProblemCode, ProblemDocument
 from braid.schemas.progress import (
     Account,
@@ -158,4 +164,5 @@ __all__ = [
     "UpdateCommentChange",
     "VerbAnswer",
     "WideRow",
+    "schema_registry_of",
 ]

@@ -1,6 +1,6 @@
 """Formats of messages, as a stream declares them."""
 
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias, assert_never
 
 from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, WrapSerializer
 
@@ -9,10 +9,20 @@ from braid.schemas.contract import COLUMNS_MAX, Contract, at_most
 _NAME_BYTES_MAX: Final = 256
 
 
+RegistryName: TypeAlias = Annotated[str, Field(min_length=1, max_length=80, examples=["shop"])]
+"""The name of a schema registry in the operators' file."""
+
+
 class JsonFormat(Contract):
-    """One JSON object per message; columns are read from its fields."""
+    """One JSON object per message; columns are read from its fields.
+
+    Attributes:
+        schema_registry: The schema registry, by its name in the operators' file, whose schemas messages name
+            by id in their first five bytes (Confluent's wire format); None: messages are JSON alone.
+    """
 
     type: Literal["json"] = "json"
+    schema_registry: RegistryName | None = None
 
 
 class CsvFormat(Contract):
@@ -48,8 +58,8 @@ def _from_name(value: Any) -> Any:
 
 
 def _to_name(value: "MessageFormat", handler: SerializerFunctionWrapHandler) -> Any:
-    """Return the name of JSON, which versions that know no other format read, and an object for the others."""
-    return value.type if isinstance(value, JsonFormat) else handler(value)
+    """Return the name of plain JSON, which versions that know no other format read, and an object for the others."""
+    return value.type if value == JsonFormat() else handler(value)
 
 
 _Name: TypeAlias = Literal["json", "raw"]
@@ -59,4 +69,15 @@ MessageFormat: TypeAlias = Annotated[
     BeforeValidator(_from_name, json_schema_input_type=_Name | JsonFormat | CsvFormat | RawFormat),
     WrapSerializer(_to_name),
 ]
-"""The format of a message's value. A format without options can be given by its name, as `"json"` always is."""
+"""The format of a message's value. A format without options can be given by its name, as `"json"` alone always is."""
+
+
+def schema_registry_of(declared: MessageFormat) -> str | None:
+    """Return the name of the schema registry that a format needs; None if it needs none."""
+    match declared:
+        case JsonFormat():
+            return declared.schema_registry
+        case CsvFormat() | RawFormat():
+            return None
+        case _:
+            assert_never(declared)

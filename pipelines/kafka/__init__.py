@@ -3,6 +3,7 @@
 | module | what |
 |---|---|
 | `stream_cluster` | the cluster of a stream, from the operators' file, with its secrets |
+| `stream_schemas` | the schema registry of the stream, from the same file |
 | `cluster` | a cluster's address and options, for Spark and for kafka-python |
 | `reachability` | whether a cluster accepts connections |
 | `topic` | id, partitions and offsets of a topic |

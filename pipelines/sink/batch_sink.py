@@ -29,6 +29,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.schema_source import SchemaSource
 from braid.lake import (
     Clock,
     CommitConflict,
@@ -77,6 +78,7 @@ class BatchSink:
         budget: DeadLetterBudget,
         cores: int,
         clock: Clock,
+        schemas: SchemaSource | None = None,
         evolver: StreamEvolver | None = None,
     ) -> None:
         """Make the sink of one claim.
@@ -91,6 +93,7 @@ class BatchSink:
             budget: Dead letters allowed in one micro-batch.
             cores: Tasks that Spark runs at once.
             clock: The clock for the durations of micro-batches.
+            schemas: The schemas that messages name; None where the stream's format names no registry.
             evolver: Makes columns of new fields; None: every new field is refused unless the stream
                 ignores it.
         """
@@ -106,7 +109,13 @@ class BatchSink:
             plan.plan.key, table=table, cluster=cluster, claimed=position, budget=budget
         )
         self._writer = BatchWriter(
-            plan=plan, table=table, cluster=cluster, claimed=position, budget=budget, cores=cores
+            plan=plan,
+            table=table,
+            cluster=cluster,
+            schemas=schemas,
+            claimed=position,
+            budget=budget,
+            cores=cores,
         )
         self._evolution = FieldEvolution(evolver)
         self._trials = TrialSchedule()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from braid.formats.schema_source import SchemaSource
 from braid.lake import StreamBatch, StreamPosition, Table
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
@@ -31,6 +32,7 @@ class BatchWriter:
         plan: CurrentPlan,
         table: Table,
         cluster: KafkaCluster,
+        schemas: SchemaSource | None,
         claimed: StreamPosition,
         budget: DeadLetterBudget,
         cores: int,
@@ -41,6 +43,7 @@ class BatchWriter:
             plan: The stream's plan; it may be exchanged between two attempts.
             table: The table, in an object of the query's own.
             cluster: The cluster of the dead-letter topic.
+            schemas: The schemas that messages name; None where the stream's format names no registry.
             claimed: The stream's position as claimed.
             budget: Dead letters allowed in one micro-batch.
             cores: Tasks that Spark runs at once.
@@ -48,6 +51,7 @@ class BatchWriter:
         self._plan = plan
         self._table = table
         self._cluster = cluster
+        self._schemas = schemas
         self._claimed = claimed
         self._budget = budget
         self._cores = cores
@@ -85,6 +89,7 @@ class BatchWriter:
             plan=plan,
             table=self._table,
             cluster=self._cluster,
+            schemas=self._schemas,
             first_sequence_number=first_sequence_number,
             # Each task numbers its rows in a range of its own, and any of them may get all records.
             sequence_numbers=size,
@@ -105,7 +110,9 @@ class BatchWriter:
                 # Rows of sequence groups are ordered by their columns, whatever their numbers.
                 routed = routed.sortWithinPartitions(OFFSET, PARTITION)
         else:
-            routed = route_to_buckets(raw, plan=plan, schema=schema, tasks=tasks)
+            routed = route_to_buckets(
+                raw, plan=plan, schema=schema, schemas=self._schemas, tasks=tasks
+            )
         rows = routed.mapInArrow(_function(task), REPORT_SCHEMA)
         return sum_reports([parse_report(row.messages, row.report) for row in rows.collect()])
 

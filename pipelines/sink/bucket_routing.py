@@ -21,6 +21,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from braid.formats.json.key_reader import KeyReader
 from braid.formats.message_reader import MessageReader
 from braid.formats.readers import message_reader
+from braid.formats.schema_source import SchemaSource
 from braid.lake import TableSchema, assign_buckets
 from braid.pipelines.record_columns import KEY, OFFSET, PARTITION, VALUE
 from braid.pipelines.stream_plan import StreamPlan
@@ -29,7 +30,12 @@ BUCKET = "bucket"
 
 
 def route_to_buckets(
-    records: DataFrame, *, plan: StreamPlan, schema: TableSchema, tasks: int
+    records: DataFrame,
+    *,
+    plan: StreamPlan,
+    schema: TableSchema,
+    schemas: SchemaSource | None,
+    tasks: int,
 ) -> DataFrame:
     """Return the records in `tasks` partitions by bucket, each in the order of arrival: by offset, then partition.
 
@@ -37,13 +43,14 @@ def route_to_buckets(
         records: Kafka records (`record_columns`).
         plan: The stream.
         schema: The schema of the table that the rows will be written to.
+        schemas: The schemas that messages name; None where the stream's format names no registry.
         tasks: Number of partitions to make.
 
     Returns:
         The same columns and `bucket`. Records whose key cannot be read have the bucket 0 and are in the first
         task's partition.
     """
-    router = BucketRouter(plan=plan, schema=schema)
+    router = BucketRouter(plan=plan, schema=schema, schemas=schemas)
 
     def add_bucket(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return map(router, batches)
@@ -62,6 +69,7 @@ class BucketRouter:
 
     plan: StreamPlan
     schema: TableSchema
+    schemas: SchemaSource | None = None
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the batch with one more column, `bucket`, int32."""
@@ -96,7 +104,7 @@ class BucketRouter:
         from_key = [column for column in self.plan.key_columns if column.name in key]
         readers: list[tuple[MessageReader | KeyReader, list[str], str]] = []
         if from_value:
-            reader = message_reader(self.plan.spec.format, from_value)
+            reader = message_reader(self.plan.spec.format, from_value, schemas=self.schemas)
             readers.append((reader, [c.name for c in from_value], VALUE))
         if from_key:
             readers.append((KeyReader(from_key), [c.name for c in from_key], KEY))

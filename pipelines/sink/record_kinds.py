@@ -26,6 +26,7 @@ from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.message_reader import MessageReader
 from braid.formats.readers import message_reader
+from braid.formats.schema_source import SchemaSource
 from braid.pipelines.record_columns import VALUE
 from braid.pipelines.stream_plan import StreamPlan
 from braid.schemas import OnDelete
@@ -63,16 +64,17 @@ class SortedRecords:
 class RecordKinds:
     """Tells the kinds of the records of one stream."""
 
-    def __init__(self, plan: StreamPlan) -> None:
+    def __init__(self, plan: StreamPlan, schemas: SchemaSource | None = None) -> None:
         """Prepare to read the fields of conditions.
 
         Args:
             plan: The stream.
+            schemas: The schemas that messages name; None where the stream's format names no registry.
         """
         self._spec = plan.spec
         self._conditions = plan.conditions
         self._reader = (
-            message_reader(plan.spec.format, plan.conditions.fields)
+            message_reader(plan.spec.format, plan.conditions.fields, schemas=schemas)
             if plan.conditions.fields
             else None
         )

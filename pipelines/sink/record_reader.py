@@ -37,6 +37,7 @@ from braid.formats.fault import Fault, Faults
 from braid.formats.json.key_reader import KeyReader
 from braid.formats.json.message_reader import TOO_DEEP
 from braid.formats.readers import message_reader
+from braid.formats.schema_source import SchemaSource
 from braid.lake import RowKind, TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
 from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from braid.pipelines.partition_names import is_long_directory, partition_bytes_max
@@ -81,12 +82,15 @@ class ReadRecords:
 class RecordReader:
     """Reads the records of one stream by its plan."""
 
-    def __init__(self, plan: StreamPlan, schema: TableSchema) -> None:
+    def __init__(
+        self, plan: StreamPlan, schema: TableSchema, *, schemas: SchemaSource | None = None
+    ) -> None:
         """Prepare to read.
 
         Args:
             plan: The stream.
             schema: The table's schema, under which rows are written.
+            schemas: The schemas that messages name; None where the stream's format names no registry.
         """
         self._plan = plan
         self._finds_undeclared = plan.spec.on_new_field is not OnNewField.IGNORE
@@ -95,10 +99,11 @@ class RecordReader:
             plan.value_columns,
             paths_of_other_streams=plan.paths_of_other_streams,
             finds_undeclared=self._finds_undeclared,
+            schemas=schemas,
         )
-        self._kinds = RecordKinds(plan)
+        self._kinds = RecordKinds(plan, schemas)
         self._of_deletes = [c for c in plan.value_columns if c.name in plan.delete_columns]
-        self._deletes = message_reader(plan.spec.format, self._of_deletes)
+        self._deletes = message_reader(plan.spec.format, self._of_deletes, schemas=schemas)
         self._keys = KeyReader(plan.key_columns) if plan.key_columns else None
         self._checks = ValueChecks.of(schema)
 
@@ -107,6 +112,9 @@ class RecordReader:
 
         Args:
             records: Kafka records (`record_columns`).
+
+        Raises:
+            StorageUnavailable: The schema registry of the stream does not answer; no record is judged by it.
         """
         plan = self._plan
         found = self._kinds.sort(records)
@@ -118,13 +126,13 @@ class RecordReader:
             values = pc.if_else(pa.array(found.is_delete), nothing, values)
         messages = self._values.read(values)
         columns = dict(zip((c.name for c in plan.value_columns), messages.arrays, strict=True))
-        _add(faults, messages.faults)
+        faults.add_found(messages.faults)
         if len(deletes):
             self._read_deletes(found.values, deletes, columns, faults)
         if self._keys is not None:
             keys = self._keys.read(records.column(KEY))
             columns |= zip((c.name for c in plan.key_columns), keys.arrays, strict=True)
-            _add(faults, keys.faults)
+            faults.add_found(keys.faults)
         assert columns.keys() == {c.name for c in plan.columns}, "each column of the plan is read"
         self._set_kind(columns, found.is_delete)
         for check in (self._long, self._nulls, self._row_kinds, self._unreadable):
@@ -264,11 +272,6 @@ class RecordReader:
                 more = f" and {len(found) - _NAMES_MAX} more" if len(found) > _NAMES_MAX else ""
                 message = f"the stream does not declare: {shown}{more}"
                 faults.add(row, Fault(DeadLetterReason.NEW_FIELD, message))
-
-
-def _add(faults: Faults, found: Faults) -> None:
-    for row in found.rows:
-        faults.add(row, found[row])
 
 
 def _refuse_nulls(array: pa.Array, fault: Fault, faults: Faults) -> None:

@@ -27,6 +27,7 @@ from pyspark import TaskContext
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.formats.fault import Fault
 from braid.formats.json.message_reader import TOO_DEEP
+from braid.formats.schema_source import SchemaSource
 from braid.lake import RowKind, Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.new_fields.schema_delta import SchemaDeltaCollector
@@ -61,6 +62,7 @@ class WriteTask:
         plan: The stream.
         table: The table that rows are written to.
         cluster: The cluster of the dead-letter topic.
+        schemas: The schemas that messages name; None where the stream's format names no registry.
         first_sequence_number: First sequence number of task 0.
         sequence_numbers: Sequence numbers of each task: as many as the micro-batch has records.
         dead_letters_max: With more dead letters than this none is sent any more, because the driver will
@@ -77,6 +79,7 @@ class WriteTask:
     first_sequence_number: int
     sequence_numbers: int
     dead_letters_max: int
+    schemas: SchemaSource | None = None
     field_reader: UndeclaredFieldReader | None = None
     generation: int = 0
     tries_rows: bool = False
@@ -116,7 +119,7 @@ class _TaskRun:
         self._examples: list[str] = []
         self._newest_ms: int | None = None
         self._deltas = SchemaDeltaCollector(fields_max=task.plan.spec.columns_max)
-        self._reader = RecordReader(task.plan, writer.schema)
+        self._reader = RecordReader(task.plan, writer.schema, schemas=task.schemas)
         self._write_error: str | None = None
         self._letters: list[DeadLetter] = []
         self._letter_bytes = 0

@@ -22,6 +22,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from braid.formats.schema_source import SchemaSource
 from braid.lake import Clock, StreamFallback, StreamPosition, Table
 from braid.pipelines.kafka.added_partitions import is_step_complete
 from braid.pipelines.kafka.cluster import KafkaCluster
@@ -90,6 +91,7 @@ class Ingest:
         plan: StreamPlan,
         table: Table,
         cluster: KafkaCluster,
+        schemas: SchemaSource | None = None,
         fallback: StreamFallback | None = None,
         expected_epoch: int | None = None,
         former_epoch: int | None = None,
@@ -104,6 +106,7 @@ class Ingest:
             plan: The stream.
             table: The stream's table, in an object that is not shared with another query.
             cluster: The cluster of the topic.
+            schemas: The schemas that messages name; None where the stream's format names no registry.
             fallback: See `ClaimTerms.fallback`.
             expected_epoch: See `ClaimTerms.expected_epoch`.
             former_epoch: See `ClaimTerms.former_epoch`.
@@ -117,6 +120,7 @@ class Ingest:
         self._plan = plan
         self._table = table
         self._cluster = cluster
+        self._schemas = schemas
         self._terms = ClaimTerms(
             fallback=fallback, expected_epoch=expected_epoch, former_epoch=former_epoch
         )
@@ -154,6 +158,7 @@ class Ingest:
             pace=self._pace,
             table=self._table,
             cluster=self._cluster,
+            schemas=self._schemas,
             position=claimed.position,
             checkpoint=self._checkpoint,
             budget=self._context.budget,

@@ -3,6 +3,7 @@
 from braid.formats.kafka_clusters import KafkaClusters
 from braid.lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition
 from braid.pipelines.kafka.stream_cluster import resolve_cluster
+from braid.pipelines.kafka.stream_schemas import resolve_schemas
 from braid.pipelines.plan_changes.current_plan import RegistryPlans, can_apply_live
 from braid.pipelines.plan_changes.stream_evolver import RegistryEvolver
 from braid.pipelines.stream.ingest import Ingest, IngestContext
@@ -34,7 +35,7 @@ class IngestStarter:
             file_io: The warehouse's storage.
             progress: Reports of runners: the last source of positions for a table that has lost those of its
                 streams.
-            clusters: The Kafka clusters that streams may read from.
+            clusters: The Kafka clusters and schema registries that streams may read from.
         """
         self._context = context
         self._warehouse = warehouse
@@ -78,6 +79,7 @@ class IngestStarter:
             plan=plan,
             table=state.table,
             cluster=resolve_cluster(entry.spec, self._clusters),
+            schemas=resolve_schemas(entry.spec, self._clusters),
             fallback=self._fallback(document.identifier, entry.spec),
             expected_epoch=0 if position is None else position.epoch,
             former_epoch=newest.former_epoch,

@@ -15,5 +15,6 @@
 | `record_kind_rules` | conditions over records, deletes and tombstones |
 | `arrival_rules` | streams ordered by arrival |
 | `new_field_rules` | `on_new_field: evolve` |
-| `stream_completion`, `stream_bounds`, `kafka_rules` | other parts of a requested stream: its defaults, its numbers, its cluster and topics |
+| `stream_completion`, `stream_bounds` | other parts of a requested stream: its defaults, its numbers |
+| `kafka_rules`, `schema_registry_rules` | what a stream names of the operators' file: its cluster and topics, its schema registry |
 """

@@ -18,7 +18,13 @@ from pydantic import BaseModel, ValidationError
 
 from braid.lake import CorruptData
 from braid.registry.errors import FeaturesMissing
-from braid.schemas import JsonFormat, StreamEntry, StreamSpec, TableDocument
+from braid.schemas import (
+    JsonFormat,
+    StreamEntry,
+    StreamSpec,
+    TableDocument,
+    schema_registry_of,
+)
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -29,7 +35,11 @@ MESSAGE_FORMATS: Final = "message_formats"
 RECORD_KINDS: Final = "record_kinds"
 """A stream has conditions over its records, or deletes: a version without them would write each of its records
 as a row, and refuse tombstones."""
-FEATURES: Final[frozenset[str]] = frozenset({START_ANEW, MESSAGE_FORMATS, RECORD_KINDS})
+SCHEMA_REGISTRIES: Final = "schema_registries"
+"""Messages of a stream begin with the id of a schema: a version that ignores it cannot read them."""
+FEATURES: Final[frozenset[str]] = frozenset(
+    {START_ANEW, MESSAGE_FORMATS, RECORD_KINDS, SCHEMA_REGISTRIES}
+)
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
 
@@ -82,11 +92,13 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         stream: The declaration that the entry gets.
         besides: Features that the entry needs for another reason, or lists already.
     """
-    needed = set(besides) - {MESSAGE_FORMATS, RECORD_KINDS}
+    needed = set(besides) - {MESSAGE_FORMATS, RECORD_KINDS, SCHEMA_REGISTRIES}
     if not isinstance(stream.format, JsonFormat):
         needed.add(MESSAGE_FORMATS)
     if stream.tells_kinds:
         needed.add(RECORD_KINDS)
+    if schema_registry_of(stream.format) is not None:
+        needed.add(SCHEMA_REGISTRIES)
     return tuple(sorted(needed))
 
 

@@ -117,4 +117,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_the_files_of_the_guide_can_be_read() -> None:
     texts = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 
-    assert [list(parse_clusters(text, source="guide").by_name) for text in texts] == [["shop"]]
+    clusters = [parse_clusters(text, source="guide") for text in texts]
+    assert [list(found.by_name) for found in clusters] == [["shop"], []]
+    assert [list(found.schema_registries) for found in clusters] == [[], ["shop", "lab"]]

@@ -360,6 +360,17 @@ def test_a_change_of_another_revision_is_refused(with_orders: Registrar) -> None
         with_orders.put_table("shop", "orders", orders(), precondition=Precondition(exists=False))
 
 
+def test_a_stream_that_names_no_declared_schema_registry_is_refused(
+    with_orders: Registrar,
+) -> None:
+    definition = StreamDefinition.model_validate(
+        {"topic": "sales", "format": {"type": "json", "schema_registry": "shop"}}
+    )
+
+    with pytest.raises(DefinitionRefused, match=r"format\.schema_registry: no schema registry"):
+        with_orders.put_stream(ORDERS, "sales", definition)
+
+
 def test_a_stream_that_names_an_address_is_refused_and_one_that_is_stored_is_altered(
     store: RacingStore, catalog: Catalog, clock: ManualClock, with_orders: Registrar
 ) -> None:

@@ -27,6 +27,11 @@ def test_a_topic_is_all_that_a_definition_needs() -> None:
     [
         ("json", JsonFormat(), "json"),
         ({"type": "json"}, JsonFormat(), "json"),
+        (
+            {"type": "json", "schema_registry": "shop"},
+            JsonFormat(schema_registry="shop"),
+            {"type": "json", "schema_registry": "shop"},
+        ),
         ("raw", RawFormat(), {"type": "raw"}),
         (
             {"type": "csv", "fields": ["a"]},
@@ -55,6 +60,7 @@ def test_a_value_is_read_from_the_field_of_its_columns_name_unless_a_path_is_giv
         {"format": "xml"},
         {"format": "csv"},
         {"format": {"type": "json", "fields": []}},
+        {"format": {"type": "json", "schema_registry": ""}},
         {"format": {"type": "csv", "fields": []}},
         {"format": 5},
         {"trigger_ms": 0},

@@ -13,6 +13,7 @@ from braid.registry.store.progress import ProgressStore
 from braid.registry.store.stored_documents import (
     MESSAGE_FORMATS,
     RECORD_KINDS,
+    SCHEMA_REGISTRIES,
     START_ANEW,
     dump_document,
     features_of,
@@ -22,6 +23,7 @@ from braid.registry.store.stored_documents import (
 from braid.schemas import (
     ColumnSpec,
     CsvFormat,
+    JsonFormat,
     OnDelete,
     StreamColumn,
     StreamEntry,
@@ -173,6 +175,13 @@ def test_a_stream_of_another_format_than_json_needs_a_feature() -> None:
     assert features_of(STREAM) == ()
     assert features_of(csv, besides=[START_ANEW]) == (MESSAGE_FORMATS, START_ANEW)
     assert features_of(STREAM, besides=[START_ANEW, MESSAGE_FORMATS]) == (START_ANEW,)
+
+
+def test_a_stream_with_a_schema_registry_needs_a_feature() -> None:
+    registered = STREAM.model_copy(update={"format": JsonFormat(schema_registry="shop")})
+
+    assert features_of(registered) == (SCHEMA_REGISTRIES,)
+    assert features_of(STREAM, besides=[SCHEMA_REGISTRIES]) == ()
 
 
 def test_json_is_stored_as_versions_without_other_formats_read_it() -> None:

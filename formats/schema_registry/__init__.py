@@ -1,0 +1,10 @@
+"""Schema registries with Confluent's interface: the schemas that messages name by id. No Spark.
+
+| module | what |
+|---|---|
+| `named_registry`, `registry_tables` | a registry as operators declare it, and its table in their file |
+| `registry_connection` | addresses and login of a registry, with its secrets |
+| `registry_client` | requests to a registry |
+| `schema_cache`, `recent_entries` | schemas with all that they refer to, kept in the process |
+| `registry_schemas` | the source of schemas that readers are given |
+"""

@@ -1,0 +1,46 @@
+"""Schemas of a stream's messages: the registry that its format names, with the values of its secrets.
+
+The stream may have been registered before the operators' file was changed, or by a service that was started with
+another file, so the file is checked again before the stream gets a login.
+"""
+
+from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.schema_registry.registry_connection import connect
+from braid.formats.schema_registry.registry_schemas import RegistrySchemas
+from braid.formats.schema_source import SchemaSource
+from braid.lake import InvalidRequest, Problem
+from braid.schemas import StreamSpec, schema_registry_of
+
+
+def resolve_schemas(stream: StreamSpec, clusters: KafkaClusters) -> SchemaSource | None:
+    """Return the schemas that a stream's messages name; None where its format names no registry.
+
+    Raises:
+        InvalidRequest: The file names no such registry, does not allow it for the topic, or refers to a secret
+            that does not exist.
+    """
+    name = schema_registry_of(stream.format)
+    if name is None:
+        return None
+    registry = clusters.schema_registries.get(name)
+    if registry is None:
+        raise _refusal(
+            stream,
+            name=name,
+            message=f"no schema registry is called `{name}`",
+            hint=f"start the runner with `--clusters FILE` that has [schema_registries.{name}]",
+        )
+    if not registry.may_serve(stream.topic):
+        raise _refusal(
+            stream,
+            name=name,
+            message=f"the schema registry `{name}` does not allow the topic `{stream.topic}`",
+            hint=f"add it to `topics` of [schema_registries.{name}], or choose another registry",
+        )
+    return RegistrySchemas(connection=connect(registry))
+
+
+def _refusal(stream: StreamSpec, *, name: str, message: str, hint: str) -> InvalidRequest:
+    problem = Problem(field="format.schema_registry", value=name, message=message, hint=hint)
+    summary = f"stream {stream.name} cannot read its schemas"
+    return InvalidRequest(summary, problems=[problem])
