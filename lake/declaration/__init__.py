@@ -8,6 +8,7 @@
 | `option_rules`, `retention_rules`, `maintenance_rules`, `file_index_rules` | options outside of merging |
 | `engine_rules`, `sequence_rules`, `snapshot_ordering_rules`, `function_rules` | options of merging: engines, order, aggregate functions |
 | `partial_update_rules`, `null_delete_rules`, `tombstone_rules` | sequence groups and deletes |
+| `row_expiry_rules` | the time to live of rows |
 | `ineffective_options` | options without an effect |
 | `engine_declaration` | the model of a merge engine as data, for hints and the reference pages |
 | `engines/` | the declaration of each engine |

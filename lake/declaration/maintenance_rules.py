@@ -1,8 +1,7 @@
 """Rules for the values of maintenance options: compaction, consumers, tags.
 
-The rules hold for new and altered tables only. The reference accepts the values that they refuse, except a
-`record-level.time-field` that is no column; a value below the compaction trigger it silently raises to the
-trigger. So tables with such values exist, and these rules are not applied to them.
+The rules hold for new and altered tables only. The reference accepts the values that they refuse; a value below
+the compaction trigger it silently raises to the trigger. So tables with such values exist, and these rules are not applied to them.
 
 Source: merge-semantics 7, 8.4, 9.
 """
@@ -27,7 +26,6 @@ _DURATIONS: Final = {
 }
 _SMALL_FILES: Final = "compaction.small-file-ratio"
 _IGNORED: Final = "changelog-producer.row-deduplicate-ignore-fields"
-_TIME_FIELD: Final = "record-level.time-field"
 
 
 def maintenance_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
@@ -52,8 +50,6 @@ def maintenance_problems(schema: TableSchema, options: TableOptions) -> Iterator
             hint="above 1 even files of the target size would count as small; the default is 0.7",
         )
     named = [(_IGNORED, one) for one in options.changelog_producer_row_deduplicate_ignore_fields]
-    if _TIME_FIELD in declared:
-        named.append((_TIME_FIELD, declared[_TIME_FIELD]))
     for key, name in named:
         if name not in schema.field_names:
             yield unknown_column(key, name, schema)

@@ -14,6 +14,7 @@ without effect is accepted, as in the reference; `ineffective_options` lists suc
 | options that repeat the declaration, sizes | `option_rules` |
 | changelog producers and deletion vectors | `engine_rules` |
 | retention of the retracts of deleted rows | `tombstone_rules` |
+| expiry of rows | `row_expiry_rules` |
 | deletes without values | `null_delete_rules` |
 | number of retained snapshots and changelogs | `retention_rules` |
 | values of maintenance options | `maintenance_rules` |
@@ -35,6 +36,7 @@ from braid.lake.declaration.null_delete_rules import null_delete_problems
 from braid.lake.declaration.option_rules import option_problems
 from braid.lake.declaration.partial_update_rules import partial_update_problems
 from braid.lake.declaration.retention_rules import retention_problems
+from braid.lake.declaration.row_expiry_rules import row_expiry_problems
 from braid.lake.declaration.sequence_rules import (
     fields_option_problems,
     row_kind_field_problems,
@@ -83,6 +85,7 @@ def _merging_problems(schema: TableSchema, options: TableOptions) -> Iterator[Pr
     yield from fields_option_problems(schema)
     yield from engine_problems(schema, options)
     yield from tombstone_problems(schema, options)
+    yield from row_expiry_problems(schema, options)
     yield from null_delete_problems(schema, options)
     yield from retention_problems(schema.options, options)
     yield from maintenance_problems(schema, options)

@@ -9,11 +9,11 @@ Files are planned section by section, in key order:
 4. A file that stays whole gets its new level in the metadata, unless a rule of the table rewrites it
    (see `_UpgradeRules`).
 
-Retracts are dropped where no older record can be left on a level above the output level: either the output level
-is the highest one with files, or deletion vectors have marked the older records.
+Retracts and expired rows are dropped where no older record can be left on a level above the output level: either
+the output level is the highest one with files, or deletion vectors have marked the older records.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from braid.lake.format.data_file import DataFileMeta
@@ -62,7 +62,7 @@ class CompactionPlan:
 
     Attributes:
         output_level: Level of the files that are written or moved.
-        drops_retracts: Rewritten files have no retracts.
+        drops_retracts: Rewritten files have no retracts and no expired rows.
         upgrades: The upgrades, in key order.
         rewrites: The rewrites, in key order. No upgraded file lies within the key range of a rewrite.
     """
@@ -97,7 +97,7 @@ def full_compaction_unit(
         levels: Levels of the bucket.
         options: Options of the table: `compaction.force-rewrite-all-files`.
         marked: Names of files of the bucket with rows that a rewrite drops: deletion vectors mark
-            these rows, or the rows are retracts past their retention.
+            these rows, or the rows are retracts past their retention, or expired.
 
     Source:
         merge-semantics 7.4.
@@ -127,6 +127,8 @@ def plan_compaction(
     levels: Levels,
     key_fields: Iterable[DataField],
     options: TableOptions,
+    *,
+    expired: Collection[str] = frozenset(),
 ) -> CompactionPlan:
     """Return which files of a unit are merged into new ones, and which only change their level.
 
@@ -138,12 +140,14 @@ def plan_compaction(
         key_fields: Trimmed primary key, in order.
         options: Options of the table: `target-file-size`, `compaction.small-file-ratio`,
             `compaction.force-rewrite-all-files`, and the options of its merge.
+        expired: Names of files that may have expired rows. They are rewritten where the plan removes
+            expired rows.
 
     Source:
         merge-semantics 6.2, 6.4, 7.4.
     """
     files = [file for run in unit.runs for file in run.files]
-    planner = _Planner(unit, levels, options)
+    planner = _Planner(unit, levels, options, expired)
     for section in plan_sections(files, tuple(key_fields)):
         planner.take(section)
     return planner.finish()
@@ -166,9 +170,13 @@ def drops_retracts(output_level: int, levels: Levels, options: TableOptions) -> 
 class _Planner:
     """Plans the sections of a unit in key order; holds the pending rewrite."""
 
-    def __init__(self, unit: CompactionUnit, levels: Levels, options: TableOptions) -> None:
+    def __init__(
+        self, unit: CompactionUnit, levels: Levels, options: TableOptions, expired: Collection[str]
+    ) -> None:
         self._unit = unit
         self._drops_retracts = drops_retracts(unit.output_level, levels, options)
+        # Where an older record of its key may be left, an expired row has to stay: it hides that record.
+        self._expired = frozenset(expired if self._drops_retracts else ())
         self._rules = _UpgradeRules(unit.output_level, levels.max_level, options)
         self._small_bytes = options.target_file_size_bytes * options.compaction_small_file_ratio
         self._pending: list[Section] = []
@@ -212,7 +220,7 @@ class _Planner:
             self._rewrites.append(Rewrite(sections=pending))
 
     def _keep_whole(self, file: DataFileMeta) -> None:
-        if self._rules.rewrites(file):
+        if self._rules.rewrites(file) or file.file_name in self._expired:
             self._rewrites.append(_alone(file))
         elif file.level != self._unit.output_level:
             self._upgrades.append(Upgrade(file=file, scans=self._rules.scans(file)))

@@ -13,6 +13,7 @@
 | `engines/` | the merge engines, for both executions |
 | `column_function`, `aggregate_function`, `functions/` | aggregate functions: their declaration by a column, their protocol, and the functions themselves |
 | `function_definition`, `computed_column` | a column's function called value by value, and for many keys at once |
+| `row_expiry` | rows that expire a time after the value of a column |
 | `value_checks` | values that a function cannot read |
 | `compatibility` | differences from the reference, for the docs |
 

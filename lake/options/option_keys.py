@@ -91,8 +91,8 @@ postpone.merge-on-read postpone.target-row-num-per-bucket postpone.target-size-p
 precommit-compact primary-key primary-key.nullable query-auth.enabled read.allow.fullScan
 read.batch-size read.changelog read.native.enabled read.shuffle-bucket-with-partition
 read.stream.maxBytesPerTrigger read.stream.maxFilesPerTrigger read.stream.maxRowsPerTrigger
-read.stream.maxTriggerDelayMs read.stream.minRowsPerTrigger record-level.expire-time
-record-level.time-field requiredSparkConfsCheck.enabled row-tracking.partition-group-on-commit
+read.stream.maxTriggerDelayMs read.stream.minRowsPerTrigger
+requiredSparkConfsCheck.enabled row-tracking.partition-group-on-commit
 scalar-index.search-mode scan.bounded scan.bounded.watermark scan.bucket
 scan.creation-time-millis scan.dedicated-split-generation scan.fallback-branch
 scan.fallback-branch.read-fail-fast scan.fallback-delta-branch scan.fallback-snapshot-branch

@@ -676,6 +676,21 @@ class TableOptions:
         doc="Compression of changelog files",
     )
 
+    record_level_expire_time_ms: int | None = option(
+        "record-level.expire-time",
+        DURATION,
+        default=None,
+        default_text="rows do not expire",
+        doc="Time to live of a row, counted in whole seconds from its value of "
+        "`record-level.time-field`; reads leave expired rows out, compactions remove them",
+    )
+    record_level_time_field: str | None = option(
+        "record-level.time-field",
+        TEXT,
+        default=None,
+        doc="The column with the time from which a row's time to live counts: INT or BIGINT (seconds, "
+        "or milliseconds from 10^12 on), or a TIMESTAMP",
+    )
     delete_retention_ms: int | None = option(
         DELETE_RETENTION,
         DURATION,

@@ -6,6 +6,7 @@
 | `condition_syntax`, `condition_text` | conditions as SQL text: the grammar, and values by the types of columns or fields |
 | `scan_plan`, `split_cut` | the files to read, in splits |
 | `pruning`, `value_pruning`, `index_pruning` | what metadata, statistics and file indexes exclude |
+| `expired_files` | expired rows in files, by statistics |
 | `reader`, `run_reader` | the rows of a split, from sorted runs |
 | `snapshot_changes` | the changes of a snapshot |
 | `lookup/` | rows by key |

@@ -1,7 +1,7 @@
 """Reader of one split: its rows, merged, filtered and projected.
 
-For every table and every condition the result is filter(project(full merge)): only conditions on the
-key are pushed below the merge, because they hold for all records of a key or for none. Rows that a
+For every table and every condition the result is filter(project(full merge)), and the expiry of rows is one more
+condition: only conditions on the key are pushed below the merge, because they hold for all records of a key or for none. Rows that a
 deletion vector marks are no records: they are removed before any other step.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from braid.lake.files.column_mapping import NO_OLDER_SCHEMAS, OlderSchemas
 from braid.lake.files.data_files import ReadCounters, RowFilter, RowGroupFilter
@@ -22,8 +23,10 @@ from braid.lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from braid.lake.lsm.round_merge import LookupMerge, PlainMerge, RoundMerge
 from braid.lake.lsm.sorted_run import Section
 from braid.lake.merge.fold import FoldCounters, Machine, drop_retracts
+from braid.lake.merge.row_expiry import LiveRows
 from braid.lake.merge.spec import MergeSpec, columns_needed, merge_spec
 from braid.lake.options.table_options import MergeEngine
+from braid.lake.read.expired_files import expired_records
 from braid.lake.read.index_pruning import IndexPruning
 from braid.lake.read.predicate import BoundCondition, Condition, bind_conditions, matching_rows
 from braid.lake.read.pruning import matching_partitions, may_match
@@ -49,6 +52,7 @@ def read_split(
     machine: Machine = Machine.COLUMN,
     vectors: VectorStore | None = None,
     indexes: FileIndexStore | None = None,
+    live: LiveRows | None = None,
     counters: ReadCounters | None = None,
     merge_counters: FoldCounters | None = None,
 ) -> Iterator[pa.RecordBatch]:
@@ -69,6 +73,7 @@ def read_split(
         machine: Which execution merges.
         vectors: Caches deletion vectors between splits; None: they are read anew.
         indexes: Caches the indexes of files between splits; None: they are read anew.
+        live: The rows that are not expired, all others are left out; None where rows do not expire.
         counters: Counters to add to, if given.
         merge_counters: Counters to add to, if given.
 
@@ -90,6 +95,7 @@ def read_split(
         machine=machine,
         vectors=vectors if vectors is not None else VectorStore(file_io, paths),
         indexes=indexes if indexes is not None else FileIndexStore(file_io),
+        live=live,
         counters=counters if counters is not None else ReadCounters(),
         merge_counters=merge_counters if merge_counters is not None else FoldCounters(),
     )
@@ -105,7 +111,7 @@ def read_split(
         for table in reader.merged_rows(section, columns, conditions):
             # All conditions are checked again: below the merge only conditions on the key were
             # applied.
-            mask = matching_rows(table, conditions)
+            mask = _kept_rows(table, conditions, live)
             matching = table if mask is None else table.filter(mask)
             yield from _non_empty(matching.select(list(columns)), batch_rows)
 
@@ -125,12 +131,14 @@ class _SplitReader:
         machine: Machine,
         vectors: VectorStore,
         indexes: FileIndexStore,
+        live: LiveRows | None,
         counters: ReadCounters,
         merge_counters: FoldCounters,
     ) -> None:
         self._schema = schema
         self._older_schemas = older_schemas
         self._indexes = indexes
+        self._live = live
         self._batch_rows = batch_rows
         self._spec: MergeSpec = merge_spec(schema)
         self._merge = scan_merge(schema, self._spec, machine, merge_counters)
@@ -156,8 +164,8 @@ class _SplitReader:
             columns,
             batch_rows=min(self._batch_rows, rows_per_run(1)),
             batch_bytes=bytes_per_run(1),
-            row_group_filter=_row_group_filter(conditions),
-            row_filter=_row_filter(conditions),
+            row_group_filter=_row_group_filter(conditions, self._live),
+            row_filter=_row_filter(conditions, self._live),
             excludes=self._file_filter(conditions),
         )
 
@@ -166,6 +174,8 @@ class _SplitReader:
     ) -> Iterator[pa.Table]:
         """Yield the rows of a section after merging, without retracts, before filtering."""
         wanted = tuple(dict.fromkeys([*columns, *(item.column for item in conditions)]))
+        if self._live is not None:
+            wanted = self._live.with_column(wanted)
         # Bounded by the number of runs, so that a merge of many takes no more memory than one of few.
         batch_rows = min(self._batch_rows, rows_per_run(len(section.runs)))
         batch_bytes = bytes_per_run(len(section.runs))
@@ -176,7 +186,7 @@ class _SplitReader:
         needed = columns_needed(self._spec, wanted)
         # With the conditions on the key, files, row groups and rows are dropped one by one.
         on_key = [item for item in conditions if item.column in self._spec.key_columns]
-        row_filter = _row_group_filter(on_key)
+        row_filter = _row_group_filter(on_key, None)
         excludes = self._file_filter(on_key)
         runs = [
             _matching(
@@ -245,30 +255,47 @@ def _matching(
         yield batch if mask is None else batch.filter(mask)
 
 
-def _row_group_filter(conditions: Sequence[BoundCondition]) -> RowGroupFilter | None:
-    if not conditions:
+def _row_group_filter(
+    conditions: Sequence[BoundCondition], live: LiveRows | None
+) -> RowGroupFilter | None:
+    if not conditions and live is None:
         return None
 
     def keep(bounds: Mapping[str, ColumnBounds], count: int) -> npt.NDArray[np.bool_]:
-        return may_match(bounds, conditions, count)
+        kept = may_match(bounds, conditions, count)
+        if live is not None and live.column in bounds:
+            kept &= ~expired_records(bounds[live.column], live).is_all
+        return kept
 
-    return RowGroupFilter(columns=_columns_of(conditions), keep=keep)
+    return RowGroupFilter(columns=_columns_of(conditions, live), keep=keep)
 
 
-def _row_filter(conditions: Sequence[BoundCondition]) -> RowFilter | None:
-    if not conditions:
+def _row_filter(conditions: Sequence[BoundCondition], live: LiveRows | None) -> RowFilter | None:
+    if not conditions and live is None:
         return None
 
     def matches(batch: pa.RecordBatch) -> pa.Array:
-        mask = matching_rows(batch, conditions)
-        assert mask is not None, "there is a condition"
+        mask = _kept_rows(batch, conditions, live)
+        assert mask is not None, "there is a condition, or rows expire"
         return mask
 
-    return RowFilter(columns=_columns_of(conditions), matches=matches)
+    return RowFilter(columns=_columns_of(conditions, live), matches=matches)
 
 
-def _columns_of(conditions: Sequence[BoundCondition]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(item.column for item in conditions))
+def _kept_rows(
+    rows: pa.RecordBatch | pa.Table, conditions: Sequence[BoundCondition], live: LiveRows | None
+) -> pa.Array | pa.ChunkedArray | None:
+    """Return which rows fulfil the conditions and are not expired; None where all do."""
+    mask = matching_rows(rows, conditions)
+    if live is None:
+        return mask
+    alive = live.matches(rows.column(live.column))
+    return alive if mask is None else pc.and_(mask, alive)
+
+
+def _columns_of(conditions: Sequence[BoundCondition], live: LiveRows | None) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(item.column for item in conditions))
+    return names if live is None else live.with_column(names)
 
 
 def _non_empty(table: pa.Table, batch_rows: int) -> Iterator[pa.RecordBatch]:

@@ -35,7 +35,9 @@ from braid.lake.format.partition_path import partition_directory
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import Snapshot
 from braid.lake.lsm.sorted_run import Section, SortedRun, plan_sections
+from braid.lake.merge.row_expiry import LiveRows
 from braid.lake.options.table_options import BucketFunction, MergeEngine
+from braid.lake.read.expired_files import wholly_expired_files
 from braid.lake.read.index_pruning import IndexPruning
 from braid.lake.read.predicate import BoundCondition, Condition, bind_conditions
 from braid.lake.read.pruning import (
@@ -111,6 +113,7 @@ def plan_scan(
     indexes: Sequence[IndexManifestEntry] = (),
     where: Sequence[Condition] = (),
     older_schemas: OlderSchemas = NO_OLDER_SCHEMAS,
+    live: LiveRows | None = None,
 ) -> ScanPlan:
     """Choose the files that can contain rows which fulfil `where`.
 
@@ -123,6 +126,7 @@ def plan_scan(
         indexes: Index files of the snapshot.
         where: A conjunction; used for pruning only, the reader evaluates it on rows.
         older_schemas: By id, the schemas of files that were written with other columns.
+        live: The rows that are not expired; None where rows do not expire.
 
     Raises:
         InvalidRequest: A condition does not fit the table.
@@ -137,9 +141,12 @@ def plan_scan(
     chosen = _prune_by_index(chosen, conditions, schema, older_schemas)
     # Value statistics last: they are decoded for the files that are left.
     files = [entry.file for entry in chosen]
+    excluded = files_without_match(files, conditions, schema, older_schemas)
+    if live is not None:
+        excluded |= wholly_expired_files(files, live, schema, older_schemas)
     by_values = _ValuePruning(
         schema,
-        files_without_match(files, conditions, schema, older_schemas),
+        excluded,
         IndexPruning(conditions, schema, older_schemas),
     )
     splits = _splits(chosen, vector_entries(indexes), by_values, schema)

@@ -6,7 +6,7 @@ columns.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from braid.lake.files.column_mapping import OlderSchemas, map_columns, renamed
 from braid.lake.format.data_file import DataFileMeta
@@ -33,15 +33,9 @@ def files_without_match(
     """
     if not conditions:
         return frozenset()
-    # Statistics are rows of the columns that they cover: equal layouts are decoded together.
-    groups: dict[tuple[int | None, tuple[str, ...] | None], list[DataFileMeta]] = defaultdict(list)
-    for file in files:
-        if not file.value_stats.min_values.startswith(_EMPTY_ARITY):
-            written = file.schema_id if file.schema_id in older_schemas else None
-            groups[written, file.value_stats_cols].append(file)
+    columns = dict.fromkeys(condition.column for condition in conditions)
     excluded: set[str] = set()
-    for members in groups.values():
-        bounds = _bounds(members, conditions, schema, older_schemas)
+    for members, bounds in bounds_by_layout(files, columns, schema, older_schemas):
         kept = may_match(bounds, conditions, len(members))
         excluded.update(
             file.file_name for file, is_kept in zip(members, kept, strict=True) if not is_kept
@@ -49,16 +43,40 @@ def files_without_match(
     return frozenset(excluded)
 
 
+def bounds_by_layout(
+    files: Sequence[DataFileMeta],
+    columns: Iterable[str],
+    schema: TableSchema,
+    older_schemas: OlderSchemas,
+) -> Iterator[tuple[list[DataFileMeta], dict[str, Bounds]]]:
+    """Yield files with statistics, those of one layout together, and the bounds of columns in them.
+
+    Args:
+        files: Live files, of any buckets.
+        columns: Columns of the table. The bounds lack those that the files of a layout lack.
+        schema: The schema under which rows are read.
+        older_schemas: By id, the schemas of files that were written with other columns.
+    """
+    names = tuple(columns)
+    # Statistics are rows of the columns that they cover: equal layouts are decoded together.
+    groups: dict[tuple[int | None, tuple[str, ...] | None], list[DataFileMeta]] = defaultdict(list)
+    for file in files:
+        if not file.value_stats.min_values.startswith(_EMPTY_ARITY):
+            written = file.schema_id if file.schema_id in older_schemas else None
+            groups[written, file.value_stats_cols].append(file)
+    for members in groups.values():
+        yield members, _bounds(members, names, schema, older_schemas)
+
+
 def _bounds(
     files: Sequence[DataFileMeta],
-    conditions: Sequence[BoundCondition],
+    columns: Sequence[str],
     schema: TableSchema,
     older_schemas: OlderSchemas,
 ) -> dict[str, Bounds]:
-    """Return the bounds of the conditions' columns in files with the same columns."""
+    """Return the bounds of columns in files with the same columns."""
     written = older_schemas.get(files[0].schema_id, schema)
-    wanted = dict.fromkeys(condition.column for condition in conditions)
-    sources = map_columns(written.fields, [schema.field(name) for name in wanted])
+    sources = map_columns(written.fields, [schema.field(name) for name in columns])
     covered = files[0].value_stats_cols
     names = written.field_names if covered is None else covered
     bounds: dict[str, Bounds] = file_bounds(

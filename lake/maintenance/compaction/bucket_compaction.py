@@ -42,6 +42,7 @@ from braid.lake.maintenance.compaction.old_rows import OldRows
 from braid.lake.maintenance.compaction.planned_bucket import PlannedBucket
 from braid.lake.merge.fold import Machine, drop_retracts
 from braid.lake.merge.order.key_codes import Uints
+from braid.lake.merge.row_expiry import row_expiry, without_expired
 from braid.lake.merge.spec import merge_spec
 from braid.lake.options.table_options import ChangelogProducer, MergeEngine
 from braid.lake.read.lookup.bucket_lookup import BucketLookup
@@ -91,7 +92,7 @@ class BucketCompactor:
             paths: Paths of the table.
             schema: The schema under which files are read and written.
             older_schemas: By id, the schemas with other columns under which some files were written.
-            clock: Gives the creation time of files.
+            clock: Gives the creation time of files, and tells which rows are expired.
             uuid: Part of the names of new files; fresh.
             machine: The execution that folds.
             vectors: Writes deletion vectors.
@@ -106,6 +107,7 @@ class BucketCompactor:
         self._older_schemas = older_schemas
         self._options = schema.table_options
         self._spec = merge_spec(schema)
+        self._expiry = row_expiry(schema)
         self._clock = clock
         self._uuid = uuid
         self._machine = machine
@@ -186,15 +188,17 @@ class BucketCompactor:
         ):
             merge = self._merge(work, old_rows, changelog)
             for table in self._merged(work, rewrite.sections, merge):
-                files.add(self._without_retracts(table) if work.plan.drops_retracts else table)
+                files.add(self._lasting_rows(table) if work.plan.drops_retracts else table)
             return _Part(
                 files=files.finish(),
                 changelog_files=_finished(changelog),
                 marked=_marked_by(old_rows),
             )
 
-    def _without_retracts(self, table: pa.Table) -> pa.Table:
-        """Return the rows without retracts, except for young ones in a table that keeps them for a time."""
+    def _lasting_rows(self, table: pa.Table) -> pa.Table:
+        """Return the rows that are not expired, and of retracts the young ones of a table that keeps these."""
+        if self._expiry is not None:
+            table = without_expired(table, self._expiry.at(self._clock.now_ms()))
         retention_ms = self._options.delete_retention_ms
         if retention_ms is None:
             return drop_retracts(table)

@@ -17,7 +17,7 @@ New files that are not committed are deleted.
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,7 +33,7 @@ from braid.lake.format.partition_path import partition_directory
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import CommitKind
 from braid.lake.lsm.compaction_plan import plan_compaction
-from braid.lake.lsm.levels import levels_of
+from braid.lake.lsm.levels import Levels, levels_of
 from braid.lake.maintenance.compaction.bucket_compaction import BucketCompactor
 from braid.lake.maintenance.compaction.compaction_picks import Pick
 from braid.lake.maintenance.compaction.compaction_result import CompactionResult, DroppedCompaction
@@ -75,6 +75,7 @@ class TableCompaction:
         file_io: Storage.
         schema: The schema under which files are read and rewritten.
         pick: Chooses the files of a bucket to compact.
+        expired: Returns the files of a bucket that may have expired rows, by name.
         compactor: Compacts buckets of the table.
         vectors: Reads deletion vectors.
         committer: Committer of the table.
@@ -85,6 +86,7 @@ class TableCompaction:
     file_io: FileIO
     schema: TableSchema
     pick: Pick
+    expired: Callable[[Levels], Collection[str]]
     compactor: BucketCompactor
     vectors: VectorStore
     committer: TableCommitter
@@ -184,7 +186,9 @@ class TableCompaction:
         unit = self.pick(bucket_id, levels, frozenset(vectors.vectors))
         if unit is None:
             return None
-        plan = plan_compaction(unit, levels, self.schema.key_fields, options)
+        plan = plan_compaction(
+            unit, levels, self.schema.key_fields, options, expired=self.expired(levels)
+        )
         if plan.is_empty:
             return None
         names = {file.file_name for file in plan.files}

@@ -8,12 +8,16 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from braid.lake.errors import CorruptData, table_error_context
+from braid.lake.files.clock import Clock
+from braid.lake.format.arrays import combined_array
 from braid.lake.format.bucket import BucketId
 from braid.lake.format.manifest import ManifestEntry
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.snapshot import Snapshot
+from braid.lake.merge.row_expiry import row_expiry
 from braid.lake.merge.spec import merge_spec
 from braid.lake.read.lookup.background import copy_threads
 from braid.lake.read.lookup.bucket_lookup import BucketLookup
@@ -37,13 +41,16 @@ class SnapshotLookup:
     background, once enough of its row groups were read. Safe between threads.
     """
 
-    def __init__(self, source: SnapshotSource, cache: LookupCache, keeper: LeaseKeeper) -> None:
+    def __init__(
+        self, source: SnapshotSource, cache: LookupCache, keeper: LeaseKeeper, *, clock: Clock
+    ) -> None:
         """Group the files of a snapshot by bucket; none is opened.
 
         Args:
             source: The files of the snapshot.
             cache: Keeps the copies of files.
             keeper: Leases the snapshot while copying files takes long; copies need no lease.
+            clock: Tells at each lookup which rows are expired: they expire without a new snapshot.
         """
         schema = source.schema
         self._source = source
@@ -52,6 +59,8 @@ class SnapshotLookup:
         self._vector_entries = vector_entries(source.indexes)
         self._cache = cache
         self._spec = merge_spec(schema)
+        self._expiry = row_expiry(schema)
+        self._clock = clock
         self._keys = LookupKeys(schema)
         self._members: defaultdict[BucketId, list[ManifestEntry]] = defaultdict(list)
         for entry in source.entries:
@@ -117,6 +126,18 @@ class SnapshotLookup:
         return self._keyed_rows(self._keys.from_arrow(keys), names)
 
     def _keyed_rows(self, keys: KeyArrays, names: tuple[str, ...]) -> KeyedRows:
+        """Return the rows of those keys that have a row which is not expired."""
+        if self._expiry is None:
+            return self._merged_rows(keys, names)
+        live = self._expiry.at(self._clock.now_ms())
+        found = self._merged_rows(keys, live.with_column(names))
+        alive = live.matches(combined_array(found.rows.column(live.column)))
+        rows = found.rows.select(list(names))
+        if pc.all(alive).as_py() is not False:
+            return KeyedRows(keys=found.keys, rows=rows)
+        return KeyedRows(keys=found.keys[np.asarray(alive, dtype=bool)], rows=rows.filter(alive))
+
+    def _merged_rows(self, keys: KeyArrays, names: tuple[str, ...]) -> KeyedRows:
         wanted = WantedKeys(columns=tuple(keys[name] for name in self._schema.trimmed_primary_keys))
         try:
             parts = [
@@ -182,7 +203,7 @@ class SnapshotLookup:
 
     def is_cached(self, columns: Sequence[str] | None = None) -> bool:
         """Return whether all files have copies of these columns now: no key is read from storage."""
-        names = self._checked_columns(columns)
+        names = self._read_columns(columns)
         return all(self._bucket(bucket_id).is_cached(names) for bucket_id in self._members)
 
     def load(self, columns: Sequence[str] | None = None) -> None:
@@ -199,7 +220,7 @@ class SnapshotLookup:
             CorruptData: A file is absent or does not match its metadata.
             StorageUnavailable: Storage or the local disk refuses.
         """
-        names = self._checked_columns(columns)
+        names = self._read_columns(columns)
         loads = [
             load
             for bucket_id in self._members
@@ -251,6 +272,13 @@ class SnapshotLookup:
             spec=self._spec,
             read_vectors=lambda: self._source.vectors.read(vectors).vectors,
         )
+
+    def _read_columns(self, columns: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the columns that lookups of these columns read."""
+        names = self._checked_columns(columns)
+        if self._expiry is None:
+            return names
+        return tuple(dict.fromkeys([*names, self._expiry.column]))
 
     def _checked_columns(self, columns: Sequence[str] | None) -> tuple[str, ...]:
         return chosen_columns(columns, self._schema, what="a lookup")

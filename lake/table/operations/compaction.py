@@ -10,8 +10,10 @@ from braid.lake.maintenance.compaction.bucket_compaction import BucketCompactor
 from braid.lake.maintenance.compaction.compactable import check_compactable
 from braid.lake.maintenance.compaction.compaction_picks import (
     CompactionMemory,
+    ExpiredShares,
     Pick,
     due_pick,
+    expired_in,
     full_pick,
 )
 from braid.lake.maintenance.compaction.compaction_result import CompactionResult
@@ -32,9 +34,16 @@ def compact(
 ) -> CompactionResult:
     """Compact a table (see `Table.compact`)."""
     snapshot, live, schema = _newest(table)
-    pick = _pick(table, schema, full=full, memory=memory)
+    expired = _expired(table, schema, live)
+    pick = _pick(table, schema, expired, full=full, memory=memory)
     compaction = table_compaction(
-        table, schema, live, pick=pick, commit_user=commit_user, machine=machine
+        table,
+        schema,
+        live,
+        pick=pick,
+        expired=expired,
+        commit_user=commit_user,
+        machine=machine,
     )
     with table.keeper.hold(snapshot, what="a compaction"):
         return compaction.run(live if buckets is None else live.of(buckets))
@@ -48,9 +57,16 @@ def buckets_to_compact(
     # Picking changes the memory that it is given, so it gets a copy: the process that compacts a
     # returned bucket picks again, from the state before.
     trial = CompactionMemory(states=dict(memory.states))
-    pick = _pick(table, schema, full=full, memory=trial)
+    expired = _expired(table, schema, live)
+    pick = _pick(table, schema, expired, full=full, memory=trial)
     compaction = table_compaction(
-        table, schema, live, pick=pick, commit_user=None, machine=Machine.COLUMN
+        table,
+        schema,
+        live,
+        pick=pick,
+        expired=expired,
+        commit_user=None,
+        machine=Machine.COLUMN,
     )
     due = {(work.partition, work.bucket): None for work in compaction.plan(live)}
     present = {(entry.partition, entry.bucket) for entry in live.entries}
@@ -70,6 +86,7 @@ def table_compaction(
     live: LiveTable,
     *,
     pick: Pick,
+    expired: ExpiredShares,
     commit_user: str | None,
     machine: Machine,
 ) -> TableCompaction:
@@ -80,6 +97,7 @@ def table_compaction(
         schema: Files are read and written under it.
         live: What is live; its files may have older schemas.
         pick: Chooses the files to compact in each bucket.
+        expired: Estimates the expired rows of files.
         commit_user: Named in the snapshots; a fresh random one when None.
         machine: Which execution folds.
 
@@ -91,6 +109,7 @@ def table_compaction(
         file_io=store.file_io,
         schema=schema,
         pick=pick,
+        expired=expired,
         compactor=BucketCompactor(
             file_io=store.file_io,
             paths=store.paths,
@@ -121,6 +140,20 @@ def _newest(table: OpenedTable) -> tuple[Snapshot | None, LiveTable, TableSchema
     return snapshot, live, schema
 
 
-def _pick(table: OpenedTable, schema: TableSchema, *, full: bool, memory: CompactionMemory) -> Pick:
+def _expired(table: OpenedTable, schema: TableSchema, live: LiveTable) -> ExpiredShares:
+    older_schemas = table.older_schemas(schema, live.entries)
+    return expired_in(schema, older_schemas, now_ms=table.store.clock.now_ms())
+
+
+def _pick(
+    table: OpenedTable,
+    schema: TableSchema,
+    expired: ExpiredShares,
+    *,
+    full: bool,
+    memory: CompactionMemory,
+) -> Pick:
     now_ms = table.store.clock.now_ms()
-    return full_pick(schema, now_ms=now_ms) if full else due_pick(schema, memory, now_ms=now_ms)
+    if full:
+        return full_pick(schema, expired, now_ms=now_ms)
+    return due_pick(schema, memory, expired, now_ms=now_ms)

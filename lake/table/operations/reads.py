@@ -8,6 +8,7 @@ import pyarrow as pa
 from braid.lake.files.data_files import ReadCounters
 from braid.lake.format.schema import TableSchema
 from braid.lake.merge.fold import Machine
+from braid.lake.merge.row_expiry import row_expiry
 from braid.lake.read.lookup.lookup_cache import LookupCache
 from braid.lake.read.predicate import Condition
 from braid.lake.read.snapshot_changes import ChangesMode
@@ -40,6 +41,7 @@ def scan(
         check_names("columns", columns)
     names = [*(columns or ()), *(condition.column for condition in where)]
     state = _state_with(table, state_ref, names)
+    expiry = row_expiry(state.schema)
     return Scan(
         source=_source(table, state),
         columns=chosen_columns(columns, state.schema, what="a scan"),
@@ -48,6 +50,7 @@ def scan(
         machine=machine,
         keeper=table.keeper,
         counters=counters if counters is not None else ReadCounters(),
+        live=None if expiry is None else expiry.at(table.store.clock.now_ms()),
     )
 
 
@@ -137,7 +140,7 @@ def all_schemas(table: OpenedTable) -> list[TableSchema]:
 
 def _lookup(table: OpenedTable, state: ReadableState) -> SnapshotLookup:
     def make(cache: LookupCache) -> SnapshotLookup:
-        return SnapshotLookup(_source(table, state), cache, table.keeper)
+        return SnapshotLookup(_source(table, state), cache, table.keeper, clock=table.store.clock)
 
     return table.lookups.at(state.snapshot, state.schema, make)
 

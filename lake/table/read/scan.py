@@ -22,7 +22,7 @@ class Scan(SnapshotRows):
     """Rows of a table at one snapshot, chosen by columns and conditions.
 
     Made by `Table.scan`. Can be read any number of times, with the same result while the snapshot is
-    kept.
+    kept: rows that expire after the call stay.
     """
 
     @property
@@ -40,6 +40,7 @@ class Scan(SnapshotRows):
             indexes=source.indexes,
             where=self.where,
             older_schemas=source.older_schemas,
+            live=self.live,
         )
 
     @adds_table_to_errors
@@ -90,6 +91,7 @@ class Scan(SnapshotRows):
             batch_rows=self.batch_rows,
             machine=self.machine,
             keeper=self.keeper,
+            live=self.live,
             lease=take_term(self.keeper, self.snapshot) if is_leased else None,
         )
 
@@ -158,7 +160,7 @@ class Scan(SnapshotRows):
 
     def _is_counted(self, section: Section) -> bool:
         """Return whether metadata has the number of rows of a section."""
-        if self.where or not is_single_run(section):
+        if self.where or self.live is not None or not is_single_run(section):
             return False
         files = section.runs[0].files
         return len(files) == 1 and files[0].delete_row_count == 0

@@ -8,6 +8,7 @@ import pyarrow as pa
 from braid.lake.files.data_files import ReadCounters
 from braid.lake.format.schema import TableSchema
 from braid.lake.merge.fold import FoldCounters, Machine
+from braid.lake.merge.row_expiry import LiveRows
 from braid.lake.read.predicate import Condition
 from braid.lake.read.reader import read_split
 from braid.lake.read.scan_plan import Split
@@ -28,6 +29,8 @@ class SnapshotRows:
         keeper: Leases the snapshot while a read takes long.
         counters: Cost of reading so far, in this process.
         merge_counters: Work of merging so far; sections of one run are not merged and not counted.
+        live: The rows that are not expired, as of the call that chose the rows; None where rows do not
+            expire.
     """
 
     source: SnapshotSource
@@ -38,6 +41,7 @@ class SnapshotRows:
     keeper: LeaseKeeper
     counters: ReadCounters = field(default_factory=ReadCounters)
     merge_counters: FoldCounters = field(default_factory=FoldCounters)
+    live: LiveRows | None = None
 
     @property
     def identifier(self) -> str:
@@ -68,6 +72,7 @@ class SnapshotRows:
             machine=self.machine,
             vectors=source.vectors,
             indexes=source.file_indexes,
+            live=self.live,
             counters=self.counters,
             merge_counters=self.merge_counters,
         )

@@ -86,11 +86,11 @@ def test_a_wrong_table_is_refused_in_one_line(
 
 
 def test_a_table_that_cannot_be_compacted_is_refused_by_the_option(tmp_path: Path) -> None:
-    write(given_table(tmp_path, **{"record-level.expire-time": "1 d"}), (1, 10))
+    write(given_table(tmp_path, **{"chain-table.enabled": "true"}), (1, 10))
 
     done = compact(tmp_path)
 
-    assert "record-level.expire-time: this version cannot compact such a table" in done.stderr
+    assert "chain-table.enabled: this version cannot compact such a table" in done.stderr
     assert done.returncode == 2
 
 

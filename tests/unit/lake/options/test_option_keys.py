@@ -30,7 +30,7 @@ def test_every_option_that_the_source_reads_by_name_is_known() -> None:
     folder = Path(lake.__file__).parent
     found = {key for path in folder.rglob("*.py") for key in asked.findall(path.read_text())}
 
-    assert "record-level.expire-time" in found
+    assert "chain-table.enabled" in found
     assert found - OPTION_KEYS == set()
 
 

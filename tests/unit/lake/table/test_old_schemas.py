@@ -21,6 +21,7 @@ from braid.lake import (
     UpdateColumnType,
     parse_type,
 )
+from braid.lake.lsm.levels import Levels
 from braid.lake.maintenance.compaction.compaction_picks import full_pick
 from braid.lake.maintenance.compaction.planned_bucket import PlannedBucket
 from braid.lake.snapshots.live_table import LiveTable
@@ -166,10 +167,19 @@ def test_a_compaction_that_plans_again_leaves_files_of_a_newer_schema() -> None:
     write(other, **new_row(other))
     _, newest = another(table)._opened.newest_live()
 
+    def no_row_expires(_levels: Levels) -> dict[str, float]:
+        return {}
+
     def planned(live: LiveTable) -> list[PlannedBucket]:
-        pick = full_pick(schema, now_ms=opened.store.clock.now_ms())
+        pick = full_pick(schema, no_row_expires, now_ms=opened.store.clock.now_ms())
         compaction = table_compaction(
-            opened, schema, live, pick=pick, commit_user=None, machine=Machine.COLUMN
+            opened,
+            schema,
+            live,
+            pick=pick,
+            expired=no_row_expires,
+            commit_user=None,
+            machine=Machine.COLUMN,
         )
         return list(compaction.plan(live))
 

@@ -22,6 +22,7 @@ from tests.given_tables import given_schema
         {"changelog-producer": "lookup", "merge-engine": "aggregation"},
         {"changelog-producer": "full-compaction"},
         {"force-lookup": "true", "merge-engine": "partial-update"},
+        {"record-level.expire-time": "1 d", "record-level.time-field": "k"},
     ],
 )
 def test_these_are_compacted(options: dict[str, str]) -> None:
@@ -31,7 +32,11 @@ def test_these_are_compacted(options: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"record-level.expire-time": "1 d"},
+        {
+            "record-level.expire-time": "1 d",
+            "record-level.time-field": "k",
+            "changelog-producer": "lookup",
+        },
         {"chain-table.enabled": "true"},
         {"file.compression": "lzo"},
         {"changelog-file.compression": "lzo", "changelog-producer": "lookup"},

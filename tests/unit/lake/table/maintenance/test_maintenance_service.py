@@ -186,7 +186,7 @@ def test_a_failing_list_of_tables_is_retried_after_pauses_and_logged_once(
 
 
 def test_a_table_that_cannot_be_compacted_still_expires(tmp_path: Path) -> None:
-    table = given_table(tmp_path, **{"record-level.expire-time": "1 d"})
+    table = given_table(tmp_path, **{"chain-table.enabled": "true"})
     write(table, commits=4)
 
     with service(tmp_path) as maintenance:
@@ -194,7 +194,7 @@ def test_a_table_that_cannot_be_compacted_still_expires(tmp_path: Path) -> None:
         stats = maintenance.stats["shop.orders"]
 
     assert stats.expired == 2
-    assert "record-level.expire-time" in (stats.error or "")
+    assert "chain-table.enabled" in (stats.error or "")
 
 
 def test_expiry_waits_for_its_interval(tmp_path: Path) -> None:
