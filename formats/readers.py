@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import assert_never
 
+from braid.formats.avro.reader import AvroReader
+from braid.formats.avro.schema import parse_avro_schema
 from braid.formats.csv_reader import CsvReader
 from braid.formats.json.message_reader import JsonReader
 from braid.formats.json.registered_reader import RegisteredJsonReader
@@ -10,7 +12,7 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
 from braid.formats.raw_reader import RawReader
 from braid.formats.schema_source import SchemaSource
-from braid.schemas import CsvFormat, JsonFormat, MessageFormat, RawFormat
+from braid.schemas import AvroFormat, CsvFormat, JsonFormat, MessageFormat, RawFormat
 
 
 def message_reader(
@@ -44,6 +46,13 @@ def message_reader(
             return RegisteredJsonReader(messages, schemas)
         case CsvFormat():
             return CsvReader(columns, declared)
+        case AvroFormat():
+            return AvroReader(
+                parse_avro_schema(declared.schema_text),
+                columns,
+                paths_of_other_streams=paths_of_other_streams,
+                finds_undeclared=finds_undeclared,
+            )
         case RawFormat():
             return RawReader(columns)
         case _:

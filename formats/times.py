@@ -32,8 +32,10 @@ _MOMENT: Final = re.compile(
 _FAR: Final = re.compile(r"(-\d{4}|[+-]?\d{5,9}|0000)-\d\d-\d\d", re.ASCII)
 _EPOCH: Final = date(1970, 1, 1)
 _DAY_NS: Final = 86_400 * 10**9
-_NS_MIN: Final = (date.min - _EPOCH).days * _DAY_NS
-_NS_MAX: Final = ((date.max - _EPOCH).days + 1) * _DAY_NS - 1
+_DAY_MIN: Final = (date.min - _EPOCH).days
+_DAY_MAX: Final = (date.max - _EPOCH).days
+_NS_MIN: Final = _DAY_MIN * _DAY_NS
+_NS_MAX: Final = (_DAY_MAX + 1) * _DAY_NS - 1
 _INT64_BOUND: Final = 9_223_372_036 * 10**9  # whole seconds, so that every fraction fits
 _OFFSET_MAX: Final = timedelta(hours=18)
 _PER_UNIT: Final = {"ms": 10**6, "us": 10**3, "ns": 1}
@@ -73,6 +75,52 @@ def time_value(text: str, data_type: DataType) -> int:
             return _moment_ns(text, is_fine=unit == "ns") // _PER_UNIT[unit]
 
 
+def day_value(days: int) -> int:
+    """Return days since 1970-01-01 as a DATE.
+
+    Raises:
+        OverflowError: No DATE holds them.
+    """
+    if not _DAY_MIN <= days <= _DAY_MAX:
+        raise OverflowError(days)
+    return days
+
+
+def time_of_day_value(nanos: int) -> int:
+    """Return nanoseconds since midnight as a TIME: milliseconds, further digits dropped.
+
+    Raises:
+        OverflowError: A day does not have them.
+    """
+    if not 0 <= nanos < _DAY_NS:
+        raise OverflowError(nanos)
+    return nanos // 10**6
+
+
+def moment_value(nanos: int, data_type: DataType) -> int:
+    """Return nanoseconds since the epoch as a TIMESTAMP of either kind: units of its Arrow form, rounded down.
+
+    Raises:
+        OverflowError: The type does not hold them.
+    """
+    unit = to_arrow_type(data_type).unit
+    if not _is_near(nanos, is_fine=unit == "ns"):
+        raise OverflowError(nanos)
+    return nanos // _PER_UNIT[unit]
+
+
+def moment_bounds(unit_ns: int, *, is_fine: bool = False) -> tuple[int, int]:
+    """Return the first and the last moment that a TIMESTAMP holds, in units since the epoch; of days, as a DATE does.
+
+    Args:
+        unit_ns: Nanoseconds of one unit.
+        is_fine: Whether the TIMESTAMP has 7 to 9 digits of the second.
+    """
+    if is_fine:
+        return -((_INT64_BOUND - 1) // unit_ns), (_INT64_BOUND - 1) // unit_ns
+    return -(-_NS_MIN // unit_ns), _NS_MAX // unit_ns
+
+
 def _days(text: str) -> int:
     found = _DATE.fullmatch(text)
     if found is None or found[1] == "0000":
@@ -97,10 +145,14 @@ def _moment_ns(text: str, *, is_fine: bool) -> int:
     if found[4] is not None:
         moment -= _offset_ns(found[4], int(found[5]), int(found[6] or 0))
     # Near the bounds the zone decides which year it is, so the moment is compared and not the text.
-    is_near = abs(moment) < _INT64_BOUND if is_fine else _NS_MIN <= moment <= _NS_MAX
-    if not is_near:
+    if not _is_near(moment, is_fine=is_fine):
         raise OverflowError(text)
     return moment
+
+
+def _is_near(moment: int, *, is_fine: bool) -> bool:
+    """Return whether nanoseconds since the epoch are a moment that a TIMESTAMP holds."""
+    return abs(moment) < _INT64_BOUND if is_fine else _NS_MIN <= moment <= _NS_MAX
 
 
 def _offset_ns(sign: str, hours: int, minutes: int) -> int:

@@ -21,6 +21,7 @@ from braid.schemas.document import (
     TableDocument,
 )
 from braid.schemas.message_format import (
+    AvroFormat,
     CsvFormat,
     JsonFormat,
     MessageFormat,
@@ -101,6 +102,7 @@ __all__ = [
     "AggregateSpec",
     "AppliedChange",
     "Arrival",
+    "AvroFormat",
     "BackPressure",
     "ColumnPlace",
     "ColumnPosition",

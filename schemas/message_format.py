@@ -2,10 +2,18 @@
 
 from typing import Annotated, Any, Final, Literal, TypeAlias, assert_never
 
-from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, WrapSerializer
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    WrapSerializer,
+)
 
 from braid.schemas.contract import COLUMNS_MAX, Contract, at_most
 
+SCHEMA_CHARACTERS_MAX: Final = 200_000
+"""Longest schema in a declaration."""
 _NAME_BYTES_MAX: Final = 256
 
 
@@ -46,6 +54,19 @@ class CsvFormat(Contract):
     null_text: str = Field(default="", max_length=_NAME_BYTES_MAX)
 
 
+class AvroFormat(Contract):
+    """One Avro record per message, in the binary encoding without a header; columns are read from its fields.
+
+    Attributes:
+        schema_text: The schema of the records, as JSON; `schema` in documents.
+    """
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    type: Literal["avro"] = "avro"
+    schema_text: str = Field(alias="schema", min_length=1, max_length=SCHEMA_CHARACTERS_MAX)
+
+
 class RawFormat(Contract):
     """The message as a whole is one value, the field `value`."""
 
@@ -65,8 +86,10 @@ def _to_name(value: "MessageFormat", handler: SerializerFunctionWrapHandler) -> 
 _Name: TypeAlias = Literal["json", "raw"]
 
 MessageFormat: TypeAlias = Annotated[
-    Annotated[JsonFormat | CsvFormat | RawFormat, Field(discriminator="type")],
-    BeforeValidator(_from_name, json_schema_input_type=_Name | JsonFormat | CsvFormat | RawFormat),
+    Annotated[JsonFormat | CsvFormat | AvroFormat | RawFormat, Field(discriminator="type")],
+    BeforeValidator(
+        _from_name, json_schema_input_type=_Name | JsonFormat | CsvFormat | AvroFormat | RawFormat
+    ),
     WrapSerializer(_to_name),
 ]
 """The format of a message's value. A format without options can be given by its name, as `"json"` alone always is."""
@@ -77,7 +100,7 @@ def schema_registry_of(declared: MessageFormat) -> str | None:
     match declared:
         case JsonFormat():
             return declared.schema_registry
-        case CsvFormat() | RawFormat():
+        case CsvFormat() | AvroFormat() | RawFormat():
             return None
         case _:
             assert_never(declared)

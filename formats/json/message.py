@@ -81,7 +81,7 @@ def _python_name(found: re.Match[str]) -> str:
 
 def _loads(text: str) -> Any:
     return json.loads(
-        text, parse_int=_whole, parse_float=written_number, object_pairs_hook=_json_object
+        text, parse_int=_whole, parse_float=written_number, object_pairs_hook=json_object
     )
 
 
@@ -101,7 +101,8 @@ def written_number(text: str) -> WrittenNumber | OversizedNumber:
     return number
 
 
-def _json_object(pairs: list[tuple[str, Any]]) -> JsonObject:
+def json_object(pairs: list[tuple[str, Any]]) -> JsonObject:
+    """Return an object of pairs, which knows whether a name occurs twice."""
     made = JsonObject(pairs)
     if len(made) < len(pairs):
         seen: set[str] = set()

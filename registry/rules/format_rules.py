@@ -5,9 +5,14 @@ Pure.
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
+from braid.formats.avro.schema import AvroSchemaError, parse_avro_schema
+from braid.formats.native.native_types import NativeType, misfit, types_at
 from braid.formats.raw_reader import RAW_FIELD
+from braid.lake import parse_type
 from braid.schemas import (
+    AvroFormat,
     ColumnSource,
     CsvFormat,
     FieldProblem,
@@ -16,18 +21,25 @@ from braid.schemas import (
     OnNewField,
     RawFormat,
     StreamSpec,
+    TableSpec,
 )
 from braid.schemas.field_problems import problem_at, quoted_list
 
+_SHOWN_MAX: Final = 100
 
-def check_format(stream: StreamSpec) -> Iterator[FieldProblem]:
+
+def check_format(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
     """Yield the problems of a stream's format.
 
     Args:
+        table: The stream's table.
         stream: The completed stream.
     """
     match stream.format:
         case JsonFormat():
+            return
+        case AvroFormat():
+            yield from _check_avro(table, stream, stream.format)
             return
         case CsvFormat():
             yield from _check_csv(stream.format)
@@ -53,6 +65,63 @@ def fields_of(declared: MessageFormat) -> tuple[str, ...] | None:
             return (RAW_FIELD,)
         case _:
             return None
+
+
+def _check_avro(
+    table: TableSpec, stream: StreamSpec, declared: AvroFormat
+) -> Iterator[FieldProblem]:
+    if stream.on_new_field is OnNewField.EVOLVE:
+        yield problem_at(
+            "on_new_field",
+            value=stream.on_new_field,
+            message=f"columns are not added from the schemas of the format `{declared.type}`",
+            hint="use `ignore` or `reject`, and declare the columns",
+        )
+    try:
+        record = parse_avro_schema(declared.schema_text)
+    except AvroSchemaError as error:
+        yield problem_at(
+            "format",
+            "schema",
+            value=declared.schema_text[:_SHOWN_MAX],
+            message=f"no schema of Avro records: {error}",
+            hint="give the schema that producers write the records with, as JSON text",
+        )
+        return
+    yield from _check_types(table, stream, record)
+
+
+def _check_types(
+    table: TableSpec, stream: StreamSpec, message: NativeType
+) -> Iterator[FieldProblem]:
+    """Yield the columns that no value of their field in the schema can fill."""
+    types = {column.name: parse_type(column.type) for column in reversed(table.columns)}
+    for index, mapping in enumerate(stream.columns):
+        if mapping.source is not ColumnSource.VALUE:
+            continue
+        path = mapping.source_path
+        found = types_at(message, path)
+        if not found:
+            names = sorted({n for one in types_at(message, path[:-1]) for n in one.fields})
+            yield problem_at(
+                "columns",
+                index,
+                "path",
+                value=".".join(path),
+                message="the schema of the messages has no such field",
+                hint=f"fields: {quoted_list(names)}" if names else "name a field of the schema",
+            )
+        elif mapping.column in types:
+            reason = misfit(found, types[mapping.column])
+            if reason is not None:
+                yield problem_at(
+                    "columns",
+                    index,
+                    "column",
+                    value=mapping.column,
+                    message=f"the field `{'.'.join(path)}` is {reason}",
+                    hint="declare a column of a type that holds the field's values",
+                )
 
 
 def _check_csv(declared: CsvFormat) -> Iterator[FieldProblem]:

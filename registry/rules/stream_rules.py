@@ -66,7 +66,7 @@ def check_stream(
     others = {name: spec for name, spec in streams.items() if name != stream.name}
     return [
         *_check_names(others, stream),
-        *check_format(stream),
+        *check_format(table, stream),
         *check_mapping(table, stream),
         *check_record_kinds(table, stream),
         *_check_key(table, stream),

@@ -12,6 +12,7 @@
 | `lost_update` | the schedule that loses an update where sequence numbers order (decision 0024) |
 | `power_histories` | histories of a warehouse before a power failure |
 | `odd_messages`, `json_texts` | messages of Kafka, good and bad; JSON texts of values and near misses |
+| `avro_messages` | schemas and messages of Avro |
 
 The tests are the `test_*` modules, one per law.
 """

@@ -16,7 +16,7 @@ from tests.unit.pipelines.given_streams import given_plan, given_spec, given_tab
 
 GUIDE = Path("docs/guides/message-formats.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(
-    r"```json registration\n(.*?)```\n\n```text messages\n(.*?)```\n\n"
+    r"```json registration\n(.*?)```\n\n```(text|hex) messages\n(.*?)```\n\n"
     r"\| message \| becomes \|\n\|---\|---\|\n((?:\|[^\n]*\n)+)",
     re.DOTALL,
 )
@@ -29,14 +29,18 @@ def test_every_registration_is_an_example_that_is_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("registration", "messages", "table"), EXAMPLES, ids=[e[0][:30] for e in EXAMPLES]
+    ("registration", "coding", "messages", "table"), EXAMPLES, ids=[e[0][:30] for e in EXAMPLES]
 )
-def test_messages_become_what_the_guide_shows(registration: str, messages: str, table: str) -> None:
+def test_messages_become_what_the_guide_shows(
+    registration: str, coding: str, messages: str, table: str
+) -> None:
     definition: dict[str, Any] = orjson.loads(registration)
     names = [column["column"] for column in definition["columns"]]
     spec = given_spec({name: TYPES[name] for name in names}, ordering=None)
     plan = given_plan(spec, **definition)
-    lines = [line.encode() for line in messages.splitlines()]
+    lines = [
+        bytes.fromhex(line) if coding == "hex" else line.encode() for line in messages.splitlines()
+    ]
 
     found = RecordReader(plan, given_table(spec).schema).read(_records(lines))
 

@@ -1,5 +1,6 @@
 """A stream reads columns only from fields that messages of its format have."""
 
+import json
 from typing import Any
 
 import pytest
@@ -43,6 +44,39 @@ def test_a_raw_message_has_one_field() -> None:
         "/columns/0/path",
         "messages of the format `raw` have no such field",
     )
+
+
+def avro(**types: Any) -> dict[str, Any]:
+    """Return the format of Avro records with fields of these types."""
+    fields = [{"name": name, "type": kind} for name, kind in types.items()]
+    return {"type": "avro", "schema": json.dumps({"type": "record", "name": "P", "fields": fields})}
+
+
+USUAL = {"id": "long", "region": "string", "paid": ["null", "double"], "method": "string"}
+
+
+def test_columns_fit_the_fields_of_a_schema() -> None:
+    assert problems(avro(**USUAL)) == []
+    assert problems(avro(**USUAL), on_new_field="reject") == []
+    assert problems(avro(**{**USUAL, "method": "bytes"})) == [
+        ("/columns/3/column", "the field `method` is bytes, not STRING")
+    ]
+    without = {name: kind for name, kind in USUAL.items() if name != "region"}
+    assert problems(avro(**without)) == [
+        ("/columns/1/path", "the schema of the messages has no such field")
+    ]
+
+
+def test_a_text_that_is_no_schema_is_refused() -> None:
+    (problem,) = problems({"type": "avro", "schema": "int"})
+
+    assert problem == ("/format/schema", "no schema of Avro records: found int, expected a record")
+
+
+def test_columns_are_not_added_from_schemas() -> None:
+    (problem,) = problems(avro(**USUAL), on_new_field="evolve")
+
+    assert problem[0] == "/on_new_field"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,9 @@
+"""Messages in Avro: bare records of one schema, or of the schemas that their ids name.
+
+| module | what |
+|---|---|
+| `schema` | the types of a schema |
+| `cursors`, `column_decoder` | many messages at once as columns, vectorised |
+| `exact_decoder` | one message, exactly |
+| `reader` | the reader of a stream's messages |
+"""

@@ -1,0 +1,452 @@
+"""Column decoder: the columns of a stream from a batch of Avro records of one schema, vectorised.
+
+All cursors advance together over the first field of every message, then over the second, and so on; a union divides
+the messages by their branches, and the items of lists are read first item by first item. What is not decided here makes
+its message odd: bytes that do not fit the schema, values that do not fit their column, texts of lists and records.
+
+Source: Apache Avro 1.12 specification, "Binary Encoding".
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from braid.formats.avro.cursors import Cursors, Ints, Mask
+from braid.formats.avro.schema import NESTING_MAX, AvroKind, AvroType
+from braid.formats.field_tree import FieldTree
+from braid.formats.native.kinds import NativeKind
+from braid.formats.native.leaf_arrays import Leaf, leaf_column
+from braid.lake import DataType, TypeRoot, to_arrow_type
+
+Path: TypeAlias = tuple[str, ...]
+Columns: TypeAlias = dict[Path, pa.Array]
+
+_INT_BOUND: Final = 1 << 31
+_DECIMAL_DIGITS: Final = 38
+_DECIMAL_BYTES_MAX: Final = 15  # 16 bytes can have 39 digits
+# A step costs as much for few messages as for many: the messages of a batch that have by far the longest lists, or
+# the deepest trees, are left to the exact decoder.
+_FEW_ROWS: Final = 32
+_STEPS_FOR_FEW_MAX: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodedRecords:
+    """What a batch of records holds for the fields of a tree.
+
+    Attributes:
+        columns: By path, the column of each field, null where a message has no such field; values of odd rows
+            are arbitrary.
+        missing: By path, where the message has no such field; arbitrary in odd rows.
+        odd: The rows that have to be decoded exactly, ascending.
+    """
+
+    columns: Columns
+    missing: Mapping[Path, Mask]
+    odd: Ints
+
+
+def decode_columns(payloads: pa.BinaryArray, record: AvroType, tree: FieldTree) -> DecodedRecords:
+    """Return the columns of a batch.
+
+    Args:
+        payloads: The messages, each one record; no nulls.
+        record: Their type.
+        tree: The fields that columns are read from.
+    """
+    cursors = Cursors(payloads)
+    decoder = _Decoder(cursors)
+    columns = decoder.fields(record, tree, (), np.arange(len(payloads)), 0)
+    cursors.finish()
+    nothing = np.ones(len(payloads), bool)
+    missing = {path: decoder.missing.get(path, nothing) for path in columns}
+    return DecodedRecords(columns=columns, missing=missing, odd=np.flatnonzero(cursors.is_odd))
+
+
+class _Decoder:
+    def __init__(self, cursors: Cursors) -> None:
+        self._cursors = cursors
+        self._steps_for_few = 0
+        self.missing: dict[Path, Mask] = {}
+
+    def fields(
+        self, declared: AvroType, tree: FieldTree, path: Path, rows: Ints, depth: int
+    ) -> Columns:
+        """Read values from which fields are read, but no column as a whole."""
+        if declared.kind is AvroKind.UNION:
+            return self._fields_of_union(declared, tree, path, rows, depth)
+        found = _nothing(tree, path, len(rows))
+        if not len(rows):
+            return found
+        if declared.kind is not AvroKind.RECORD:
+            self.skip(declared, rows, depth)
+            if declared.kind is not AvroKind.NULL:
+                self._cursors.refuse(rows)
+            return found
+        for name, part in declared.fields.items():
+            if name in tree.objects:
+                found |= self.fields(part, tree.objects[name], (*path, name), rows, depth + 1)
+            elif name in tree.values:
+                here = (*path, name)
+                found[here] = self.column(part, tree.values[name], rows, depth + 1)
+                missing = np.ones(len(self._cursors.is_odd), bool)
+                self.missing.setdefault(here, missing)[rows] = False
+            else:
+                self.skip(part, rows, depth + 1)
+        return found
+
+    def _fields_of_union(
+        self, declared: AvroType, tree: FieldTree, path: Path, rows: Ints, depth: int
+    ) -> Columns:
+        parts = [
+            (places, self.fields(branch, tree, path, rows[places], depth))
+            for branch, places in self._branches(declared, rows)
+        ]
+        if len(parts) == 1 and len(parts[0][0]) == len(rows):
+            return parts[0][1]
+        found = _nothing(tree, path, len(rows))
+        for name, nothing in found.items():
+            found[name] = _joined([(places, part[name]) for places, part in parts], nothing)
+        return found
+
+    def column(self, declared: AvroType, data_type: DataType, rows: Ints, depth: int) -> pa.Array:
+        """Read values as a column; those that it does not hold make their rows odd."""
+        wanted = to_arrow_type(data_type)
+        if not len(rows):
+            return pa.nulls(0, wanted)
+        if depth > NESTING_MAX:
+            self._cursors.refuse(rows)
+            return pa.nulls(len(rows), wanted)
+        match declared.kind, data_type.root:
+            case AvroKind.UNION, _:
+                parts = [
+                    (places, self.column(branch, data_type, rows[places], depth))
+                    for branch, places in self._branches(declared, rows)
+                ]
+                if len(parts) == 1 and len(parts[0][0]) == len(rows):
+                    return parts[0][1]
+                return _joined(parts, pa.nulls(len(rows), wanted))
+            case AvroKind.RECORD, TypeRoot.ROW:
+                return self._row(declared, data_type, rows, depth)
+            case AvroKind.ARRAY, TypeRoot.ARRAY:
+                return self._list(declared, data_type, rows, depth)
+            case AvroKind.MAP, TypeRoot.MAP:
+                return self._map(declared, data_type, rows, depth)
+            case ((AvroKind.RECORD | AvroKind.ARRAY | AvroKind.MAP), _):
+                self.skip(declared, rows, depth)
+                self._cursors.refuse(rows)
+                return pa.nulls(len(rows), wanted)
+            case _:
+                return self._leaf(declared, data_type, rows)
+
+    def skip(self, declared: AvroType, rows: Ints, depth: int) -> None:
+        """Advance past values."""
+        cursors = self._cursors
+        if not len(rows):
+            return
+        if depth > NESTING_MAX:
+            cursors.refuse(rows)
+            return
+        match declared.kind:
+            case AvroKind.UNION:
+                for branch, places in self._branches(declared, rows):
+                    self.skip(branch, rows[places], depth)
+            case AvroKind.RECORD:
+                for part in declared.fields.values():
+                    self.skip(part, rows, depth + 1)
+            case AvroKind.ARRAY | AvroKind.MAP:
+                self._items(rows, lambda some: self._skip_item(declared, some, depth + 1))
+            case AvroKind.BYTES:
+                cursors.spans(rows, cursors.longs(rows))
+            case AvroKind.FIXED:
+                cursors.spans(rows, declared.size)
+            case _:  # what does not fit its type is a fault, wanted or not
+                self._scalars(declared, rows)
+
+    def _skip_item(self, declared: AvroType, rows: Ints, depth: int) -> None:
+        assert declared.item is not None, "arrays and maps have a type of items"
+        if declared.kind is AvroKind.MAP:
+            self._texts(rows)
+        self.skip(declared.item, rows, depth)
+
+    def _branches(self, declared: AvroType, rows: Ints) -> list[tuple[AvroType, Ints]]:
+        """Return the branches that occur, each with the places in `rows` of its messages; none for odd rows."""
+        cursors = self._cursors
+        if self._is_long_for(rows):
+            cursors.refuse(rows)
+            return []
+        chosen = self._indexes(len(declared.branches), rows)
+        if cursors.has_odd:
+            # Behind the last message a recursive type would not end.
+            chosen[cursors.is_odd[rows]] = -1
+        first = chosen[0]
+        if first >= 0 and (chosen == first).all():
+            return [(declared.branches[first], np.arange(len(rows)))]
+        return [
+            (declared.branches[index], np.flatnonzero(chosen == index))
+            for index in np.unique(chosen).tolist()
+            if index >= 0
+        ]
+
+    def _is_long_for(self, rows: Ints) -> bool:
+        """Return whether too many steps were taken for a few rows; counts this one."""
+        self._steps_for_few += len(rows) < _FEW_ROWS
+        return self._steps_for_few > _STEPS_FOR_FEW_MAX and len(rows) < _FEW_ROWS
+
+    def _indexes(self, count: int, rows: Ints) -> Ints:
+        """Read the indexes of branches or symbols; rows with another number become odd."""
+        found = self._cursors.longs(rows)
+        wrong = np.flatnonzero((found < 0) | (found >= count))
+        if len(wrong):
+            self._cursors.refuse(rows[wrong])
+            found[wrong] = 0
+        return found
+
+    def _row(self, declared: AvroType, data_type: DataType, rows: Ints, depth: int) -> pa.Array:
+        types = {field.name: field.type for field in data_type.fields}
+        found: dict[str, pa.Array] = {}
+        for name, part in declared.fields.items():
+            if name in types:
+                found[name] = self.column(part, types[name], rows, depth + 1)
+            else:
+                self.skip(part, rows, depth + 1)
+        arrays = []
+        for name, part_type in types.items():
+            array = found.get(name)
+            if array is None:
+                array = pa.nulls(len(rows), to_arrow_type(part_type))
+            self._refuse_nulls(array, part_type, rows)
+            arrays.append(array)
+        return pa.StructArray.from_arrays(arrays, fields=list(to_arrow_type(data_type)))
+
+    def _list(self, declared: AvroType, data_type: DataType, rows: Ints, depth: int) -> pa.Array:
+        assert declared.item is not None, "an array has a type of items"
+        assert data_type.element is not None, "an ARRAY has an element type"
+        item, element = declared.item, data_type.element
+        arrays: list[pa.Array] = []
+        places = self._items(
+            rows, lambda some: arrays.append(self.column(item, element, some, depth + 1))
+        )
+        offsets, (items,), owners = _in_order(places, [arrays], [element], len(rows))
+        self._refuse_nulls(items, element, rows[owners])
+        return pa.ListArray.from_arrays(offsets, items, type=to_arrow_type(data_type))
+
+    def _map(self, declared: AvroType, data_type: DataType, rows: Ints, depth: int) -> pa.Array:
+        assert declared.item is not None, "a map has a type of values"
+        assert data_type.key is not None, "a MAP has a key type"
+        assert data_type.value is not None, "a MAP has a value type"
+        item, types = declared.item, [data_type.key, data_type.value]
+        keys: list[pa.Array] = []
+        values: list[pa.Array] = []
+
+        def read(some: Ints) -> None:
+            texts = self._texts(some)
+            keys.append(self._column_of_leaf(texts, _TEXT, types[0], some))
+            values.append(self.column(item, types[1], some, depth + 1))
+
+        places = self._items(rows, read)
+        offsets, (key, value), owners = _in_order(places, [keys, values], types, len(rows))
+        self._refuse_nulls(value, types[1], rows[owners])
+        self._refuse_repeated(key, owners, rows)
+        wanted = to_arrow_type(data_type)
+        # A key that the column does not hold is null in an odd row, where Arrow allows none.
+        return pa.MapArray.from_arrays(offsets, key.fill_null(""), value, type=wanted)
+
+    def _refuse_nulls(self, array: pa.Array, data_type: DataType, rows: Ints) -> None:
+        if array.null_count and not data_type.nullable:
+            is_null = array.is_null().to_numpy(zero_copy_only=False)
+            self._cursors.refuse(rows[is_null])
+
+    def _refuse_repeated(self, keys: pa.Array, owners: Ints, rows: Ints) -> None:
+        """Make the rows odd whose map has a key twice."""
+        if len(keys) < 2:
+            return
+        encoded = keys.dictionary_encode()
+        codes = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        both = np.sort(owners * (len(encoded.dictionary) + 1) + codes)
+        twice = both[1:][both[1:] == both[:-1]] // (len(encoded.dictionary) + 1)
+        self._cursors.refuse(rows[np.unique(twice)])
+
+    def _items(self, rows: Ints, read: Callable[[Ints], None]) -> list[Ints]:
+        """Read the items of lists: all first ones, then all second ones, and so on.
+
+        Args:
+            rows: The rows.
+            read: Reads one item in each of some rows.
+
+        Returns:
+            For each call of `read` the places of its rows in `rows`.
+        """
+        cursors = self._cursors
+        left = self._block_counts(rows)
+        places = []
+        while len(active := np.flatnonzero(left)):
+            if self._is_long_for(active):
+                cursors.refuse(rows[active])
+                break
+            read(rows[active])
+            places.append(active)
+            left[active] -= 1
+            ended = active[left[active] == 0]
+            if len(ended):
+                left[ended] = self._block_counts(rows[ended])
+            if cursors.has_odd:
+                left[cursors.is_odd[rows]] = 0
+        return places
+
+    def _block_counts(self, rows: Ints) -> Ints:
+        """Read the number of items in the next blocks; 0 at their ends."""
+        cursors = self._cursors
+        counts = cursors.longs(rows)
+        negative = np.flatnonzero(counts < 0)
+        if len(negative):
+            cursors.longs(rows[negative])  # the block's size in bytes
+            counts[negative] = -counts[negative]
+        # Items without a byte are possible; how many of them are too many, the exact decoder knows.
+        wrong = np.flatnonzero((counts < 0) | (counts > cursors.left(rows)))
+        cursors.refuse(rows[wrong])
+        counts[wrong] = 0
+        return counts
+
+    def _leaf(self, declared: AvroType, data_type: DataType, rows: Ints) -> pa.Array:
+        return self._column_of_leaf(self._scalars(declared, rows), declared, data_type, rows)
+
+    def _column_of_leaf(
+        self, values: pa.Array, declared: AvroType, data_type: DataType, rows: Ints
+    ) -> pa.Array:
+        assert declared.leaf is not None, "a type without parts is a leaf"
+        column, unfit = leaf_column(values, declared.leaf, data_type)
+        self._cursors.refuse(rows[list(unfit)])
+        return column
+
+    def _scalars(self, declared: AvroType, rows: Ints) -> pa.Array:
+        """Read values without parts as the array of their leaf."""
+        cursors = self._cursors
+        match declared.kind:
+            case AvroKind.NULL:
+                return pa.nulls(len(rows), pa.string())
+            case AvroKind.BOOLEAN:
+                found = cursors.fixed(rows, "u1")
+                cursors.refuse(rows[found > 1])
+                return pa.array(found != 0)
+            case AvroKind.INT:
+                numbers = cursors.longs(rows)
+                cursors.refuse(rows[(numbers < -_INT_BOUND) | (numbers >= _INT_BOUND)])
+                return pa.array(numbers)
+            case AvroKind.LONG:
+                return pa.array(cursors.longs(rows))
+            case AvroKind.FLOAT:
+                return pa.array(cursors.fixed(rows, "<f4"))
+            case AvroKind.DOUBLE:
+                return pa.array(cursors.fixed(rows, "<f8"))
+            case AvroKind.ENUM:
+                return pa.array(declared.symbols, pa.string()).take(
+                    pa.array(self._indexes(len(declared.symbols), rows))
+                )
+            case AvroKind.STRING:
+                return self._texts(rows)
+            case _:
+                return self._bytes(declared, rows)
+
+    def _texts(self, rows: Ints) -> pa.StringArray:
+        """Read texts."""
+        starts, lengths = self._cursors.spans(rows, self._cursors.longs(rows))
+        found = self._cursors.binary(starts, lengths)
+        try:
+            return found.cast(pa.string())
+        except pa.ArrowInvalid:
+            texts = [_text(value) for value in found.to_pylist()]
+            self._cursors.refuse(rows[[text is None for text in texts]])
+            return pa.array(["" if text is None else text for text in texts], pa.string())
+
+    def _bytes(self, declared: AvroType, rows: Ints) -> pa.Array:
+        cursors = self._cursors
+        is_fixed = declared.kind is AvroKind.FIXED
+        sizes = declared.size if is_fixed else cursors.longs(rows)
+        starts, lengths = cursors.spans(rows, sizes)
+        match declared.native_kind:
+            case NativeKind.DECIMAL if declared.scale <= _DECIMAL_DIGITS:
+                wrong = np.flatnonzero(lengths > _DECIMAL_BYTES_MAX)
+                if len(wrong):
+                    cursors.refuse(rows[wrong])
+                    lengths = lengths.copy()
+                    lengths[wrong] = 0
+                numbers = pa.py_buffer(cursors.unscaled(starts, lengths))
+                kind = pa.decimal128(_DECIMAL_DIGITS, declared.scale)
+                return pa.Array.from_buffers(kind, len(rows), [None, numbers])
+            case NativeKind.BYTES:
+                return cursors.binary(starts, lengths)
+            case _:  # a UUID in bytes, a duration, a decimal with a very long fraction
+                cursors.refuse(rows)
+                return pa.nulls(len(rows), pa.string())
+
+
+_TEXT: Final = AvroType(AvroKind.STRING, leaf=Leaf(NativeKind.TEXT))
+
+
+def _nothing(tree: FieldTree, path: Path, count: int) -> Columns:
+    """Return the columns of a tree without any value."""
+    found = {
+        (*path, name): pa.nulls(count, to_arrow_type(data_type))
+        for name, data_type in tree.values.items()
+    }
+    for name, below in tree.objects.items():
+        found |= _nothing(below, (*path, name), count)
+    return found
+
+
+def _joined(parts: Sequence[tuple[Ints, pa.Array]], nothing: pa.Array) -> pa.Array:
+    """Return one array of the values of all branches, in the order of their messages.
+
+    Args:
+        parts: For each branch the places of its values, and the values.
+        nothing: Nulls, as many as there are places.
+    """
+    filled = [(places, array) for places, array in parts if array.null_count < len(array)]
+    if not filled:
+        return nothing
+    order = np.zeros(len(nothing), np.int64)
+    is_null = np.ones(len(nothing), bool)
+    first = 0
+    for places, array in filled:
+        order[places] = np.arange(first, first + len(array))
+        is_null[places] = False
+        first += len(array)
+    return pa.concat_arrays([array for _, array in filled]).take(pa.array(order, mask=is_null))
+
+
+def _in_order(
+    places: Sequence[Ints],
+    arrays: Sequence[Sequence[pa.Array]],
+    types: Sequence[DataType],
+    count: int,
+) -> tuple[pa.Array, list[pa.Array], Ints]:
+    """Return the items of lists, list by list.
+
+    Args:
+        places: For each step the lists of its items.
+        arrays: For each part of an item (keys and values of maps), its array of each step.
+        types: The types of the parts.
+        count: The number of lists.
+
+    Returns:
+        The offsets of the lists, the arrays of the parts, and for each item its list.
+    """
+    owners = np.concatenate([np.zeros(0, np.int64), *places])
+    order = np.argsort(owners, kind="stable")
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=count))))
+    joined = [
+        pa.concat_arrays([pa.nulls(0, to_arrow_type(kind)), *parts]).take(pa.array(order))
+        for parts, kind in zip(arrays, types, strict=True)
+    ]
+    return pa.array(offsets, pa.int32()), joined, owners[order]
+
+
+def _text(value: bytes) -> str | None:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,185 @@
+"""Exact decoder: one Avro message as native values, every byte of it checked.
+
+Source: Apache Avro 1.12 specification, "Binary Encoding".
+"""
+
+import struct
+import uuid
+from collections.abc import Iterator
+from decimal import Context, Decimal
+from typing import Any, Final
+
+import numpy as np
+
+from braid.formats.avro.schema import NESTING_MAX, AvroKind, AvroType
+from braid.formats.json.message import json_object
+from braid.formats.native.kinds import NativeKind
+from braid.formats.native.values import Unreadable
+
+_VARINT_BYTES_MAX: Final = 10
+EMPTY_ITEMS_MAX: Final = 10_000
+"""Most items of an array or map whose items take no bytes, so that a count alone cannot fill the memory."""
+_DECIMAL_BYTES_MAX: Final = 256
+_WIDE: Final = Context(prec=1_000)
+
+
+class AvroValueError(ValueError):
+    """Bytes are no message of a schema."""
+
+
+class TooDeepError(AvroValueError):
+    """A message is nested too deeply."""
+
+
+def decode_avro(payload: bytes, record: AvroType) -> dict[str, Any]:
+    """Return a message as a dict of native values (`native.values`).
+
+    Args:
+        payload: The bytes of one record and nothing else.
+        record: Its type.
+
+    Raises:
+        AvroValueError: The bytes are no message of that type.
+    """
+    decoder = _Decoder(payload)
+    found: dict[str, Any] = decoder.value(record, 0)
+    left = len(payload) - decoder.position
+    if left:
+        message = f"{left} bytes behind the record"
+        raise AvroValueError(message)
+    return found
+
+
+class _Decoder:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.position = 0
+
+    def value(self, declared: AvroType, depth: int) -> Any:
+        if depth > NESTING_MAX:
+            message = f"nested more than {NESTING_MAX} deep"
+            raise TooDeepError(message)
+        match declared.kind:
+            case AvroKind.UNION:
+                index = self._index(len(declared.branches), "branch of a union")
+                return self.value(declared.branches[index], depth)
+            case AvroKind.RECORD:
+                return {name: self.value(part, depth + 1) for name, part in declared.fields.items()}
+            case AvroKind.ARRAY:
+                assert declared.item is not None, "an array has a type of items"
+                item = declared.item
+                return [self.value(item, depth + 1) for _ in self._items()]
+            case AvroKind.MAP:
+                assert declared.item is not None, "a map has a type of values"
+                item = declared.item
+                return json_object(
+                    [(self._text(), self.value(item, depth + 1)) for _ in self._items()]
+                )
+            case _:
+                return self._leaf(declared)
+
+    def _leaf(self, declared: AvroType) -> Any:
+        assert declared.leaf is not None, "a type without parts is a leaf"
+        leaf = declared.leaf
+        match declared.kind:
+            case AvroKind.NULL:
+                return None
+            case AvroKind.BOOLEAN:
+                return self._boolean()
+            case AvroKind.INT | AvroKind.LONG:
+                return leaf.native(self._long(32 if declared.kind is AvroKind.INT else 64))
+            case AvroKind.FLOAT:
+                return np.float32(struct.unpack("<f", self._take(4))[0])
+            case AvroKind.DOUBLE:
+                return struct.unpack("<d", self._take(8))[0]
+            case AvroKind.STRING:
+                return self._text()
+            case AvroKind.ENUM:
+                return declared.symbols[self._index(len(declared.symbols), "symbol of an enum")]
+            case _:
+                size = declared.size if declared.kind is AvroKind.FIXED else self._length()
+                return _of_bytes(self._take(size), declared)
+
+    def _items(self) -> Iterator[None]:
+        """Yield once for each item of an array or map, whose bytes the caller takes."""
+        empty = 0
+        while count := self._long(64):
+            if count < 0:
+                self._length()  # the block's size in bytes
+                count = -count
+            for _ in range(count):
+                before = self.position
+                yield
+                empty += self.position == before
+                if empty > EMPTY_ITEMS_MAX:
+                    message = f"more than {EMPTY_ITEMS_MAX} items without a byte"
+                    raise AvroValueError(message)
+
+    def _text(self) -> str:
+        data = self._take(self._length())
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            message = f"not UTF-8: {error.reason} at byte {self.position - len(data) + error.start}"
+            raise AvroValueError(message) from error
+
+    def _boolean(self) -> bool:
+        byte = self._take(1)[0]
+        if byte > 1:
+            message = f"found {byte} at byte {self.position - 1}, expected 0 or 1 for a boolean"
+            raise AvroValueError(message)
+        return byte == 1
+
+    def _index(self, count: int, what: str) -> int:
+        at = self.position
+        index = self._long(64)
+        if not 0 <= index < count:
+            message = f"found {index} at byte {at}, expected a {what}, 0 to {count - 1}"
+            raise AvroValueError(message)
+        return index
+
+    def _length(self) -> int:
+        at = self.position
+        length = self._long(64)
+        if length < 0:
+            message = f"the length at byte {at} is negative"
+            raise AvroValueError(message)
+        return length
+
+    def _take(self, size: int) -> bytes:
+        found = self._data[self.position : self.position + size]
+        if len(found) < size:
+            message = f"ends {size - len(found)} bytes too early"
+            raise AvroValueError(message)
+        self.position += size
+        return found
+
+    def _long(self, bits: int) -> int:
+        at, number, shift = self.position, 0, 0
+        while True:
+            byte = self._take(1)[0]
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+            if shift == 7 * _VARINT_BYTES_MAX:
+                break
+        if byte >= 0x80 or number >> bits:
+            message = f"the number at byte {at} has more than {bits} bits"
+            raise AvroValueError(message)
+        return (number >> 1) ^ -(number & 1)
+
+
+def _of_bytes(data: bytes, declared: AvroType) -> Any:
+    """Return the native value of a type that is encoded as bytes."""
+    assert declared.leaf is not None, "a type without parts is a leaf"
+    match declared.leaf.kind:
+        case NativeKind.DECIMAL if len(data) > _DECIMAL_BYTES_MAX:
+            return Unreadable(f"a decimal of {len(data)} bytes")
+        case NativeKind.DECIMAL:
+            unscaled = Decimal(int.from_bytes(data, "big", signed=True))
+            return _WIDE.scaleb(unscaled, -declared.scale)
+        case NativeKind.TEXT:
+            return str(uuid.UUID(bytes=data))
+        case _:
+            return declared.leaf.native(data)

@@ -1,0 +1,108 @@
+"""Reader of Avro messages: bare records of one schema, usual ones vectorised and all others exactly."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from braid.formats.arrays import replace_rows
+from braid.formats.avro.column_decoder import decode_columns
+from braid.formats.avro.exact_decoder import AvroValueError, decode_avro
+from braid.formats.avro.schema import AvroType
+from braid.formats.fault import Fault, Faults, malformed
+from braid.formats.field_tree import field_tree
+from braid.formats.joined_messages import ReadPart, joined_messages
+from braid.formats.json.message_reader import MISSING
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.message_reader import ReadMessages
+from braid.formats.native.native_types import undeclared_fields
+from braid.formats.native.record_values import record_values
+from braid.formats.native.values import json_value
+from braid.lake import to_arrow_type
+
+# A step of the vectorised decoder costs as much for few messages as for many.
+_VECTORISED_MIN: Final = 32
+
+
+class AvroReader:
+    """Reads bare Avro records of one schema."""
+
+    def __init__(
+        self,
+        record: AvroType,
+        columns: Sequence[MappedColumn],
+        *,
+        paths_of_other_streams: Sequence[tuple[str, ...]] = (),
+        finds_undeclared: bool = False,
+    ) -> None:
+        """Prepare to read.
+
+        Args:
+            record: The type of the messages.
+            columns: The columns, with their paths in the message; a field that the type does not have is
+                missing in every message.
+            paths_of_other_streams: Paths that other streams of the table read from the same topic.
+            finds_undeclared: Whether messages with fields from which no column is read are reported: all of
+                them, if the type has such fields.
+        """
+        self._record = record
+        self._columns = tuple(columns)
+        self._tree = field_tree(columns, paths_of_other_streams)
+        self._has_undeclared = finds_undeclared and any(undeclared_fields(record, self._tree))
+
+    def read(self, payloads: pa.BinaryArray) -> ReadMessages:
+        """Return the columns of a batch of messages (see `MessageReader.read`)."""
+        if not payloads.null_count:
+            return self._read_present(payloads)
+        rows = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+        found = self._read_present(payloads.drop_null())
+        return joined_messages([ReadPart(rows, found)], self._columns, Faults(len(payloads)))
+
+    def tree(self, payload: bytes) -> Any:
+        """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
+        return json_value(decode_avro(payload, self._record))
+
+    def _read_present(self, payloads: pa.BinaryArray) -> ReadMessages:
+        count = len(payloads)
+        if count < _VECTORISED_MIN:
+            arrays = [pa.nulls(count, to_arrow_type(column.type)) for column in self._columns]
+            missing = {c.name: np.ones(count, bool) for c in self._columns if c.finds_missing}
+            odd = list(range(count))
+        else:
+            decoded = decode_columns(payloads, self._record, self._tree)
+            arrays = [decoded.columns[column.path] for column in self._columns]
+            missing = {
+                c.name: decoded.missing[c.path].copy() for c in self._columns if c.finds_missing
+            }
+            odd = decoded.odd.tolist()
+        faults = Faults(count)
+        if odd:
+            values: list[list[Any]] = [[None] * len(odd) for _ in self._columns]
+            for place, (row, message) in enumerate(
+                zip(odd, payloads.take(pa.array(odd)).to_pylist(), strict=True)
+            ):
+                found = self._values(message)
+                is_faulty = isinstance(found, Fault)
+                if isinstance(found, Fault):
+                    faults.add(row, found)
+                    found = [None] * len(self._columns)
+                for column, of_column, value in zip(self._columns, values, found, strict=True):
+                    is_missing = value is MISSING
+                    of_column[place] = None if is_missing else value
+                    if column.finds_missing:
+                        missing[column.name][row] = is_missing and not is_faulty
+            arrays = [replace_rows(old, odd, new) for old, new in zip(arrays, values, strict=True)]
+        return ReadMessages(
+            arrays=arrays,
+            faults=faults,
+            with_undeclared=list(range(count)) if self._has_undeclared else [],
+            missing={name: pa.array(mask) for name, mask in missing.items()},
+        )
+
+    def _values(self, message: bytes) -> list[Any] | Fault:
+        try:
+            record = decode_avro(message, self._record)
+        except AvroValueError as error:
+            return malformed(f"not Avro of the schema: {error}")
+        return record_values(record, self._columns)

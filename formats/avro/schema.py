@@ -1,0 +1,321 @@
+"""Avro schemas: the types of a schema's text, with the types that names stand for in place of the names.
+
+Properties that do not change how bytes are read (documentation, defaults, aliases, order) are left out. A logical
+type that does not fit its type is ignored, as the specification says.
+
+Source: Apache Avro 1.12 specification, "Schema Declaration", "Logical Types", "Names".
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from braid.formats.native.kinds import NativeKind
+from braid.formats.native.leaf_arrays import Leaf
+
+NESTING_MAX: Final = 64
+"""Deepest nesting of a schema's text, and of the values of a recursive type."""
+_PARTS_MAX: Final = 100_000
+_PRECISION_MAX: Final = 10_000  # Python refuses to read longer numbers from text
+_UNIT_NS: Final = {"millis": 10**6, "micros": 10**3, "nanos": 1}
+
+
+class AvroKind(StrEnum):
+    """The encoding of a type."""
+
+    NULL = "null"
+    BOOLEAN = "boolean"
+    INT = "int"
+    LONG = "long"
+    FLOAT = "float"
+    DOUBLE = "double"
+    BYTES = "bytes"
+    STRING = "string"
+    FIXED = "fixed"
+    ENUM = "enum"
+    ARRAY = "array"
+    MAP = "map"
+    RECORD = "record"
+    UNION = "union"
+
+
+_PRIMITIVES: Final = frozenset(list(AvroKind)[:8])
+_COMPLEX: Final = frozenset(list(AvroKind)[8:]) - {AvroKind.UNION}
+_LOGICAL: Final[Mapping[str, tuple[frozenset[AvroKind], Leaf]]] = {
+    "date": (frozenset({AvroKind.INT}), Leaf(NativeKind.DATE)),
+    "time-millis": (frozenset({AvroKind.INT}), Leaf(NativeKind.TIME, 10**6)),
+    "time-micros": (frozenset({AvroKind.LONG}), Leaf(NativeKind.TIME, 10**3)),
+    **{
+        f"{name}-{unit}": (frozenset({AvroKind.LONG}), Leaf(NativeKind.MOMENT, size, is_local))
+        for name, is_local in (("timestamp", False), ("local-timestamp", True))
+        for unit, size in _UNIT_NS.items()
+    },
+    "uuid": (frozenset({AvroKind.STRING, AvroKind.FIXED}), Leaf(NativeKind.TEXT)),
+    "duration": (frozenset({AvroKind.FIXED}), Leaf(NativeKind.UNREADABLE)),
+    "decimal": (frozenset({AvroKind.BYTES, AvroKind.FIXED}), Leaf(NativeKind.DECIMAL)),
+}
+_SIZES: Final = {"uuid": 16, "duration": 12}
+_LEAVES: Final[Mapping[AvroKind, Leaf]] = {
+    AvroKind.NULL: Leaf(NativeKind.NULL),
+    AvroKind.BOOLEAN: Leaf(NativeKind.BOOLEAN),
+    AvroKind.INT: Leaf(NativeKind.WHOLE),
+    AvroKind.LONG: Leaf(NativeKind.WHOLE),
+    AvroKind.FLOAT: Leaf(NativeKind.FLOAT),
+    AvroKind.DOUBLE: Leaf(NativeKind.FLOAT),
+    AvroKind.BYTES: Leaf(NativeKind.BYTES),
+    AvroKind.FIXED: Leaf(NativeKind.BYTES),
+    AvroKind.STRING: Leaf(NativeKind.TEXT),
+    AvroKind.ENUM: Leaf(NativeKind.TEXT),
+}
+_PARTS: Final = {
+    AvroKind.ARRAY: NativeKind.LIST,
+    AvroKind.MAP: NativeKind.MAP,
+    AvroKind.RECORD: NativeKind.RECORD,
+}
+
+
+class AvroSchemaError(ValueError):
+    """A text is no Avro schema, or none of records."""
+
+
+@dataclass(slots=True, eq=False)
+class AvroType:
+    """A type; one that is recursive contains itself.
+
+    Attributes:
+        kind: Its encoding.
+        leaf: What its values are; None of types with parts.
+        scale: Digits after the point, of a decimal.
+        size: Bytes of a FIXED.
+        symbols: Of an ENUM, by their index.
+        item: Of an ARRAY its items, of a MAP its values.
+        fields: Of a RECORD, by name, in their order.
+        branches: Of a UNION, in their order.
+    """
+
+    kind: AvroKind
+    leaf: Leaf | None = None
+    scale: int = 0
+    size: int = 0
+    symbols: tuple[str, ...] = ()
+    item: "AvroType | None" = None
+    fields: dict[str, "AvroType"] = field(default_factory=dict)
+    branches: tuple["AvroType", ...] = ()
+
+    @property
+    def native_kind(self) -> NativeKind:
+        """The kind of its values; a UNION has none."""
+        return _PARTS[self.kind] if self.leaf is None else self.leaf.kind
+
+    @property
+    def possible(self) -> tuple["AvroType", ...]:
+        """The types that a value can have: the branches of a UNION without null, or the type itself."""
+        if self.kind is not AvroKind.UNION:
+            return (self,)
+        return tuple(branch for branch in self.branches if branch.kind is not AvroKind.NULL)
+
+
+def parse_avro_schema(text: str, references: Sequence[str] = ()) -> AvroType:
+    """Return the type of a message.
+
+    Args:
+        text: The schema as JSON.
+        references: Texts of schemas that it refers to by the names of their types, each behind those that it
+            refers to itself.
+
+    Raises:
+        AvroSchemaError: A text is no schema; or the message is not a record.
+    """
+    types = _Types()
+    try:
+        for reference in references:
+            types.parse(_loaded(reference), "", 0)
+        found = types.parse(_loaded(text), "", 0)
+        _check_parts(found, {}, ())
+    except RecursionError as error:  # types that contain each other by their names
+        message = "its types are nested too deeply"
+        raise AvroSchemaError(message) from error
+    if found.kind is not AvroKind.RECORD:
+        message = f"found {found.kind}, expected a record"
+        raise AvroSchemaError(message)
+    return found
+
+
+def _check_parts(declared: AvroType, counts: dict[int, int], around: tuple[AvroType, ...]) -> int:
+    """Return how many values a value of a type always contains, by types without a union, array or map between them.
+
+    Raises:
+        AvroSchemaError: They are too many, or never end: a few bytes could fill the memory.
+    """
+    if declared in around:
+        message = "a record contains itself without a union, array or map between"
+        raise AvroSchemaError(message)
+    known = counts.get(id(declared))
+    if known is not None:
+        return known
+    count = 1
+    if declared.kind is AvroKind.RECORD:
+        inside = (*around, declared)
+        count += sum(_check_parts(part, counts, inside) for part in declared.fields.values())
+    if count > _PARTS_MAX:
+        message = f"a record contains more than {_PARTS_MAX} values"
+        raise AvroSchemaError(message)
+    counts[id(declared)] = count
+    parts = declared.branches if declared.item is None else (declared.item,)
+    for part in parts:
+        _check_parts(part, counts, ())
+    return count
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        # A registry may hold the bare name of a primitive type.
+        if text.strip() in _PRIMITIVES:
+            return text.strip()
+        message = f"not JSON: {error}"
+        raise AvroSchemaError(message) from error
+
+
+class _Types:
+    """The named types of a schema, by full name."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, AvroType] = {}
+
+    def parse(self, schema: Any, namespace: str, depth: int) -> AvroType:
+        if depth > NESTING_MAX:
+            message = f"nested more than {NESTING_MAX} deep"
+            raise AvroSchemaError(message)
+        match schema:
+            case str():
+                return self._of_name(schema, namespace)
+            case list():
+                return self._union(schema, namespace, depth)
+            case {"type": str(kind)} if kind in _COMPLEX or kind in _PRIMITIVES:
+                return self._declared(AvroKind(kind), schema, namespace, depth)
+            case {"type": "error"}:
+                return self._declared(AvroKind.RECORD, schema, namespace, depth)
+            case {"type": inner}:
+                return self.parse(inner, namespace, depth + 1)
+            case _:
+                message = f"found {_shown(schema)}, expected a type"
+                raise AvroSchemaError(message)
+
+    def _of_name(self, name: str, namespace: str) -> AvroType:
+        if name in _PRIMITIVES:
+            return AvroType(AvroKind(name), leaf=_LEAVES[AvroKind(name)])
+        found = self._named.get(_full_name(name, namespace)) or self._named.get(name)
+        if found is None:
+            message = f"no type of the name {_shown(name)} is declared before it is used"
+            raise AvroSchemaError(message)
+        return found
+
+    def _union(self, schema: list[Any], namespace: str, depth: int) -> AvroType:
+        branches = tuple(self.parse(branch, namespace, depth + 1) for branch in schema)
+        if not branches:
+            message = "a union without a type"
+            raise AvroSchemaError(message)
+        if any(branch.kind is AvroKind.UNION for branch in branches):
+            message = "a union directly in a union"
+            raise AvroSchemaError(message)
+        return AvroType(AvroKind.UNION, branches=branches)
+
+    def _declared(
+        self, kind: AvroKind, schema: dict[str, Any], namespace: str, depth: int
+    ) -> AvroType:
+        found = AvroType(kind, leaf=_LEAVES.get(kind))
+        match kind:
+            case AvroKind.ARRAY | AvroKind.MAP:
+                part = "items" if kind is AvroKind.ARRAY else "values"
+                found.item = self.parse(_property(schema, part), namespace, depth + 1)
+            case AvroKind.RECORD:
+                inside = self._name(found, schema, namespace)
+                self._add_fields(found, _property(schema, "fields"), inside, depth)
+            case AvroKind.ENUM:
+                self._name(found, schema, namespace)
+                found.symbols = _symbols(_property(schema, "symbols"))
+            case AvroKind.FIXED:
+                self._name(found, schema, namespace)
+                found.size = _whole(schema, "size", low=0)
+            case _:  # a primitive type with properties
+                pass
+        _add_logical_type(found, schema)
+        return found
+
+    def _name(self, found: AvroType, schema: dict[str, Any], namespace: str) -> str:
+        """Register a type under its name; return the namespace inside of it."""
+        name, own = _property(schema, "name"), schema.get("namespace", namespace)
+        if not isinstance(name, str) or not name or not isinstance(own, str):
+            message = f"found {_shown(name)}, expected the name of a type"
+            raise AvroSchemaError(message)
+        full = _full_name(name, own)
+        if full in self._named:
+            message = f"the type {_shown(full)} is declared twice"
+            raise AvroSchemaError(message)
+        self._named[full] = found
+        return full.rpartition(".")[0]
+
+    def _add_fields(self, record: AvroType, fields: Any, namespace: str, depth: int) -> None:
+        if not isinstance(fields, list):
+            message = f"found {_shown(fields)}, expected a list of fields"
+            raise AvroSchemaError(message)
+        for declared in fields:
+            name = _property(declared, "name")
+            if not isinstance(name, str) or name in record.fields:
+                message = f"found {_shown(name)}, expected the name of a field, each once"
+                raise AvroSchemaError(message)
+            record.fields[name] = self.parse(_property(declared, "type"), namespace, depth + 1)
+
+
+def _full_name(name: str, namespace: str) -> str:
+    return name if "." in name or not namespace else f"{namespace}.{name}"
+
+
+def _property(schema: Any, name: str) -> Any:
+    if not isinstance(schema, dict) or name not in schema:
+        message = f"found {_shown(schema)}, expected an object with `{name}`"
+        raise AvroSchemaError(message)
+    return schema[name]
+
+
+def _symbols(symbols: Any) -> tuple[str, ...]:
+    if not isinstance(symbols, list) or not all(isinstance(one, str) for one in symbols):
+        message = f"found {_shown(symbols)}, expected a list of symbols"
+        raise AvroSchemaError(message)
+    return tuple(symbols)
+
+
+def _whole(schema: dict[str, Any], name: str, *, low: int) -> int:
+    found = schema.get(name)
+    if not isinstance(found, int) or isinstance(found, bool) or not low <= found < 2**31:
+        message = f"found {_shown(found)}, expected a whole number as `{name}`"
+        raise AvroSchemaError(message)
+    return found
+
+
+def _add_logical_type(found: AvroType, schema: dict[str, Any]) -> None:
+    name = schema.get("logicalType")
+    if not isinstance(name, str) or name not in _LOGICAL:
+        return
+    kinds, leaf = _LOGICAL[name]
+    if found.kind not in kinds:
+        return
+    if found.kind is AvroKind.FIXED and found.size != _SIZES.get(name, found.size):
+        return
+    if leaf.kind is NativeKind.DECIMAL:
+        precision, scale = schema.get("precision"), schema.get("scale", 0)
+        # A decimal without a valid precision is the bytes that it is encoded in.
+        if not isinstance(precision, int) or not isinstance(scale, int):
+            return
+        if not 0 <= scale <= precision <= _PRECISION_MAX or precision == 0:
+            return
+        found.scale = scale
+    found.leaf = leaf
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, default=str)[:80]

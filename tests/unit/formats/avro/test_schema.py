@@ -1,0 +1,81 @@
+"""A schema is parsed with all its names; a text that is none is refused with the place of its fault."""
+
+import json
+from typing import Any
+
+import pytest
+
+from braid.formats.avro.schema import AvroKind, AvroSchemaError, parse_avro_schema
+from braid.formats.native.kinds import NativeKind
+
+
+def record(*types: Any, name: str = "R", **options: Any) -> Any:
+    """Return the schema of a record with fields f0, f1, …"""
+    fields = [{"name": f"f{index}", "type": kind} for index, kind in enumerate(types)]
+    return {"type": "record", "name": name, "fields": fields, **options}
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ("{", "not JSON"),
+        ('"int"', "found int, expected a record"),
+        (json.dumps(record("x.Unknown")), 'no type of the name "x.Unknown" is declared'),
+        (json.dumps(record(["int", ["null"]])), "a union directly in a union"),
+        (json.dumps(record([])), "a union without a type"),
+        (json.dumps(record({"type": "array"})), "expected an object with `items`"),
+        (
+            json.dumps(record({"type": "fixed", "name": "F", "size": -1})),
+            "expected a whole number as `size`",
+        ),
+        (
+            json.dumps(record({"type": "enum", "name": "E", "symbols": [1]})),
+            "expected a list of symbols",
+        ),
+        (json.dumps(record(record(name="R"))), 'the type "R" is declared twice'),
+        (
+            json.dumps({"type": "record", "name": "R", "fields": [{"name": "a"}]}),
+            "an object with `type`",
+        ),
+        (json.dumps({"type": "record", "fields": []}), "an object with `name`"),
+        (json.dumps(record("R")), "a record contains itself without a union, array or map between"),
+        ('{"type":' * 100 + '"int"' + "}" * 100, "nested more than 64 deep"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_a_text_that_is_no_schema_is_refused(schema: str, why: str) -> None:
+    with pytest.raises(AvroSchemaError, match=why):
+        parse_avro_schema(schema)
+
+
+def test_records_that_multiply_are_refused() -> None:
+    types = [record("null", name="R0")]
+    types += [record(*[f"R{index}"] * 10, name=f"R{index + 1}") for index in range(9)]
+
+    with pytest.raises(AvroSchemaError, match="more than 100000 values"):
+        parse_avro_schema(json.dumps(record(*types, name="Root")))
+
+
+def test_names_are_found_in_their_namespace_and_in_references() -> None:
+    address = json.dumps(record("string", name="Address", namespace="shop.parts"))
+    order = record("shop.parts.Address", record("Own", name="Line"), namespace="shop", name="Order")
+    order["fields"][1:1] = [{"name": "own", "type": {"type": "fixed", "name": "Own", "size": 2}}]
+
+    found = parse_avro_schema(json.dumps(order), [address])
+
+    assert found.fields["f0"].fields["f0"].kind is AvroKind.STRING
+    assert found.fields["f1"].fields["f0"] is found.fields["own"]
+
+
+def test_a_logical_type_that_does_not_fit_is_ignored() -> None:
+    fields = [
+        {"type": "string", "logicalType": "date"},
+        {"type": "fixed", "name": "F", "size": 4, "logicalType": "uuid"},
+        {"type": "bytes", "logicalType": "decimal", "precision": 2, "scale": 3},
+        {"type": "bytes", "logicalType": "decimal", "precision": 2, "scale": 2},
+    ]
+
+    found = parse_avro_schema(json.dumps(record(*fields)))
+
+    kinds = [part.native_kind for part in found.fields.values()]
+    assert kinds == [NativeKind.TEXT, NativeKind.BYTES, NativeKind.BYTES, NativeKind.DECIMAL]
