@@ -36,6 +36,7 @@ from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.key_reader import KeyReader
 from braid.formats.json.message_reader import TOO_DEEP
+from braid.formats.message_reader import ReadMessages
 from braid.formats.readers import message_reader
 from braid.formats.schema_source import SchemaSource
 from braid.lake import RowKind, TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
@@ -103,7 +104,11 @@ class RecordReader:
         )
         self._kinds = RecordKinds(plan, schemas)
         self._of_deletes = [c for c in plan.value_columns if c.name in plan.delete_columns]
-        self._deletes = message_reader(plan.spec.format, self._of_deletes, schemas=schemas)
+        self._deletes = (
+            message_reader(plan.spec.format, self._of_deletes, schemas=schemas)
+            if plan.spec.has_deletes
+            else None
+        )
         self._keys = KeyReader(plan.key_columns) if plan.key_columns else None
         self._checks = ValueChecks.of(schema)
 
@@ -127,8 +132,9 @@ class RecordReader:
         messages = self._values.read(values)
         columns = dict(zip((c.name for c in plan.value_columns), messages.arrays, strict=True))
         faults.add_found(messages.faults)
-        if len(deletes):
-            self._read_deletes(found.values, deletes, columns, faults)
+        if len(deletes) and self._deletes is not None:
+            messages_of_deletes = self._deletes.read(found.values.take(pa.array(deletes)))
+            self._set_deletes(messages_of_deletes, deletes, columns, faults)
         if self._keys is not None:
             keys = self._keys.read(records.column(KEY))
             columns |= zip((c.name for c in plan.key_columns), keys.arrays, strict=True)
@@ -159,15 +165,14 @@ class RecordReader:
         """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
         return self._values.tree(value)
 
-    def _read_deletes(
+    def _set_deletes(
         self,
-        values: pa.BinaryArray,
+        messages: ReadMessages,
         rows: npt.NDArray[np.int64],
         columns: dict[str, pa.Array],
         faults: Faults,
     ) -> None:
         """Set the columns of deletes, which are null so far, to the values of those that a delete needs."""
-        messages = self._deletes.read(values.take(pa.array(rows)))
         for column, array in zip(self._of_deletes, messages.arrays, strict=True):
             old = columns[column.name]
             order = np.arange(len(old))

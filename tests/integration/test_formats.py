@@ -3,6 +3,7 @@
 import csv
 import datetime as dt
 import io
+import json
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from braid.demo.broker import KafkaBroker
-from braid.lake import BatchAccount
-from braid.schemas import TableSpec
+from braid.lake import BatchAccount, SystemClock
+from braid.schemas import TableDocument, TableSpec
+from braid.service.control.row_lookup import find_row_status
 from tests.integration.ingest_bed import IngestBed
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -133,3 +135,73 @@ def test_raw_messages_are_values_of_the_rows_of_their_keys(
     assert bed.position("s").account == BatchAccount(accepted=2, folded=1, dead_lettered=1)
     (letter,) = bed.records(f"{topic}.dead-letters")
     assert (letter.key, letter.value) == (b"\xff", b"x")
+
+
+def test_streams_take_their_records_deletes_and_tombstones_of_one_topic(
+    kafka: KafkaBroker, session: SparkSession, tmp_path: Path
+) -> None:
+    groups = [{"name": "sales", "columns": ["total"]}, {"name": "shipping", "columns": ["carrier"]}]
+    columns = {"id": "BIGINT", "total": "INT", "carrier": "STRING"}
+    declared = {"sequence_groups": groups, "deletes": "clear_columns"}
+    bed = _bed(kafka, session, tmp_path, columns, **declared)
+    topic = bed.topic("kinds", partitions=1)
+    refused = {"type": "sale", "op": "u", "total": "many"}
+    bed.produce(
+        topic,
+        [
+            {"type": "sale", "op": "u", "total": 5},
+            {"type": "sale", "op": "u", "total": 6},
+            {"type": "parcel", "carrier": "DHL", "total": {"no": "number"}},
+            {"type": "sale", "op": "d", "total": "nothing"},
+            None,
+            {"type": "sale", "op": "u", "total": 7},
+            refused,
+        ],
+        keys=[b"1", b"2", b"1", b"1", b"2", b"3", b"4"],
+    )
+    key = {"column": "id", "source": "key"}
+    sales = bed.plan(
+        "sales",
+        topic=topic,
+        columns=[key, {"column": "total"}],
+        where="type = 'sale'",
+        delete_when="op = 'd'",
+        on_tombstone="clear_columns",
+    )
+    parcels = bed.plan(
+        "shipping",
+        topic=topic,
+        columns=[key, {"column": "carrier"}],
+        where="type = 'parcel'",
+        on_tombstone="ignore",
+    )
+
+    for plan in (sales, parcels):
+        bed.ingest_available(plan)
+
+    assert bed.rows("total", "carrier") == [
+        {"id": 1, "total": None, "carrier": "DHL"},
+        {"id": 2, "total": None, "carrier": None},
+        {"id": 3, "total": 7, "carrier": None},
+    ]
+    assert bed.position("sales").account == BatchAccount(
+        accepted=3, folded=2, ignored=1, dead_lettered=1
+    )
+    assert bed.position("shipping").account == BatchAccount(accepted=1, ignored=6)
+    (letter,) = bed.records(f"{topic}.dead-letters")
+    assert (letter.key, letter.value) == (b"4", json.dumps(refused).encode())
+    document = TableDocument(database="db", name="wide", table=bed.spec)
+    states = {
+        number: [
+            group.state
+            for group in find_row_status(
+                bed.table(), document, {"id": number}, clock=SystemClock()
+            ).groups.values()
+        ]
+        for number in (1, 2, 3)
+    }
+    assert states == {
+        1: ["deleted", "present"],
+        2: ["deleted", "absent"],
+        3: ["present", "absent"],
+    }
