@@ -4,10 +4,11 @@ Pure.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from braid.formats.avro.schema import AvroSchemaError, parse_avro_schema
+from braid.formats.mapped_column import MappedColumn
 from braid.formats.native.native_types import NativeType, misfit, types_at
 from braid.formats.raw_reader import RAW_FIELD
 from braid.lake import parse_type
@@ -56,15 +57,57 @@ def check_format(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]
         )
 
 
-def fields_of(declared: MessageFormat) -> tuple[str, ...] | None:
-    """Return the names of all fields that messages of a format have; None: each message names its own."""
+def unreadable_fields(
+    declared: MessageFormat, fields: Sequence[MappedColumn]
+) -> Iterator[tuple[MappedColumn, str, str]]:
+    """Yield the fields that no message of a format has, or has with a value of their type; with a message and a hint.
+
+    Args:
+        declared: The format; of one whose messages name their fields without a schema every field can be read.
+        fields: The fields.
+    """
     match declared:
         case CsvFormat():
-            return declared.fields
+            known = declared.fields
         case RawFormat():
-            return (RAW_FIELD,)
+            known = (RAW_FIELD,)
+        case AvroFormat():
+            yield from _not_in_schema(declared, fields)
+            return
         case _:
-            return None
+            return
+    for field in fields:
+        if field.address not in known:
+            yield (
+                field,
+                f"messages of the format `{declared.type}` have no such field",
+                f"fields: {quoted_list(known)}",
+            )
+
+
+def _not_in_schema(
+    declared: AvroFormat, fields: Sequence[MappedColumn]
+) -> Iterator[tuple[MappedColumn, str, str]]:
+    try:
+        record = parse_avro_schema(declared.schema_text)
+    except AvroSchemaError:
+        return  # a problem of the format
+    for field in fields:
+        found = types_at(record, field.path)
+        reason = misfit(found, field.type) if found else None
+        if not found:
+            yield (
+                field,
+                "the schema of the messages has no such field",
+                _fields_hint(record, field.path),
+            )
+        elif reason is not None:
+            yield field, f"the field is {reason}", "compare it with values of its own type"
+
+
+def _fields_hint(message: NativeType, path: Sequence[str]) -> str:
+    names = sorted({name for one in types_at(message, path[:-1]) for name in one.fields})
+    return f"fields: {quoted_list(names)}" if names else "name a field of the schema"
 
 
 def _check_avro(
@@ -102,14 +145,13 @@ def _check_types(
         path = mapping.source_path
         found = types_at(message, path)
         if not found:
-            names = sorted({n for one in types_at(message, path[:-1]) for n in one.fields})
             yield problem_at(
                 "columns",
                 index,
                 "path",
                 value=".".join(path),
                 message="the schema of the messages has no such field",
-                hint=f"fields: {quoted_list(names)}" if names else "name a field of the schema",
+                hint=_fields_hint(message, path),
             )
         elif mapping.column in types:
             reason = misfit(found, types[mapping.column])

@@ -11,7 +11,7 @@ Pure.
    arrival alone orders the stream's records, and nothing else of the record has to be written.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.record_conditions import record_conditions
@@ -20,7 +20,7 @@ from braid.registry.layout.column_functions import sequence_fields
 from braid.registry.layout.declared_types import parsed_type
 from braid.registry.layout.delete_options import deletes_of_stream
 from braid.registry.rules.delete_rules import ROW_KIND_FIELD, why_removal_harms
-from braid.registry.rules.format_rules import fields_of
+from braid.registry.rules.format_rules import unreadable_fields
 from braid.registry.rules.mapping_rules import PATH_PARTS_MAX
 from braid.schemas import (
     ColumnSource,
@@ -80,25 +80,23 @@ def _check_conditions(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPro
         for one in error.problems:
             yield problem_at(one.field, value=one.value, message=one.message, hint=one.hint)
         return
-    known = fields_of(stream.format)
+    found = [
+        *_too_deep(conditions.fields),
+        *unreadable_fields(stream.format, conditions.fields),
+    ]
     texts = {"where": conditions.where, "delete_when": conditions.delete_when}
     for name, condition in texts.items():
         used = {one.column for one in condition}
-        for field in conditions.fields:
-            if field.name in used and len(field.path) > PATH_PARTS_MAX:
-                yield problem_at(
-                    name,
-                    value=field.name,
-                    message=f"a path has at most {PATH_PARTS_MAX} names, this has {len(field.path)}",
-                    hint="use a field that is less deep",
-                )
-            elif field.name in used and known is not None and field.address not in known:
-                yield problem_at(
-                    name,
-                    value=field.name,
-                    message=f"messages of the format `{stream.format.type}` have no such field",
-                    hint=f"fields: {quoted_list(known)}",
-                )
+        for field, message, hint in found:
+            if field.name in used:
+                yield problem_at(name, value=field.name, message=message, hint=hint)
+
+
+def _too_deep(fields: Sequence[MappedColumn]) -> Iterator[tuple[MappedColumn, str, str]]:
+    for field in fields:
+        if len(field.path) > PATH_PARTS_MAX:
+            message = f"a path has at most {PATH_PARTS_MAX} names, this has {len(field.path)}"
+            yield field, message, "use a field that is less deep"
 
 
 def _check_effect(

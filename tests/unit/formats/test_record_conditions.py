@@ -1,5 +1,11 @@
 """Conditions over fields of messages: the types that fields are read as, and which records fulfil them."""
 
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import fastavro
 import pyarrow as pa
 import pytest
 
@@ -7,7 +13,7 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.readers import message_reader
 from braid.formats.record_conditions import RecordConditions, record_conditions
 from braid.lake import InvalidRequest, parse_type
-from braid.schemas import CsvFormat, JsonFormat, MessageFormat, RawFormat
+from braid.schemas import AvroFormat, CsvFormat, JsonFormat, MessageFormat, RawFormat
 
 COLUMNS = [
     MappedColumn(name=name, path=(name,), type=parse_type(sql))
@@ -80,7 +86,7 @@ def test_a_condition_that_cannot_be_evaluated_is_refused(
 
 
 def _holding(
-    conditions: RecordConditions, declared: MessageFormat, messages: list[bytes | None]
+    conditions: RecordConditions, declared: MessageFormat, messages: Sequence[bytes | None]
 ) -> list[bool]:
     read = message_reader(declared, conditions.fields).read(pa.array(messages, pa.binary()))
     assert not len(read.faults)
@@ -122,3 +128,17 @@ def test_every_format_evaluates_the_same() -> None:
     declared = CsvFormat(fields=("n", "t"))
     assert _holding(csv, declared, [b"2,x", b"1,x", b"3,y", b",x"]) == [True, False, False, False]
     assert _holding(raw, RawFormat(), [b"x", b"y"]) == [True, False]
+    symbols = {"type": "enum", "name": "t", "symbols": ["x", "y"]}
+    fields = [{"name": "n", "type": ["null", "int"]}, {"name": "t", "type": symbols}]
+    schema = {"type": "record", "name": "message", "fields": fields}
+    messages = [
+        _avro(schema, {"n": n, "t": t}) for n, t in ((2, "x"), (1, "x"), (3, "y"), (None, "x"))
+    ]
+    declared_avro = AvroFormat(schema=json.dumps(schema))
+    assert _holding(csv, declared_avro, messages) == [True, False, False, False]
+
+
+def _avro(schema: dict[str, Any], value: dict[str, Any]) -> bytes:
+    written = io.BytesIO()
+    fastavro.schemaless_writer(written, fastavro.parse_schema(schema), value)
+    return written.getvalue()

@@ -1,5 +1,6 @@
 """What a stream may declare for deletes, tombstones and records of other streams."""
 
+import json
 from typing import Any
 
 import pytest
@@ -20,6 +21,19 @@ CLEARED: dict[str, Any] = {"sequence_groups": [ORDERED], "deletes": "clear_colum
 BY_ARRIVAL: dict[str, Any] = {"sequence_groups": [GROUP], "deletes": "clear_columns"}
 WHOLE: dict[str, Any] = {"merge_engine": "deduplicate"}
 KEYED = [{"column": "id", "source": "key"}, {"column": "version"}, {"column": "carrier"}]
+_FIELDS = {
+    "id": "long",
+    "version": "int",
+    "carrier": "string",
+    "op": {"type": "enum", "name": "op", "symbols": ["d", "u"]},
+    "is_new": "boolean",
+}
+_SCHEMA = {
+    "type": "record",
+    "name": "event",
+    "fields": [{"name": name, "type": kind} for name, kind in _FIELDS.items()],
+}
+AVRO = {"type": "avro", "schema": json.dumps(_SCHEMA)}
 UNORDERED: dict[str, Any] = {"unordered": "allowed"}
 WHEN = {"delete_when": "op = 'd'"}
 
@@ -33,6 +47,7 @@ def _problems(table: dict[str, Any], **stream: Any) -> list[FieldProblem]:
 
 ADMITTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (CLEARED, {**WHEN}),
+    (CLEARED, {**WHEN, "format": AVRO, "where": "is_new = TRUE AND version IS NOT NULL"}),
     (CLEARED, {**WHEN, "on_delete": "clear_columns"}),
     (CLEARED, {**WHEN, "on_delete": "ignore"}),
     (CLEARED, {"on_tombstone": "ignore", "where": "type = 'order' AND payload.n > 1"}),
@@ -73,6 +88,20 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
         "delete_when",
         "messages of the format `csv` have no such field",
         "fields: `id`, `version`, `carrier`",
+    ),
+    (
+        CLEARED,
+        {"where": "opp = 'd'", "format": AVRO},
+        "where",
+        "the schema of the messages has no such field",
+        "fields: `carrier`, `id`, `is_new`, `op`, `version`",
+    ),
+    (
+        CLEARED,
+        {"where": "is_new > 1", "format": AVRO},
+        "where",
+        "the field is a boolean, not DECIMAL(38, 18)",
+        "values of its own type",
     ),
     (CLEARED, {"on_delete": "ignore"}, "on_delete", "no `delete_when`", "declare `delete_when`"),
     (
