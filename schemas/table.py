@@ -18,6 +18,7 @@ from braid.schemas.contract import (
 
 TYPE_LENGTH_MAX: Final = 1_000  # characters
 BUCKETS_MAX: Final = 100_000  # each bucket is a directory in every partition
+TTL_SECONDS_MAX: Final = 36_500 * 86_400  # a century
 
 
 class MergeEngine(StrEnum):
@@ -124,6 +125,20 @@ class DeleteRetentionSpec(Contract):
     columns: tuple[str, ...] | None = Field(default=None, min_length=1)
 
 
+class RowTtlSpec(Contract):
+    """The time to live of the table's rows: expired rows are absent, and compactions remove them.
+
+    Attributes:
+        column: The time from which it counts: a declared column of type INT (seconds since 1970), BIGINT
+            (seconds, or milliseconds from 10^12 on), TIMESTAMP (as if UTC) or TIMESTAMP_LTZ, or `<group>__at`.
+            A row with null there never expires.
+        seconds: Seconds from that time to the expiry.
+    """
+
+    column: str = Field(min_length=1, examples=["orders__at"])
+    seconds: int = Field(ge=1, le=TTL_SECONDS_MAX, strict=True)
+
+
 class TableSpec(Contract):
     """A table as its owner declares it; the name is in the address.
 
@@ -140,6 +155,7 @@ class TableSpec(Contract):
         deletes: The effect of delete records; None: not declared.
         delete_retention: The age up to which deletes of removed rows are kept; None: until a
             compaction to the highest level.
+        row_ttl: The time to live of rows; None: rows do not expire.
         tracking: Whether every group has the columns `<group>__at` and `<group>__op`, from which the
             status of rows is computed.
         staleness: The age at which a group's part of a row is stale; needs tracking.
@@ -160,6 +176,7 @@ class TableSpec(Contract):
     default_aggregate: str | None = Field(default=None, min_length=1)
     deletes: Deletes | None = None
     delete_retention: DeleteRetentionSpec | None = None
+    row_ttl: RowTtlSpec | None = None
     tracking: StrictBool = True
     staleness: StalenessSpec = Field(default_factory=StalenessSpec)
     completeness: CompletenessSpec = Field(default_factory=CompletenessSpec)

@@ -247,6 +247,9 @@ def _rename_column(altered: AlteredTable, change: RenameColumnChange, index: int
 
 def _check_unnamed(spec: TableSpec, change: RenameColumnChange) -> None:
     """Refuse to rename a column that is named in an option which the format does not update."""
+    if spec.row_ttl is not None and change.path == (spec.row_ttl.column,):
+        message = "rows expire by the time in this column, and the format cannot rename it there"
+        refuse("column", change.path[0], message, "keep the name")
     for key in _NAMING_OPTIONS:
         if len(change.path) == 1 and spec.options.get(key) == change.path[0]:
             message = f"the option `{key}` names the column, and would still have the old name"

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from braid.lake import DataField, DataType, assign_field_ids, parse_type
 from braid.registry.layout.column_functions import column_functions, sequence_fields
 from braid.registry.layout.delete_options import ColumnsAtDelete, delete_options, retention_options
+from braid.registry.layout.expiry_options import expiry_options
 from braid.registry.layout.function_defaults import with_defaults
 from braid.schemas import (
     SequenceGroupSpec,
@@ -228,6 +229,7 @@ def _options(spec: TableSpec, groups: tuple[PhysicalGroup, ...]) -> dict[str, st
     if any(column.default is not None and column.name in grouped for column in spec.columns):
         options["braid.defaults-by-group"] = "true"
     options |= retention_options(spec, {group.name: group.at_column for group in groups})
+    options |= expiry_options(spec)
     return options | _function_options(spec) | dict(spec.options)
 
 

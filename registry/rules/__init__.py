@@ -7,6 +7,7 @@
 | `default_rules` | default values |
 | `aggregate_function_rules` | aggregate functions |
 | `delete_rules`, `delete_retention` | the effect of deletes, and how long they are kept |
+| `row_ttl` | the time to live of rows |
 | `engine_check` | the engine's own checks |
 | `stream_rules` | rules of a stream beside the others of its table; calls the modules of the next six rows |
 | `format_rules` | formats of messages: their options, and the fields that their messages have |

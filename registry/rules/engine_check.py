@@ -26,6 +26,7 @@ from braid.registry.layout.delete_options import (
     NULL_DELETES_KEPT,
     NULL_DELETES_MARKS,
 )
+from braid.registry.layout.expiry_options import EXPIRE_TIME, TIME_FIELD
 from braid.registry.layout.physical_table import physical_groups, physical_table
 from braid.schemas import OPTION_OF_FIELD, FieldProblem, TableSpec
 from braid.schemas.field_problems import problem_at
@@ -49,6 +50,8 @@ FIELD_OF_OPTION: Final[Mapping[str, str]] = {
     NULL_DELETES_MARKS: "deletes",
     DELETE_RETENTION: "delete_retention",
     DELETE_TIME_FIELDS: "delete_retention",
+    EXPIRE_TIME: "row_ttl",
+    TIME_FIELD: "row_ttl",
     "fields.default-aggregate-function": "default_aggregate",
 }
 """The field of the declaration that sets an option of the table format, by the option's key."""

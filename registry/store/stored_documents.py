@@ -23,6 +23,7 @@ from braid.schemas import (
     StreamEntry,
     StreamSpec,
     TableDocument,
+    TableSpec,
     schema_registry_of,
 )
 
@@ -37,8 +38,11 @@ RECORD_KINDS: Final = "record_kinds"
 as a row, and refuse tombstones."""
 SCHEMA_REGISTRIES: Final = "schema_registries"
 """Messages of a stream begin with the id of a schema: a version that ignores it cannot read them."""
+ROW_TTL: Final = "row_ttl"
+"""Rows of a table expire: a version that ignores it shows them for ever, and drops the time to live with the next
+change of the table."""
 FEATURES: Final[frozenset[str]] = frozenset(
-    {START_ANEW, MESSAGE_FORMATS, RECORD_KINDS, SCHEMA_REGISTRIES}
+    {ROW_TTL, START_ANEW, MESSAGE_FORMATS, RECORD_KINDS, SCHEMA_REGISTRIES}
 )
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
@@ -100,6 +104,11 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
     if schema_registry_of(stream.format) is not None:
         needed.add(SCHEMA_REGISTRIES)
     return tuple(sorted(needed))
+
+
+def table_features(table: TableSpec) -> tuple[str, ...]:
+    """Return the features that the document of a table has to list, in alphabetical order."""
+    return () if table.row_ttl is None else (ROW_TTL,)
 
 
 def missing_features(document: TableDocument, stream: StreamEntry | None = None) -> tuple[str, ...]:

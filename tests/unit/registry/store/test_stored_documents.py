@@ -13,18 +13,21 @@ from braid.registry.store.progress import ProgressStore
 from braid.registry.store.stored_documents import (
     MESSAGE_FORMATS,
     RECORD_KINDS,
+    ROW_TTL,
     SCHEMA_REGISTRIES,
     START_ANEW,
     dump_document,
     features_of,
     missing_features,
     parse_document,
+    table_features,
 )
 from braid.schemas import (
     ColumnSpec,
     CsvFormat,
     JsonFormat,
     OnDelete,
+    RowTtlSpec,
     StreamColumn,
     StreamEntry,
     StreamSpec,
@@ -199,3 +202,10 @@ def test_a_stream_that_tells_records_apart_needs_a_feature(declared: dict[str, o
 
     assert features_of(stream) == (RECORD_KINDS,)
     assert features_of(STREAM, besides=[RECORD_KINDS]) == ()
+
+
+def test_a_table_whose_rows_expire_needs_a_feature() -> None:
+    expiring = DOCUMENT.table.model_copy(update={"row_ttl": RowTtlSpec(column="k", seconds=60)})
+
+    assert table_features(DOCUMENT.table) == ()
+    assert table_features(expiring) == (ROW_TTL,)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pyarrow as pa
+
 from braid.lake import Catalog
 from tests.unit.registry.shop import ORDERS
 from tests.unit.service.http_client import HttpClient
@@ -174,6 +176,33 @@ def test_a_retention_of_deletes_is_declared_and_is_the_tables(
     assert catalog.table("shop.orders").schema.table_options.delete_retention_ms == 3_600_000
     assert (longer.status_code, longer.json()["code"]) == (409, "table_exists")
     assert [error["field"] for error in never.json()["errors"]] == ["delete_retention"]
+
+
+def test_a_time_to_live_is_declared_and_expired_rows_are_absent(
+    client: HttpClient, catalog: Catalog
+) -> None:
+    spec = {
+        "columns": [{"name": "id", "type": "BIGINT"}, {"name": "at", "type": "INT"}],
+        "primary_key": ["id"],
+        "merge_engine": "deduplicate",
+        "row_ttl": {"column": "at", "seconds": 3600},
+    }
+
+    answer = client.put(TABLE, json=spec)
+    wrong = client.post(f"{TABLE}/validate", json=spec | {"row_ttl": {"column": "a", "seconds": 1}})
+    table = catalog.table("shop.orders")
+    rows = {"id": pa.array([1, 2], pa.int64()), "at": pa.array([1, None], pa.int32())}
+    table.write_and_commit(pa.table(rows))
+
+    assert (answer.status_code, answer.json()["spec"]["row_ttl"]) == (201, spec["row_ttl"])
+    assert [error["field"] for error in wrong.json()["errors"]] == ["row_ttl.column"]
+    assert client.get(f"{TABLE}/rows?id=1").status_code == 404
+    assert client.get(f"{TABLE}/rows?id=2").json()["row"] == {"id": 2, "at": None}
+    status = [client.get(f"{TABLE}/rows/status?id={key}").json()["exists"] for key in (1, 2)]
+    assert status == [False, True]
+    rename = {"changes": [{"change": "rename_column", "column": "at", "to": "seen"}]}
+    refused = client.post(f"{TABLE}/schema-changes", json=rename).json()["errors"]
+    assert "rows expire by the time in this column" in refused[0]["message"]
 
 
 def test_a_table_is_dropped_with_confirmation_and_stopped_streams(
