@@ -1,5 +1,6 @@
 """Java's reader returns exactly the rows of tables that we wrote."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from braid.lake import Machine
+from braid.lake import Catalog, Machine
+from braid.registry.layout.physical_table import physical_table
 from tests.conformance.case import parse_case
 from tests.conformance.compare import difference
 from tests.conformance.execute import write_rows
@@ -20,6 +22,15 @@ from tests.interop.generators import (
     sequence_group_case,
 )
 from tests.interop.ours import json_rows, write_case
+from tests.property.record_kinds_model import (
+    CASES,
+    as_batch,
+    ingest,
+    random_records,
+    rows_of_model,
+    rows_of_table,
+    spec_of,
+)
 
 pytestmark = pytest.mark.interop
 
@@ -60,6 +71,32 @@ def test_java_travels_to_our_snapshots(tmp_path: Path) -> None:
     assert read.rows is not None
     ours = table.scan(at=2).to_arrow()
     assert difference(read.rows, ours, schema=case.arrow_schema, hints={}) is None
+
+
+def test_java_reads_the_deletes_of_streams(tmp_path: Path) -> None:
+    chance = random.Random(131)
+    tables, expected = [], []
+    for name, case in CASES.items():
+        definition = physical_table(spec_of(case))
+        table = Catalog(str(tmp_path / "warehouse")).create_table(
+            f"db.{name.replace(' ', '_')}",
+            columns=definition.columns,
+            primary_key=definition.primary_key,
+            options=definition.options,
+        )
+        records = random_records(chance, 40)
+        ingest(table, case, as_batch(records), chance)
+        tables.append(table)
+        expected.append(rows_of_model(case, records))
+
+    read = java_reader.read_tables([Path(table.path) for table in tables], tmp_path)
+
+    for table, snapshots, rows in zip(tables, read, expected, strict=True):
+        newest = snapshots[max(snapshots)]
+        assert not isinstance(newest, str), newest
+        names = table.schema.field_names
+        found = [dict(zip(names, row, strict=True)) for row in newest]
+        assert rows_of_table(found) == rows
 
 
 @pytest.mark.parametrize("make", [deduplicate_case, sequence_group_case])
