@@ -26,7 +26,7 @@ from braid.registry.store.document_writer import (
 )
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.revision import NO_PRECONDITION, Precondition, revision_of
-from braid.registry.store.stored_documents import features_of, table_features
+from braid.registry.store.stored_documents import features_of, with_table_features
 from braid.registry.store.versions import Versioned
 from braid.registry.stream_admission import StreamAdmission
 from braid.registry.stream_entries import Verb, VerbEffect, entry_after_verb, entry_of, with_entry
@@ -302,12 +302,8 @@ class Registrar(TableAlterer):
         return AppliedVerb(document=document, message=effect.message)
 
     def _first_document(self, database: str, name: str, spec: TableSpec) -> TableDocument:
-        return TableDocument(
-            database=database,
-            name=name,
-            table=spec,
-            created_ms=self._clock.now_ms(),
-            features=table_features(spec),
+        return with_table_features(
+            TableDocument(database=database, name=name, table=spec, created_ms=self._clock.now_ms())
         )
 
 

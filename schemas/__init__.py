@@ -57,6 +57,7 @@ from braid.schemas.schema_change import (
     UpdateColumnPositionChange,
     UpdateColumnTypeChange,
     UpdateCommentChange,
+    UpdateRowTtlChange,
 )
 from braid.schemas.status import (
     AccountView,
@@ -166,6 +167,7 @@ __all__ = [
     "UpdateColumnPositionChange",
     "UpdateColumnTypeChange",
     "UpdateCommentChange",
+    "UpdateRowTtlChange",
     "VerbAnswer",
     "WideRow",
     "schema_registry_of",

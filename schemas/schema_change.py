@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from braid.schemas.aggregate import AggregateSpec
 from braid.schemas.contract import Contract, StrictBool, at_most
-from braid.schemas.table import TYPE_LENGTH_MAX, Deletes, SequenceGroupSpec
+from braid.schemas.table import TYPE_LENGTH_MAX, Deletes, RowTtlSpec, SequenceGroupSpec
 
 CHANGES_MAX: Final = (
     1_000  # of one request; each change is applied to the result of those before it
@@ -181,6 +181,13 @@ class UpdateCommentChange(Contract):
     comment: str | None
 
 
+class UpdateRowTtlChange(Contract):
+    """Sets the time to live of the table's rows; null: rows do not expire."""
+
+    change: Literal["update_row_ttl"]
+    row_ttl: RowTtlSpec | None
+
+
 class SetOptionChange(Contract):
     """Sets an option of the table format."""
 
@@ -208,6 +215,7 @@ TableChange: TypeAlias = (
     | UpdateColumnAggregateChange
     | AddSequenceGroupChange
     | UpdateCommentChange
+    | UpdateRowTtlChange
     | SetOptionChange
     | RemoveOptionChange
 )

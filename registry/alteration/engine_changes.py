@@ -42,6 +42,7 @@ from braid.schemas import (
     UpdateColumnPositionChange,
     UpdateColumnTypeChange,
     UpdateCommentChange,
+    UpdateRowTtlChange,
 )
 
 _OF_REGISTERED: Final = ("aggregate", "sequence_group", "stream", "source")
@@ -82,7 +83,7 @@ def _engine(change: TableChange, index: int) -> Sequence[SchemaChange]:
             return [SetOption(key=change.key, value=change.value)]
         case RemoveOptionChange():
             return [RemoveOption(key=change.key)]
-        case UpdateColumnAggregateChange() | AddSequenceGroupChange():
+        case UpdateColumnAggregateChange() | AddSequenceGroupChange() | UpdateRowTtlChange():
             raise _only_registered(index, "change", change.change, "set the options of the format")
         case _:
             assert_never(change)

@@ -43,6 +43,7 @@ from braid.registry.alteration.column_positions import (
 from braid.registry.alteration.renamed_declaration import renamed_declaration
 from braid.registry.errors import DefinitionRefused
 from braid.registry.layout.declared_types import type_fault
+from braid.registry.layout.expiry_options import EXPIRE_TIME, TIME_FIELD, expiry_options
 from braid.registry.layout.physical_table import physical_group, physical_table
 from braid.registry.rules.engine_check import FIELD_OF_OPTION
 from braid.schemas import (
@@ -66,6 +67,7 @@ from braid.schemas import (
     UpdateColumnPositionChange,
     UpdateColumnTypeChange,
     UpdateCommentChange,
+    UpdateRowTtlChange,
 )
 from braid.schemas.field_problems import problem_at, quoted_list
 
@@ -73,6 +75,7 @@ _NAMING_OPTIONS = ("rowkind.field", "record-level.time-field")
 _OPTION_HINTS: Mapping[str, str] = {
     "buckets": "use `braid table rescale`, which moves the rows",
     "default_aggregate": "use `update_column_aggregate` for each column",
+    "row_ttl": "use `update_row_ttl`",
 }
 
 
@@ -129,6 +132,8 @@ def _apply(
         case UpdateCommentChange():
             spec = altered.spec.model_copy(update={"comment": change.comment})
             return altered.with_spec(spec).with_change(UpdateComment(comment=change.comment), index)
+        case UpdateRowTtlChange():
+            return _update_row_ttl(altered, change, index)
         case SetOptionChange():
             _check_option(change.key, "key")
             options = {**altered.spec.options, change.key: change.value}
@@ -337,6 +342,15 @@ def _add_group(altered: AlteredTable, change: AddSequenceGroupChange, index: int
     groups = (*spec.sequence_groups, change.group)
     spec = spec.model_copy(update={"sequence_groups": groups})
     return altered.with_spec(spec).with_origin(index, group=change.name)
+
+
+def _update_row_ttl(altered: AlteredTable, change: UpdateRowTtlChange, index: int) -> AlteredTable:
+    spec = altered.spec.model_copy(update={"row_ttl": change.row_ttl})
+    options = expiry_options(spec)
+    for key in (EXPIRE_TIME, TIME_FIELD):
+        option = SetOption(key=key, value=options[key]) if options else RemoveOption(key=key)
+        altered = altered.with_change(option, index).with_origin(index, option=key)
+    return altered.with_spec(spec)
 
 
 def _check_option(key: str, part: str) -> None:

@@ -19,6 +19,7 @@ from typing import Final
 
 from braid.lake import TableSchema, parse_schema, serialize_schema
 from braid.registry.store.named_request import NamedRequest
+from braid.registry.store.stored_documents import with_table_features
 from braid.schemas import AppliedChange, PendingSchema, TableDocument
 
 APPLIED_MAX: Final = 50
@@ -56,7 +57,7 @@ def with_pending(
         key=None if request is None else request.key,
         digest=None if request is None else request.digest,
     )
-    return before.model_copy(update={"pending": pending})
+    return with_table_features(before.model_copy(update={"pending": pending}))
 
 
 def proposed_schema(pending: PendingSchema) -> TableSchema:
@@ -93,6 +94,7 @@ def with_applied(document: TableDocument) -> TableDocument:
             "pending": None,
         }
     )
+    after = with_table_features(after)
     if pending.key is None:
         return after
     return _with_applied_change(
@@ -115,4 +117,4 @@ def _with_applied_change(document: TableDocument, change: AppliedChange) -> Tabl
 
 def without_pending(document: TableDocument) -> TableDocument:
     """Return the document as it was before its pending change."""
-    return document.model_copy(update={"pending": None})
+    return with_table_features(document.model_copy(update={"pending": None}))

@@ -23,7 +23,6 @@ from braid.schemas import (
     StreamEntry,
     StreamSpec,
     TableDocument,
-    TableSpec,
     schema_registry_of,
 )
 
@@ -106,9 +105,14 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
     return tuple(sorted(needed))
 
 
-def table_features(table: TableSpec) -> tuple[str, ...]:
-    """Return the features that the document of a table has to list, in alphabetical order."""
-    return () if table.row_ttl is None else (ROW_TTL,)
+def with_table_features(document: TableDocument) -> TableDocument:
+    """Return the document with the features that its declaration needs, or the one that is pending."""
+    pending = document.pending
+    tables = [document.table] if pending is None else [document.table, pending.table]
+    features = set(document.features) - {ROW_TTL}
+    if any(table.row_ttl is not None for table in tables):
+        features.add(ROW_TTL)
+    return document.model_copy(update={"features": tuple(sorted(features))})
 
 
 def missing_features(document: TableDocument, stream: StreamEntry | None = None) -> tuple[str, ...]:

@@ -365,3 +365,47 @@ def test_columns_of_deletes_that_are_kept_are_renamed(
     assert document.table.delete_retention is not None
     assert document.table.delete_retention.columns == ("left_at",)
     assert agrees(document, catalog.table("shop.kept"))
+
+
+def test_the_time_to_live_is_changed_and_removed(registrar: Registrar, catalog: Catalog) -> None:
+    registrar.put_table("shop", "brief", orders())
+    name, key = "shop.brief", "record-level.expire-time"
+    group = orders().sequence_groups[0].name
+
+    found = []
+    for ttl in ({"column": f"{group}__at", "seconds": 60}, None):
+        document = registrar.alter(name, plan({"change": "update_row_ttl", "row_ttl": ttl}))
+        assert agrees(document, catalog.table(name))
+        found.append((document.features, catalog.table(name).schema.options.get(key)))
+
+    assert found == [(("row_ttl",), "60 s"), ((), None)]
+
+
+def test_the_column_by_which_rows_expire_stays(registrar: Registrar) -> None:
+    spec = orders(
+        columns=[{"name": "id", "type": "BIGINT"}, {"name": "at", "type": "INT"}],
+        primary_key=["id"],
+        merge_engine="deduplicate",
+        sequence_groups=[],
+        row_ttl={"column": "at", "seconds": 60},
+    )
+    registrar.put_table("shop", "brief", spec)
+    changes = (
+        {"change": "rename_column", "column": "at", "to": "seen"},
+        {"change": "drop_column", "column": "at"},
+        {"change": "update_column_type", "column": "at", "type": "STRING"},
+        {"change": "update_row_ttl", "row_ttl": {"column": "id2", "seconds": 60}},
+        {"change": "set_option", "key": "record-level.expire-time", "value": "1 d"},
+        {"change": "set_option", "key": "changelog-producer", "value": "lookup"},
+    )
+
+    problems = [registrar.check_alteration("shop.brief", plan(change)) for change in changes]
+
+    assert [[problem.message for problem in found][:1] for found in problems] == [
+        ["rows expire by the time in this column, and the format cannot rename it there"],
+        ["no such column"],
+        ["the column is STRING, expected INT, BIGINT, TIMESTAMP or TIMESTAMP_LTZ"],
+        ["no such column"],
+        ["the field `row_ttl` of the declaration sets this option"],
+        ["in conflict with changelog-producer = lookup"],
+    ]

@@ -20,13 +20,14 @@ from braid.registry.store.stored_documents import (
     features_of,
     missing_features,
     parse_document,
-    table_features,
+    with_table_features,
 )
 from braid.schemas import (
     ColumnSpec,
     CsvFormat,
     JsonFormat,
     OnDelete,
+    PendingSchema,
     RowTtlSpec,
     StreamColumn,
     StreamEntry,
@@ -206,6 +207,13 @@ def test_a_stream_that_tells_records_apart_needs_a_feature(declared: dict[str, o
 
 def test_a_table_whose_rows_expire_needs_a_feature() -> None:
     expiring = DOCUMENT.table.model_copy(update={"row_ttl": RowTtlSpec(column="k", seconds=60)})
+    pending = PendingSchema(schema_id=1, schema_file="", table=expiring, streams={})
+    listing = DOCUMENT.model_copy(update={"features": ("other",)})
 
-    assert table_features(DOCUMENT.table) == ()
-    assert table_features(expiring) == (ROW_TTL,)
+    found = [
+        with_table_features(listing.model_copy(update=update)).features
+        for update in ({}, {"table": expiring}, {"pending": pending})
+    ]
+
+    assert found == [("other",), ("other", ROW_TTL), ("other", ROW_TTL)]
+    assert with_table_features(DOCUMENT.model_copy(update={"features": (ROW_TTL,)})) == DOCUMENT
