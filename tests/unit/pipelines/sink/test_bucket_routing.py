@@ -53,6 +53,25 @@ def test_a_key_from_the_records_key_has_the_bucket_of_the_same_key_from_its_valu
     assert len(set(by_key.column(BUCKET).to_pylist())) > 1
 
 
+def test_a_delete_goes_to_the_bucket_of_its_row() -> None:
+    """One task then has all records of the row, in the order of arrival."""
+    spec = given_spec(
+        {"id": "BIGINT", "a": "INT"}, ordering=None, buckets=8, deletes="clear_columns"
+    )
+    columns = [{"column": "id", "source": "key"}, {"column": "a"}]
+    plan = given_plan(spec, columns=columns, on_tombstone="clear_columns", delete_when="op = 'd'")
+    values: list[dict[str, object] | None] = [{"a": 1}, None, {"op": "d", "a": "no number"}]
+    records = given_records(
+        values * 9, keys=[str(id_).encode() for id_ in range(9) for _ in values]
+    )
+
+    routed = BucketRouter(plan=plan, schema=given_table(spec).schema)(records)
+
+    buckets = routed.column(BUCKET).to_pylist()
+    assert buckets == [bucket for bucket in buckets[::3] for _ in values]
+    assert len(set(buckets)) > 1
+
+
 def test_a_key_goes_to_the_bucket_of_its_text_as_written() -> None:
     spec = given_spec(
         {"id": "STRING", "country": "STRING", "version": "INT", "note": "INT"},

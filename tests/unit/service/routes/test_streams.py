@@ -81,6 +81,25 @@ def test_a_change_of_another_stream_leaves_an_etag_as_it_is(sales: HttpClient) -
     assert sales.get(SALES).headers["etag"] == etag
 
 
+def test_a_stream_has_the_deletes_of_its_table(shop: HttpClient) -> None:
+    body = {"topic": "orders", "where": "type = 'sale'", "delete_when": "op = 'd'"}
+
+    undeclared = shop.put(SALES, json=body)
+    refused = shop.put(SALES, json={**body, "on_delete": "clear_columns", "where": "type = "})
+    accepted = shop.put(SALES, json={**body, "on_delete": "ignore", "on_tombstone": "ignore"})
+
+    assert [one["pointer"] for one in undeclared.json()["errors"]] == ["/on_delete"]
+    assert [one["pointer"] for one in refused.json()["errors"]] == ["/where", "/on_delete"]
+    assert undeclared.status_code == refused.status_code == 422
+    assert accepted.status_code == 201
+    spec = accepted.json()["spec"]
+    assert {name: spec[name] for name in ("where", "on_tombstone")} == {
+        "where": "type = 'sale'",
+        "on_tombstone": "ignore",
+    }
+    assert shop.put(SALES, json=spec).status_code == 200
+
+
 def test_a_refused_stream_gets_all_problems(sales: HttpClient) -> None:
     answer = sales.put(
         f"{STREAMS}/sales2",
