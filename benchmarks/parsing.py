@@ -1,19 +1,26 @@
 """Benchmark of parsing: messages per second of processor time in one task, by format and kind of message."""
 
+import io
 import json
 import time
+from base64 import b64encode
 from collections.abc import Callable, Sequence
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
+import fastavro
 import numpy as np
 import pyarrow as pa
+from google.protobuf import descriptor_pb2
 
 from benchmarks.figure import best_s, figure
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
+from braid.formats.protobuf.schema import parse_descriptor_set
 from braid.formats.readers import message_reader
 from braid.lake import parse_type
-from braid.schemas import CsvFormat, JsonFormat
+from braid.schemas import AvroFormat, CsvFormat, JsonFormat, ProtobufFormat
 
 MESSAGES = 100_000
 BATCH = 16_384
@@ -30,7 +37,40 @@ TYPES = {
     "note": "STRING",
     "version": "BIGINT",
 }
+AVRO = {
+    "type": "record",
+    "name": "Order",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "name", "type": ["null", "string"]},
+        {
+            "name": "price",
+            "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2},
+        },
+        {"name": "quantity", "type": ["null", "int"]},
+        {"name": "paid", "type": "boolean"},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "latitude", "type": "double"},
+        {"name": "longitude", "type": ["null", "double"]},
+        {"name": "note", "type": ["null", "string"]},
+        {"name": "version", "type": "long"},
+    ],
+}
+F = descriptor_pb2.FieldDescriptorProto
+PROTOBUF = {
+    "id": F.TYPE_INT64,
+    "name": F.TYPE_STRING,
+    "price": F.TYPE_STRING,
+    "quantity": F.TYPE_INT32,
+    "paid": F.TYPE_BOOL,
+    "at": F.TYPE_MESSAGE,
+    "latitude": F.TYPE_DOUBLE,
+    "longitude": F.TYPE_DOUBLE,
+    "note": F.TYPE_STRING,
+    "version": F.TYPE_INT64,
+}
 ITEMS = {"items": "ARRAY<ROW<article BIGINT, price DECIMAL(10, 2)>>"}
+_PARSED = fastavro.parse_schema(AVRO)
 
 
 def run() -> list[dict[str, Any]]:
@@ -51,6 +91,12 @@ def run() -> list[dict[str, Any]]:
     lines = [",".join(_text(value) for value in fields.values()).encode() for fields in usual]
     plain, finding = _json_reader(TYPES), _json_reader(TYPES, finds_undeclared=True)
     csv_reader = message_reader(csv_format, _columns(TYPES))
+    avro = message_reader(AvroFormat(schema=json.dumps(AVRO)), _columns(TYPES))
+    records = [_avro(fields) for fields in usual]
+    cut = [record[:-1] if n % 1_000 == 0 else record for n, record in enumerate(records)]
+    protobuf_format = _protobuf_format()
+    protobuf = message_reader(protobuf_format, _columns(TYPES))
+    protobufs = _protobufs(protobuf_format, usual)
     cases: list[tuple[str, MessageReader, Sequence[bytes]]] = [
         ("JSON", plain, _dumped(usual)),
         ("JSON, one in a thousand has a bad value", plain, _dumped(bad)),
@@ -59,6 +105,9 @@ def run() -> list[dict[str, Any]]:
         ("JSON, every message has a number in a text column", plain, _dumped(numbers)),
         ("JSON, with an ARRAY of two ROWs", _json_reader(TYPES | ITEMS), _dumped(nested)),
         ("CSV", csv_reader, lines),
+        ("Avro", avro, records),
+        ("Avro, one in a thousand is cut", avro, cut),
+        ("Protobuf", protobuf, protobufs),
     ]
     return [
         figure(
@@ -97,6 +146,36 @@ def _text(value: object) -> str:
 
 def _dumped(messages: Sequence[dict[str, Any]]) -> list[bytes]:
     return [json.dumps(message).encode() for message in messages]
+
+
+def _avro(fields: dict[str, Any]) -> bytes:
+    out = io.BytesIO()
+    typed = {"price": Decimal(fields["price"]), "at": datetime.fromisoformat(fields["at"])}
+    fastavro.schemaless_writer(out, _PARSED, fields | typed)
+    return out.getvalue()
+
+
+def _protobuf_format() -> ProtobufFormat:
+    timestamp = "google/protobuf/timestamp.proto"
+    file = descriptor_pb2.FileDescriptorProto(
+        name="order.proto", syntax="proto3", dependency=[timestamp]
+    )
+    order = file.message_type.add(name="Order")
+    for number, (name, kind) in enumerate(PROTOBUF.items(), 1):
+        order.field.add(name=name, number=number, type=kind, label=F.LABEL_OPTIONAL)
+    order.field[5].type_name = ".google.protobuf.Timestamp"
+    data = descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()
+    return ProtobufFormat(descriptor_set=b64encode(data).decode(), message="Order")
+
+
+def _protobufs(declared: ProtobufFormat, messages: Sequence[dict[str, Any]]) -> list[bytes]:
+    order_class = parse_descriptor_set(declared.descriptor_set, declared.message).message_class
+    found = []
+    for fields in messages:
+        order = order_class(**{name: value for name, value in fields.items() if name != "at"})
+        order.at.FromJsonString(fields["at"])
+        found.append(order.SerializeToString())
+    return found
 
 
 def _columns(types: dict[str, str]) -> list[MappedColumn]:

@@ -4,8 +4,8 @@
 |---|---|
 | `message_reader`, `readers`, `fault` | the shape that every format of messages has; the choice of a reader; the fault of a record |
 | `json/` | JSON: messages and Kafka keys to columns |
-| `avro/`, `native/` | Avro; values of formats with a schema |
-| `joined_messages` | batches that were read in parts |
+| `avro/`, `protobuf/`, `native/` | Avro; Protobuf; values of formats with a schema |
+| `registered_reader`, `joined_messages` | messages of several schemas; batches that were read in parts |
 | `csv_reader`, `raw_reader` | lines of CSV; messages that are one value |
 | `mapped_column`, `field_tree` | a column and the field that it is filled from; the declared part of a message |
 | `record_conditions` | conditions over the fields of messages |

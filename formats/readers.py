@@ -1,7 +1,7 @@
 """Readers of all formats: the reader of a stream's messages, chosen by the declared format."""
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Any, assert_never
 
 from braid.formats.avro.reader import AvroReader
 from braid.formats.avro.schema import parse_avro_schema
@@ -10,9 +10,19 @@ from braid.formats.json.message_reader import JsonReader
 from braid.formats.json.registered_reader import RegisteredJsonReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
+from braid.formats.protobuf.reader import ProtobufReader
+from braid.formats.protobuf.schema import parse_descriptor_set
 from braid.formats.raw_reader import RawReader
-from braid.formats.schema_source import SchemaSource
-from braid.schemas import AvroFormat, CsvFormat, JsonFormat, MessageFormat, RawFormat
+from braid.formats.registered_reader import RegisteredReader
+from braid.formats.schema_source import RegisteredSchema, SchemaKind, SchemaSource
+from braid.schemas import (
+    AvroFormat,
+    CsvFormat,
+    JsonFormat,
+    MessageFormat,
+    ProtobufFormat,
+    RawFormat,
+)
 
 
 def message_reader(
@@ -47,8 +57,16 @@ def message_reader(
         case CsvFormat():
             return CsvReader(columns, declared)
         case AvroFormat():
-            return AvroReader(
-                parse_avro_schema(declared.schema_text),
+            return _avro_reader(
+                declared,
+                columns,
+                schemas,
+                paths_of_other_streams=paths_of_other_streams,
+                finds_undeclared=finds_undeclared,
+            )
+        case ProtobufFormat():
+            return ProtobufReader(
+                parse_descriptor_set(declared.descriptor_set, declared.message),
                 columns,
                 paths_of_other_streams=paths_of_other_streams,
                 finds_undeclared=finds_undeclared,
@@ -57,3 +75,20 @@ def message_reader(
             return RawReader(columns)
         case _:
             assert_never(declared)
+
+
+def _avro_reader(
+    declared: AvroFormat,
+    columns: Sequence[MappedColumn],
+    schemas: SchemaSource | None,
+    **options: Any,
+) -> MessageReader:
+    if declared.schema_text is not None:
+        return AvroReader(parse_avro_schema(declared.schema_text), columns, **options)
+
+    def reader_of(schema: RegisteredSchema) -> MessageReader:
+        record = parse_avro_schema(schema.text, list(schema.references.values()))
+        return AvroReader(record, columns, **options)
+
+    assert schemas is not None, "the registry that a format names is given"
+    return RegisteredReader(columns, schemas, SchemaKind.AVRO, reader_of)

@@ -25,6 +25,7 @@ from braid.schemas.message_format import (
     CsvFormat,
     JsonFormat,
     MessageFormat,
+    ProtobufFormat,
     RawFormat,
     schema_registry_of,
 )
@@ -134,6 +135,7 @@ __all__ = [
     "PendingSchema",
     "ProblemCode",
     "ProblemDocument",
+    "ProtobufFormat",
     "RawFormat",
     "RemoveOptionChange",
     "RenameColumnChange",

@@ -57,14 +57,35 @@ class CsvFormat(Contract):
 class AvroFormat(Contract):
     """One Avro record per message, in the binary encoding without a header; columns are read from its fields.
 
+    Either the schema or a registry is given.
+
     Attributes:
-        schema_text: The schema of the records, as JSON; `schema` in documents.
+        schema_text: The schema of all messages, as JSON; `schema` in documents.
+        schema_registry: The schema registry, by its name in the operators' file, whose schemas messages name
+            by id in their first five bytes (Confluent's wire format).
     """
 
     model_config = ConfigDict(serialize_by_alias=True)
 
     type: Literal["avro"] = "avro"
-    schema_text: str = Field(alias="schema", min_length=1, max_length=SCHEMA_CHARACTERS_MAX)
+    schema_text: str | None = Field(
+        default=None, alias="schema", min_length=1, max_length=SCHEMA_CHARACTERS_MAX
+    )
+    schema_registry: RegistryName | None = None
+
+
+class ProtobufFormat(Contract):
+    """One Protobuf message of one type per record; columns are read from its fields.
+
+    Attributes:
+        descriptor_set: The files that declare the message, with all that they import: a FileDescriptorSet in
+            base64.
+        message: The full name of the message.
+    """
+
+    type: Literal["protobuf"] = "protobuf"
+    descriptor_set: str = Field(min_length=1, max_length=SCHEMA_CHARACTERS_MAX)
+    message: str = Field(min_length=1, max_length=_NAME_BYTES_MAX, examples=["shop.Order"])
 
 
 class RawFormat(Contract):
@@ -86,9 +107,18 @@ def _to_name(value: "MessageFormat", handler: SerializerFunctionWrapHandler) -> 
 _Name: TypeAlias = Literal["json", "raw"]
 
 MessageFormat: TypeAlias = Annotated[
-    Annotated[JsonFormat | CsvFormat | AvroFormat | RawFormat, Field(discriminator="type")],
+    Annotated[
+        JsonFormat | CsvFormat | AvroFormat | ProtobufFormat | RawFormat,
+        Field(discriminator="type"),
+    ],
     BeforeValidator(
-        _from_name, json_schema_input_type=_Name | JsonFormat | CsvFormat | AvroFormat | RawFormat
+        _from_name,
+        json_schema_input_type=_Name
+        | JsonFormat
+        | CsvFormat
+        | AvroFormat
+        | ProtobufFormat
+        | RawFormat,
     ),
     WrapSerializer(_to_name),
 ]
@@ -98,9 +128,9 @@ MessageFormat: TypeAlias = Annotated[
 def schema_registry_of(declared: MessageFormat) -> str | None:
     """Return the name of the schema registry that a format needs; None if it needs none."""
     match declared:
-        case JsonFormat():
+        case JsonFormat() | AvroFormat():
             return declared.schema_registry
-        case CsvFormat() | AvroFormat() | RawFormat():
+        case CsvFormat() | ProtobufFormat() | RawFormat():
             return None
         case _:
             assert_never(declared)

@@ -5,11 +5,11 @@ Pure.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from braid.formats.avro.schema import AvroSchemaError, parse_avro_schema
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.native.native_types import NativeType, misfit, types_at
+from braid.formats.protobuf.schema import ProtobufSchemaError, parse_descriptor_set
 from braid.formats.raw_reader import RAW_FIELD
 from braid.lake import parse_type
 from braid.schemas import (
@@ -20,13 +20,12 @@ from braid.schemas import (
     JsonFormat,
     MessageFormat,
     OnNewField,
+    ProtobufFormat,
     RawFormat,
     StreamSpec,
     TableSpec,
 )
 from braid.schemas.field_problems import problem_at, quoted_list
-
-_SHOWN_MAX: Final = 100
 
 
 def check_format(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
@@ -39,8 +38,9 @@ def check_format(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]
     match stream.format:
         case JsonFormat():
             return
-        case AvroFormat():
-            yield from _check_avro(table, stream, stream.format)
+        case AvroFormat() | ProtobufFormat():
+            yield from _check_no_evolution(stream)
+            yield from _check_schema(table, stream, stream.format)
             return
         case CsvFormat():
             yield from _check_csv(stream.format)
@@ -71,7 +71,7 @@ def unreadable_fields(
             known = declared.fields
         case RawFormat():
             known = (RAW_FIELD,)
-        case AvroFormat():
+        case AvroFormat() | ProtobufFormat():
             yield from _not_in_schema(declared, fields)
             return
         case _:
@@ -86,20 +86,22 @@ def unreadable_fields(
 
 
 def _not_in_schema(
-    declared: AvroFormat, fields: Sequence[MappedColumn]
+    declared: AvroFormat | ProtobufFormat, fields: Sequence[MappedColumn]
 ) -> Iterator[tuple[MappedColumn, str, str]]:
     try:
-        record = parse_avro_schema(declared.schema_text)
-    except AvroSchemaError:
+        message = _declared_message(declared)
+    except (AvroSchemaError, ProtobufSchemaError):
         return  # a problem of the format
+    if message is None:
+        return
     for field in fields:
-        found = types_at(record, field.path)
+        found = types_at(message, field.path)
         reason = misfit(found, field.type) if found else None
         if not found:
             yield (
                 field,
                 "the schema of the messages has no such field",
-                _fields_hint(record, field.path),
+                _fields_hint(message, field.path),
             )
         elif reason is not None:
             yield field, f"the field is {reason}", "compare it with values of its own type"
@@ -110,28 +112,51 @@ def _fields_hint(message: NativeType, path: Sequence[str]) -> str:
     return f"fields: {quoted_list(names)}" if names else "name a field of the schema"
 
 
-def _check_avro(
-    table: TableSpec, stream: StreamSpec, declared: AvroFormat
-) -> Iterator[FieldProblem]:
+def _check_no_evolution(stream: StreamSpec) -> Iterator[FieldProblem]:
     if stream.on_new_field is OnNewField.EVOLVE:
         yield problem_at(
             "on_new_field",
             value=stream.on_new_field,
-            message=f"columns are not added from the schemas of the format `{declared.type}`",
+            message=f"columns are not added from the schemas of the format `{stream.format.type}`",
             hint="use `ignore` or `reject`, and declare the columns",
         )
-    try:
-        record = parse_avro_schema(declared.schema_text)
-    except AvroSchemaError as error:
+
+
+def _declared_message(declared: AvroFormat | ProtobufFormat) -> NativeType | None:
+    """Return the type of all messages; None where each names its schema by id.
+
+    Raises:
+        AvroSchemaError, ProtobufSchemaError: The declared schema is none.
+    """
+    if isinstance(declared, ProtobufFormat):
+        return parse_descriptor_set(declared.descriptor_set, declared.message)
+    return None if declared.schema_text is None else parse_avro_schema(declared.schema_text)
+
+
+def _check_schema(
+    table: TableSpec, stream: StreamSpec, declared: AvroFormat | ProtobufFormat
+) -> Iterator[FieldProblem]:
+    """Yield the problems of a declared schema, and of columns that do not fit it."""
+    option, message = "schema", None
+    hint = "give the schema that producers write the records with, as JSON"
+    if isinstance(declared, ProtobufFormat):
+        option, hint = "descriptor_set", "`protoc --include_imports --descriptor_set_out` writes it"
+    elif (declared.schema_text is None) == (declared.schema_registry is None):
+        found = "neither" if declared.schema_text is None else "both"
         yield problem_at(
             "format",
-            "schema",
-            value=declared.schema_text[:_SHOWN_MAX],
-            message=f"no schema of Avro records: {error}",
-            hint="give the schema that producers write the records with, as JSON text",
+            option,
+            message=f"records have one schema, or name theirs by id: found {found}",
+            hint="give either `schema` or `schema_registry`",
         )
         return
-    yield from _check_types(table, stream, record)
+    try:
+        message = _declared_message(declared)
+    except (AvroSchemaError, ProtobufSchemaError) as error:
+        why = f"no schema of messages: {error}"
+        yield problem_at("format", option, message=why, hint=hint)
+    if message is not None:
+        yield from _check_types(table, stream, message)
 
 
 def _check_types(

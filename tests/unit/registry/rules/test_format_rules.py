@@ -7,6 +7,7 @@ import pytest
 
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
+from tests.unit.formats.protobuf.orders import NAME, order_set
 from tests.unit.registry.shop import definition, mapped, orders
 
 COLUMNS = mapped("id", "region", "paid", "method")
@@ -70,7 +71,37 @@ def test_columns_fit_the_fields_of_a_schema() -> None:
 def test_a_text_that_is_no_schema_is_refused() -> None:
     (problem,) = problems({"type": "avro", "schema": "int"})
 
-    assert problem == ("/format/schema", "no schema of Avro records: found int, expected a record")
+    assert problem == ("/format/schema", "no schema of messages: found int, expected a record")
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [({}, "neither"), ({"schema": avro(**USUAL)["schema"], "schema_registry": "shop"}, "both")],
+)
+def test_avro_has_one_schema_or_a_registry(options: dict[str, str], found: str) -> None:
+    (problem,) = problems({"type": "avro", **options})
+
+    assert problem[0] == "/format/schema"
+    assert problem[1].endswith(f"found {found}")
+    assert problems({"type": "avro", "schema_registry": "shop"}) == []
+
+
+def test_columns_fit_the_fields_of_a_message() -> None:
+    declared = {"type": "protobuf", "descriptor_set": order_set(), "message": NAME}
+    paths = {"id": "f_int64", "region": "state", "paid": "f_double", "method": "card"}
+    columns = [{"column": name, "path": path} for name, path in paths.items()]
+    wrong = [*columns[:3], {"column": "method", "path": "f_bytes"}]
+
+    assert problems(declared, columns=columns) == []
+    assert problems(declared, columns=wrong) == [
+        ("/columns/3/column", "the field `f_bytes` is bytes, not STRING")
+    ]
+    assert problems({**declared, "message": "Order"}, columns=columns) == [
+        (
+            "/format/descriptor_set",
+            "no schema of messages: no message Order, found shop.Item, shop.Order",
+        )
+    ]
 
 
 def test_columns_are_not_added_from_schemas() -> None:

@@ -1,0 +1,80 @@
+"""Protobuf messages as native values.
+
+A field that a message does not have is left out, if its declaration tells absence from a default (message fields,
+`optional`, `oneof`, proto2); fields that do not tell always have a value.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from google.protobuf.descriptor import FieldDescriptor
+
+from braid.formats.native.kinds import NativeKind
+from braid.formats.native.values import Moment, Unreadable
+from braid.formats.protobuf.schema import FieldType, MessageType
+
+_SECOND_NS = 10**9
+
+
+def native_record(message: Any, declared: MessageType) -> dict[str, Any]:
+    """Return a message as a dict of native values (`native.values`).
+
+    Args:
+        message: The parsed message.
+        declared: Its type.
+
+    Raises:
+        UnicodeDecodeError: A text is not UTF-8, which a parser of proto2 does not check.
+    """
+    return {
+        name: native_value_of(getattr(message, name), part)
+        for name, part in declared.fields.items()
+        if not part.descriptor.has_presence or message.HasField(name)
+    }
+
+
+def native_value_of(value: Any, declared: FieldType) -> Any:
+    """Return the value of a field as a native value.
+
+    Args:
+        value: The value, which is present.
+        declared: The field's type.
+    """
+    match declared.native_kind:
+        case NativeKind.LIST:
+            assert declared.item is not None, "a list has a type of items"
+            return [native_value_of(item, declared.item) for item in value]
+        case NativeKind.MAP:
+            assert declared.item is not None, "a map has a type of values"
+            return {
+                key_text(key): native_value_of(value[key], declared.item) for key in sorted(value)
+            }
+        case NativeKind.UNREADABLE:
+            return Unreadable(NativeKind.UNREADABLE.value)
+        case NativeKind.MOMENT:
+            return Moment(value.seconds * _SECOND_NS + value.nanos)
+        case _ if declared.wrapped is not None:
+            return native_value_of(value.value, declared.wrapped)
+        case NativeKind.RECORD:
+            assert declared.message is not None, "a record is a message"
+            return native_record(value, declared.message)
+        case NativeKind.FLOAT:
+            is_short = declared.descriptor.cpp_type == FieldDescriptor.CPPTYPE_FLOAT
+            return np.float32(value) if is_short else value
+        case _:
+            names = enum_names(declared)
+            return value if names is None else names.get(value, str(value))
+
+
+def enum_names(declared: FieldType) -> Mapping[int, str] | None:
+    """Return the names of an enum by number, the first where several have one; None of another field."""
+    enum = declared.descriptor.enum_type
+    if enum is None:
+        return None
+    return {number: value.name for number, value in enum.values_by_number.items()}
+
+
+def key_text(key: Any) -> str:
+    """Return the key of a map as a text, as Protobuf's JSON has it."""
+    return str(key).lower() if isinstance(key, bool) else str(key)

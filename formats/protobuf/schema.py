@@ -1,0 +1,250 @@
+"""Types of Protobuf messages, from the descriptors of their files.
+
+| field | kind |
+|---|---|
+| bool | boolean |
+| int32, int64, uint32, uint64, sint32, sint64, fixed32, fixed64, sfixed32, sfixed64 | whole number |
+| float, double | floating-point number |
+| string, enum | text; of an enum the name of the value |
+| bytes | bytes |
+| google.protobuf.Timestamp | moment |
+| google.protobuf.Duration | unreadable |
+| google.protobuf.StringValue, Int64Value and the other wrappers | as the field that they wrap, or null |
+| message, group | record |
+| repeated | list |
+| map | map; keys that are no texts become texts |
+"""
+
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from google.protobuf import (
+    any_pb2,
+    descriptor_pb2,
+    descriptor_pool,
+    duration_pb2,
+    empty_pb2,
+    field_mask_pb2,
+    message_factory,
+    struct_pb2,
+    timestamp_pb2,
+    wrappers_pb2,
+)
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import DecodeError
+
+from braid.formats.native.kinds import NativeKind
+
+_WELL_KNOWN: Final = {
+    module.DESCRIPTOR.name: module.DESCRIPTOR
+    for module in (
+        any_pb2,
+        duration_pb2,
+        empty_pb2,
+        field_mask_pb2,
+        struct_pb2,
+        timestamp_pb2,
+        wrappers_pb2,
+    )
+}
+"""Files that every compiler of Protobuf brings along, so that producers' descriptor sets may leave them out."""
+
+_IMPORTS_MAX: Final = 100
+_SHOWN_MAX: Final = 10
+_NAME_MAX: Final = 200
+TIMESTAMP: Final = "google.protobuf.Timestamp"
+_DURATION: Final = "google.protobuf.Duration"
+_WRAPPERS: Final = frozenset(
+    message.full_name for message in wrappers_pb2.DESCRIPTOR.message_types_by_name.values()
+)
+_KINDS: Final = {
+    FieldDescriptor.CPPTYPE_BOOL: NativeKind.BOOLEAN,
+    FieldDescriptor.CPPTYPE_INT32: NativeKind.WHOLE,
+    FieldDescriptor.CPPTYPE_INT64: NativeKind.WHOLE,
+    FieldDescriptor.CPPTYPE_UINT32: NativeKind.WHOLE,
+    FieldDescriptor.CPPTYPE_UINT64: NativeKind.WHOLE,
+    FieldDescriptor.CPPTYPE_FLOAT: NativeKind.FLOAT,
+    FieldDescriptor.CPPTYPE_DOUBLE: NativeKind.FLOAT,
+    FieldDescriptor.CPPTYPE_ENUM: NativeKind.TEXT,
+}
+
+
+class ProtobufSchemaError(ValueError):
+    """Bytes are no descriptor set, or it has no such message."""
+
+
+class MessageType:
+    """The type of a message; one that is recursive contains itself.
+
+    Attributes:
+        descriptor: The message's descriptor.
+    """
+
+    def __init__(self, descriptor: Descriptor) -> None:
+        """Wrap the descriptor of a message."""
+        self.descriptor = descriptor
+
+    @property
+    def possible(self) -> "Sequence[MessageType]":
+        """The type itself."""
+        return (self,)
+
+    @property
+    def native_kind(self) -> NativeKind:
+        """The kind of its values."""
+        return NativeKind.RECORD
+
+    @property
+    def item(self) -> "FieldType | None":
+        """None: it is no list."""
+        return None
+
+    @cached_property
+    def fields(self) -> "Mapping[str, FieldType]":
+        """Its fields, by name."""
+        return {field.name: FieldType(field) for field in self.descriptor.fields}
+
+    @property
+    def message_class(self) -> Any:
+        """The class of its messages."""
+        return message_factory.GetMessageClass(self.descriptor)
+
+
+class FieldType:
+    """The type of a field.
+
+    Attributes:
+        descriptor: The field's descriptor.
+        is_item: Whether it is the type of one item of a repeated field.
+    """
+
+    def __init__(self, descriptor: FieldDescriptor, *, is_item: bool = False) -> None:
+        """Wrap the descriptor of a field."""
+        self.descriptor = descriptor
+        self.is_item = is_item
+
+    @property
+    def possible(self) -> "Sequence[FieldType]":
+        """The type itself."""
+        return (self,)
+
+    @cached_property
+    def message(self) -> MessageType | None:
+        """The type of the messages in it; None if it holds none."""
+        inner = self.descriptor.message_type
+        return None if inner is None else MessageType(inner)
+
+    @cached_property
+    def wrapped(self) -> "FieldType | None":
+        """The field inside of a wrapper; None if it is none."""
+        if self.message is None or self.message.descriptor.full_name not in _WRAPPERS:
+            return None
+        return self.message.fields["value"]
+
+    @cached_property
+    def native_kind(self) -> NativeKind:
+        """The kind of its values."""
+        if self.descriptor.is_repeated and not self.is_item:
+            is_map = self.message is not None and self.message.descriptor.GetOptions().map_entry
+            return NativeKind.MAP if is_map else NativeKind.LIST
+        if self.wrapped is not None:
+            return self.wrapped.native_kind
+        if self.message is not None:
+            match self.message.descriptor.full_name:
+                case name if name == TIMESTAMP:
+                    return NativeKind.MOMENT
+                case name if name == _DURATION:
+                    return NativeKind.UNREADABLE
+                case _:
+                    return NativeKind.RECORD
+        if self.descriptor.type == FieldDescriptor.TYPE_BYTES:
+            return NativeKind.BYTES
+        return _KINDS.get(self.descriptor.cpp_type, NativeKind.TEXT)
+
+    @cached_property
+    def item(self) -> "FieldType | None":
+        """The type of the items of a list, or of the values of a map."""
+        match self.native_kind:
+            case NativeKind.LIST:
+                return FieldType(self.descriptor, is_item=True)
+            case NativeKind.MAP:
+                assert self.message is not None, "a map has messages as its entries"
+                return self.message.fields["value"]
+            case _:
+                return None
+
+    @property
+    def fields(self) -> "Mapping[str, FieldType]":
+        """The fields of a record, by name."""
+        is_record = self.native_kind is NativeKind.RECORD and self.message is not None
+        return self.message.fields if is_record and self.message is not None else {}
+
+
+def parse_descriptor_set(text: str, message: str) -> MessageType:
+    """Return the type of a message.
+
+    Args:
+        text: A `FileDescriptorSet` in base64, with all files that the message's file imports; those of Google's
+            well-known types may be left out.
+        message: The full name of the message.
+
+    Raises:
+        ProtobufSchemaError: The text is no such set, a file or the message is missing.
+    """
+    try:
+        files = descriptor_pb2.FileDescriptorSet.FromString(b64decode(text, validate=True)).file
+    except (ValueError, DecodeError) as error:
+        why = "not a FileDescriptorSet in base64"
+        raise ProtobufSchemaError(why) from error
+    return find_message({file.name: file for file in files}, message)
+
+
+def find_message(files: Mapping[str, Any], message: str) -> MessageType:
+    """Return the type of a message from the descriptors of files, by their names.
+
+    Raises:
+        ProtobufSchemaError: A file or the message is missing, or a file is wrong.
+    """
+    pool = descriptor_pool.DescriptorPool()
+    added: set[str] = set()
+    for name in files:
+        _add(name, files, pool, added, ())
+    try:
+        return MessageType(pool.FindMessageTypeByName(message))
+    except KeyError as error:
+        names = sorted(
+            ".".join(filter(None, (file.package, one.name)))
+            for file in files.values()
+            for one in file.message_type
+        )
+        shown = ", ".join(names[:_SHOWN_MAX]) + (" and more" if len(names) > _SHOWN_MAX else "")
+        text = f"no message {message[:_NAME_MAX]}, found {shown or 'none'}"
+        raise ProtobufSchemaError(text) from error
+
+
+def _add(
+    name: str, files: Mapping[str, Any], pool: Any, added: set[str], around: tuple[str, ...]
+) -> None:
+    """Add a file to the pool, behind those that it imports."""
+    if name in added:
+        return
+    if name in around or len(around) > _IMPORTS_MAX:
+        text = f"the file {name} imports itself, or imports are nested too deeply"
+        raise ProtobufSchemaError(text)
+    file = files.get(name)
+    if file is None and name in _WELL_KNOWN:
+        file = descriptor_pb2.FileDescriptorProto()
+        _WELL_KNOWN[name].CopyToProto(file)
+    if file is None:
+        text = f"the file {name} is imported and missing"
+        raise ProtobufSchemaError(text)
+    for imported in file.dependency:
+        _add(imported, files, pool, added, (*around, name))
+    try:
+        pool.Add(file)
+    except TypeError as error:
+        text = f"the file {name} is wrong: {error}"
+        raise ProtobufSchemaError(text) from error
+    added.add(name)

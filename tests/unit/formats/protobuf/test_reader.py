@@ -1,0 +1,197 @@
+"""Protobuf messages become columns by their type; what does not fit is a fault of its message alone."""
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.protobuf.reader import ProtobufReader
+from braid.lake import parse_type
+from tests.unit.formats.protobuf.orders import order_type
+
+TYPE = order_type()
+Order: Any = TYPE.message_class
+
+
+def reader_of(columns: dict[str, str], **options: Any) -> ProtobufReader:
+    """Return the reader of columns, by path and type."""
+    mapped = [
+        MappedColumn(
+            name=path.replace(".", "_"),
+            path=tuple(path.split(".")),
+            type=parse_type(sql),
+            finds_missing=True,
+        )
+        for path, sql in columns.items()
+    ]
+    return ProtobufReader(TYPE, mapped, **options)
+
+
+def rows(columns: dict[str, str], messages: Sequence[bytes | None]) -> list[Any]:
+    """Return per message its row, or the reason and message of its fault."""
+    found = reader_of(columns).read(pa.array(messages, pa.binary()))
+    return [
+        (found.faults[row].reason.value, found.faults[row].message)
+        if row in found.faults
+        else tuple(array[row].as_py() for array in found.arrays)
+        for row in range(len(messages))
+    ]
+
+
+def value(sql: str, path: str, **fields: Any) -> Any:
+    """Return what a message's field becomes: the value, or reason and message."""
+    (found,) = rows({path: sql}, [Order(**fields).SerializeToString()])
+    return found if len(found) > 1 else found[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "sql", "given", "expected"),
+    [
+        ("f_double", "DOUBLE", 0.1, 0.1),
+        ("f_double", "DECIMAL(6, 2)", 1.005, Decimal("1.01")),
+        ("f_float", "FLOAT", 0.5, 0.5),
+        ("f_float", "STRING", 0.1, "0.1"),
+        ("f_double", "FLOAT", -math.inf, -math.inf),
+        ("f_int32", "INT", -(2**31), -(2**31)),
+        ("f_sint32", "INT", -1, -1),
+        ("f_sfixed32", "INT", -1, -1),
+        ("f_int64", "BIGINT", -(2**63), -(2**63)),
+        ("f_sint64", "BIGINT", 2**63 - 1, 2**63 - 1),
+        ("f_sfixed64", "BIGINT", -1, -1),
+        ("f_uint32", "BIGINT", 2**32 - 1, 2**32 - 1),
+        ("f_fixed32", "BIGINT", 2**32 - 1, 2**32 - 1),
+        ("f_uint64", "DECIMAL(20, 0)", 2**64 - 1, Decimal(2**64 - 1)),
+        ("f_uint64", "STRING", 2**64 - 1, "18446744073709551615"),
+        ("f_fixed64", "BIGINT", 2**63 - 1, 2**63 - 1),
+        ("f_bool", "BOOLEAN", True, True),
+        ("f_string", "VARCHAR(2)", "ä😀", "ä😀"),
+        ("f_string", "DECIMAL(4, 1)", "1.25", Decimal("1.3")),
+        ("f_bytes", "VARBINARY(2)", b"\0\xff", b"\0\xff"),
+        ("state", "STRING", 1, "PAID"),
+        ("state", "STRING", 7, "7"),
+        ("items", "ARRAY<ROW<article BIGINT>>", [{"article": 1}], [{"article": 1}]),
+        ("numbers", "ARRAY<TINYINT>", [1, -2], [1, -2]),
+        ("numbers", "STRING", [1, -2], "[1,-2]"),
+        ("item", "STRING", {"article": 1}, '{"article":1}'),
+        ("texts", "MAP<STRING, STRING>", {"b": "x", "a": "y"}, [("a", "y"), ("b", "x")]),
+        ("numbered", "MAP<STRING, STRING>", {-1: "x"}, [("-1", "x")]),
+        ("flags", "MAP<STRING, STRING>", {True: "x"}, [("true", "x")]),
+        ("card", "STRING", "visa", "visa"),
+    ],
+)
+def test_every_type_has_its_column(name: str, sql: str, given: Any, expected: Any) -> None:
+    assert value(sql, name, **{name: given}) == expected
+
+
+def test_timestamps_reach_over_the_years_of_the_column() -> None:
+    late = {"seconds": 253_402_300_799, "nanos": 999_999_999}
+    recent = {"seconds": 1, "nanos": 123_456_789}
+    early = {"seconds": -1, "nanos": 999_000_000}
+
+    assert value("TIMESTAMP(6)", "at", at=late) == dt.datetime.fromisoformat(
+        "9999-12-31T23:59:59.999999"
+    )
+    assert value("TIMESTAMP(3)", "at", at=early) == dt.datetime.fromisoformat(
+        "1969-12-31T23:59:59.999"
+    )
+    assert value("TIMESTAMP(9)", "at", at=recent).value == 1_123_456_789
+    assert value("STRING", "at", at=recent) == "1970-01-01T00:00:01.123456789Z"
+    assert value("TIMESTAMP(3)", "at", at={"seconds": 10**15})[0] == "out_of_range"
+    assert value("TIMESTAMP(3) WITH LOCAL TIME ZONE", "at", at={}) == dt.datetime(
+        1970, 1, 1, tzinfo=dt.UTC
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "sql", "given", "fault"),
+    [
+        (
+            "f_uint64",
+            "BIGINT",
+            2**63,
+            ("out_of_range", "found 9223372036854775808, expected BIGINT"),
+        ),
+        ("f_string", "INT", "7", ("wrong_type", 'found "7", expected INT')),
+        ("f_double", "FLOAT", 1e39, ("out_of_range", "found 1e+39, expected FLOAT")),
+        ("f_bytes", "STRING", b"a", ("wrong_type", "found 1 bytes, expected STRING")),
+        ("took", "STRING", {"seconds": 1}, ("wrong_type", "found a duration, expected STRING")),
+    ],
+)
+def test_a_value_that_its_column_does_not_hold_is_a_fault(
+    name: str, sql: str, given: Any, fault: tuple[str, str]
+) -> None:
+    found = value(sql, name, **{name: given})
+
+    reason, message = fault
+    assert found == (reason, f"field {name}: {message} for column {name}")
+
+
+def test_absence_is_told_from_defaults_where_the_declaration_does() -> None:
+    columns = {
+        "f_int32": "INT",
+        "maybe": "INT",
+        "card": "STRING",
+        "note": "STRING",
+        "item.article": "BIGINT",
+        "item.inner.article": "BIGINT",
+        "unknown": "INT",
+    }
+    full = Order(maybe=0, card="", note={"value": ""}, item={"inner": {"article": 2}})
+
+    found = reader_of(columns).read(
+        pa.array([b"", full.SerializeToString(), b"\xff", None], pa.binary())
+    )
+
+    assert [array.to_pylist()[:2] for array in found.arrays] == [
+        [0, 0],
+        [None, 0],
+        [None, ""],
+        [None, ""],
+        [None, 0],
+        [None, 2],
+        [None, None],
+    ]
+    assert [mask.to_pylist() for mask in found.missing.values()] == [
+        [False, False, False, True],
+        *[[True, False, False, True]] * 5,
+        [True, True, False, True],
+    ]
+    assert found.faults.rows == [2]
+    assert found.faults[2].message == "not a message of the schema"
+
+
+def test_unknown_fields_are_ignored() -> None:
+    unknown = b"\xc0\x3e\x05"  # field 1000
+
+    assert rows({"f_int32": "INT"}, [Order(f_int32=1).SerializeToString() + unknown]) == [(1,)]
+
+
+def test_a_path_through_a_map_is_read() -> None:
+    message = Order(texts={"a": "x"}).SerializeToString()
+
+    assert rows({"texts.a": "STRING", "texts.b": "STRING"}, [message]) == [("x", None)]
+
+
+def test_undeclared_fields_of_the_type_are_found() -> None:
+    columns = {"item": "ROW<article BIGINT>"}
+    message = Order(item={"article": 1}, f_int32=2).SerializeToString()
+
+    reader = reader_of(columns, finds_undeclared=True)
+
+    assert reader.read(pa.array([message, None], pa.binary())).with_undeclared == [0]
+    tree = reader.tree(message)
+    assert (tree["item"], tree["f_int32"], "maybe" in tree) == ({"article": 1}, 2, False)
+
+
+def test_a_text_that_is_no_utf8_is_malformed_of_proto3() -> None:
+    number = Order.DESCRIPTOR.fields_by_name["f_string"].number
+    message = bytes([number << 3 & 0x7F | 2]) + b"\x01\xff"
+
+    ((reason, _),) = rows({"f_string": "STRING"}, [message])
+
+    assert reason == "malformed"

@@ -1,0 +1,72 @@
+"""A descriptor set is parsed with what it imports; one that lacks something is refused by name."""
+
+from base64 import b64encode
+
+import pytest
+from google.protobuf import descriptor_pb2
+
+from braid.formats.native.kinds import NativeKind
+from braid.formats.protobuf.schema import ProtobufSchemaError, parse_descriptor_set
+from tests.unit.formats.protobuf.orders import NAME, order_file, order_set, order_type
+
+
+def set_of(*files: descriptor_pb2.FileDescriptorProto) -> str:
+    """Return a descriptor set in base64."""
+    return b64encode(descriptor_pb2.FileDescriptorSet(file=files).SerializeToString()).decode()
+
+
+def test_kinds_of_fields() -> None:
+    kinds = {name: part.native_kind for name, part in order_type().fields.items()}
+
+    assert kinds["f_uint64"] is NativeKind.WHOLE
+    assert kinds["f_bytes"] is NativeKind.BYTES
+    assert kinds["state"] is kinds["note"] is NativeKind.TEXT
+    assert kinds["item"] is NativeKind.RECORD
+    assert (kinds["items"], kinds["texts"]) == (NativeKind.LIST, NativeKind.MAP)
+    assert (kinds["at"], kinds["took"]) == (NativeKind.MOMENT, NativeKind.UNREADABLE)
+
+
+def test_files_may_stand_in_any_order() -> None:
+    part = descriptor_pb2.FileDescriptorProto(name="part.proto")
+    part.message_type.add(name="Part")
+    order = order_file()
+    order.dependency.append("part.proto")
+
+    assert parse_descriptor_set(set_of(order, part), NAME).descriptor.full_name == NAME
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "why"),
+    [
+        ("%", NAME, "not a FileDescriptorSet in base64"),
+        ("/////w==", NAME, "not a FileDescriptorSet in base64"),
+        (order_set(), "shop.Ordr", "no message shop.Ordr, found shop.Item, shop.Order"),
+        ("", NAME, "no message shop.Order, found none"),
+    ],
+)
+def test_a_text_without_the_message_is_refused(text: str, message: str, why: str) -> None:
+    with pytest.raises(ProtobufSchemaError, match=why):
+        parse_descriptor_set(text, message)
+
+
+def test_a_set_without_an_import_is_refused() -> None:
+    order = order_file()
+    order.dependency.append("part.proto")
+    with pytest.raises(ProtobufSchemaError, match=r"part\.proto is imported and missing"):
+        parse_descriptor_set(set_of(order), NAME)
+
+
+def test_files_that_import_each_other_are_refused() -> None:
+    files = [
+        descriptor_pb2.FileDescriptorProto(name=name, dependency=[other])
+        for name, other in (("a", "b"), ("b", "a"))
+    ]
+    with pytest.raises(ProtobufSchemaError, match="the file a imports itself"):
+        parse_descriptor_set(set_of(*files), NAME)
+
+
+def test_a_file_that_no_compiler_writes_is_refused() -> None:
+    order = order_file()
+    order.message_type[1].field[0].number = 2
+    with pytest.raises(ProtobufSchemaError, match=r"the file shop/order\.proto is wrong"):
+        parse_descriptor_set(set_of(order), NAME)
