@@ -110,6 +110,7 @@ class StreamProgress(Contract):
         back_pressure: The slowdown of the stream; None before its first commit.
         records_since_start: Number of records that the query has committed.
         unmatched_columns: Columns for which none of these records had a value, with their paths in messages.
+        unmatched_fields: Fields of the stream's conditions for which none of these records had a value.
         schema_id: The table's schema by which the stream writes.
         stream_version: The version of the stream's declaration by which it writes.
         followed_ms: Time since when the stream writes by both, milliseconds since the epoch, UTC.
@@ -138,6 +139,7 @@ class StreamProgress(Contract):
     back_pressure: BackPressure | None = None
     records_since_start: int | None = None
     unmatched_columns: Mapping[str, str] = Field(default_factory=dict)
+    unmatched_fields: tuple[str, ...] = ()
     schema_id: int | None = None
     stream_version: int | None = None
     followed_ms: int | None = None

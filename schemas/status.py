@@ -82,6 +82,7 @@ class StreamStatus(Contract):
         records_since_start: Records that the running query has committed.
         unmatched_columns: Columns for which none of these records had a value, with their paths in messages;
             a misspelt path shows here.
+        unmatched_fields: Fields of the stream's conditions for which none of these records had a value.
         version: Version of the stream as registered.
         followed_version: The version by which the stream writes, as its runner last reported.
         followed_schema_id: The table's schema by which the stream writes, as its runner last reported.
@@ -113,6 +114,7 @@ class StreamStatus(Contract):
     back_pressure: BackPressure | None = None
     records_since_start: int | None = None
     unmatched_columns: Mapping[str, str] = Field(default_factory=dict)
+    unmatched_fields: tuple[str, ...] = ()
     version: int = 1
     followed_version: int | None = None
     followed_schema_id: int | None = None

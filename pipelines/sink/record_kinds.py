@@ -52,6 +52,8 @@ class SortedRecords:
         values: The values of the records, to be read; null where a record is refused or has no value.
         is_delete: Whether each record is a delete.
         faults: The faults of records that are refused already.
+        seen_fields: Addresses of the conditions' fields that some record had a value for, those that are
+            left out included.
     """
 
     records: pa.RecordBatch
@@ -59,6 +61,7 @@ class SortedRecords:
     values: pa.BinaryArray
     is_delete: _Bools
     faults: Faults
+    seen_fields: frozenset[str]
 
 
 class RecordKinds:
@@ -101,6 +104,7 @@ class RecordKinds:
                 values=values,
                 is_delete=marks.is_delete,
                 faults=marks.faults,
+                seen_fields=frozenset(marks.seen_fields),
             )
         rows = pa.array(kept)
         return SortedRecords(
@@ -109,6 +113,7 @@ class RecordKinds:
             values=values.take(rows),
             is_delete=marks.is_delete[kept],
             faults=_of_rows(marks.faults, kept),
+            seen_fields=frozenset(marks.seen_fields),
         )
 
     def _bounded(self, values: pa.BinaryArray, faults: Faults) -> pa.BinaryArray:
@@ -131,6 +136,9 @@ class RecordKinds:
         found = reader.read(values)
         names = [field.name for field in self._conditions.fields]
         fields = dict(zip(names, found.arrays, strict=True))
+        marks.seen_fields = [
+            name for name, array in fields.items() if array.null_count < len(array)
+        ]
         for row in found.faults.rows:
             marks.faults.add(row, found.faults[row])
         is_undecided = found.faults.is_faulty | ~has_value
@@ -153,6 +161,7 @@ class _Marks:
         self.faults = Faults(count)
         self.is_left_out: _Bools = np.zeros(count, dtype=np.bool_)
         self.is_delete: _Bools = np.zeros(count, dtype=np.bool_)
+        self.seen_fields: list[str] = []
 
     def treat(self, effect: OnDelete, chosen: _Bools, fault: Fault) -> None:
         """Mark deletes by their declared effect; where that is `dead_letter`, with a fault."""

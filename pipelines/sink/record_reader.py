@@ -66,6 +66,7 @@ class ReadRecords:
         columns: By name, one array per column that is read from records, in the Arrow form of its type; its
             values are defined only where the record has no fault.
         faults: The faults of refused records, by row.
+        seen_fields: Addresses of the fields of conditions that some record had a value for.
         widenable: Rows that are refused for a value which a wider type of its column may hold, ascending.
         with_undeclared: Rows whose message may have an undeclared field, ascending; only where the stream
             lets its table evolve.
@@ -76,6 +77,7 @@ class ReadRecords:
     is_delete: npt.NDArray[np.bool_]
     columns: Mapping[str, pa.Array]
     faults: Faults
+    seen_fields: frozenset[str]
     widenable: list[int]
     with_undeclared: list[int]
 
@@ -153,6 +155,7 @@ class RecordReader:
             is_delete=found.is_delete,
             columns=columns,
             faults=faults,
+            seen_fields=found.seen_fields,
             widenable=[
                 row
                 for row in faults.rows

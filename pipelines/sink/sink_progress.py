@@ -29,6 +29,8 @@ class SinkProgress:
         records: Records of the micro-batches committed.
         seen: Columns that some of these records had a value for.
         unmatched: The other columns, each with the path in messages at which its value was expected.
+        seen_fields: Addresses of the fields of conditions that some of these records had a value for.
+        unmatched_fields: Those of the other fields of conditions.
     """
 
     position: StreamPosition
@@ -45,6 +47,8 @@ class SinkProgress:
     records: int = 0
     seen: frozenset[str] = frozenset()
     unmatched: tuple[tuple[str, str], ...] = ()
+    seen_fields: frozenset[str] = frozenset()
+    unmatched_fields: tuple[str, ...] = ()
 
     def after_replay(self, batch_id: int) -> "SinkProgress":
         """Return the progress after a micro-batch that was in the table already."""
@@ -76,6 +80,7 @@ class SinkProgress:
         """
         assert position.stream == self.position.stream, "a sink serves one stream"
         seen = self.seen | frozenset(report.seen)
+        seen_fields = self.seen_fields | frozenset(report.seen_fields)
         reasons = Counter(dict(self.dead_letters)) + Counter(dict(report.dead_letters))
         newest_ms = max(report.newest_ms or 0, self.newest_ms or 0)
         return SinkProgress(
@@ -94,5 +99,9 @@ class SinkProgress:
             seen=seen,
             unmatched=tuple(
                 (column.name, column.address) for column in plan.columns if column.name not in seen
+            ),
+            seen_fields=seen_fields,
+            unmatched_fields=tuple(
+                field.name for field in plan.conditions.fields if field.name not in seen_fields
             ),
         )

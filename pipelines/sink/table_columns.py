@@ -55,7 +55,9 @@ def table_columns(
 
 def _ops(count: int, is_delete: npt.NDArray[np.bool_] | None) -> pa.Array:
     upserts = pa.repeat(pa.scalar(OP_UPSERT), count)
-    return upserts if is_delete is None else pc.if_else(pa.array(is_delete), OP_CLEAR, upserts)
+    if is_delete is None or not is_delete.any():
+        return upserts
+    return pc.if_else(pa.array(is_delete), OP_CLEAR, upserts)
 
 
 def _stored_offsets(offsets: pa.Array, generation: int) -> pa.Array:

@@ -31,6 +31,7 @@ class TaskReport:
         refusal: Why the table refused rows, where it is unknown which rows; the counts do not cover all
             records then. Else None.
         seen: Columns that some record had a value for.
+        seen_fields: Addresses of the fields of conditions that some record had a value for.
     """
 
     messages: tuple[bytes, ...] = ()
@@ -44,6 +45,7 @@ class TaskReport:
     schema_delta: SchemaDelta = NO_DELTA
     refusal: str | None = None
     seen: tuple[str, ...] = ()
+    seen_fields: tuple[str, ...] = ()
 
     @property
     def is_incomplete(self) -> bool:
@@ -74,6 +76,7 @@ class TaskReport:
             "schema_delta": self.schema_delta.to_json(),
             "refusal": self.refusal,
             "seen": self.seen,
+            "seen_fields": self.seen_fields,
         }
         # Commit messages are binary, so they are a column beside the JSON, not a part of it.
         row = {"messages": [message], "report": [orjson.dumps(report).decode()]}
@@ -85,6 +88,7 @@ def parse_report(messages: bytes, report: str) -> TaskReport:
     values = orjson.loads(report)
     values["examples"] = tuple(values["examples"])
     values["seen"] = tuple(values["seen"])
+    values["seen_fields"] = tuple(values["seen_fields"])
     values["schema_delta"] = SchemaDelta.from_json(values["schema_delta"])
     return TaskReport(messages=(bytes(messages),), **values)
 
@@ -109,4 +113,5 @@ def sum_reports(reports: Sequence[TaskReport], *, examples_max: int = 3) -> Task
         schema_delta=merge_deltas(report.schema_delta for report in reports),
         refusal=next((report.refusal for report in reports if report.refusal is not None), None),
         seen=tuple(sorted({name for report in reports for name in report.seen})),
+        seen_fields=tuple(sorted({name for report in reports for name in report.seen_fields})),
     )

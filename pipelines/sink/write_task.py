@@ -127,6 +127,7 @@ class _TaskRun:
         self._untried: list[tuple[pa.RecordBatch, pa.RecordBatch]] = []
         self._left_out = 0
         self._seen: set[str] = set()
+        self._seen_fields: set[str] = set()
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Write the accepted records of a batch, and hold dead letters for the refused ones."""
@@ -195,6 +196,7 @@ class _TaskRun:
             schema_delta=self._deltas.delta,
             refusal=self._write_error,
             seen=tuple(sorted(self._seen)),
+            seen_fields=tuple(sorted(self._seen_fields)),
         )
 
     @property
@@ -203,7 +205,8 @@ class _TaskRun:
         return bool(self._deltas.delta) or self._write_error is not None
 
     def _note_seen(self, found: ReadRecords) -> None:
-        """Note which columns have a value in some record."""
+        """Note which columns, and fields of conditions, have a value in some record."""
+        self._seen_fields |= found.seen_fields
         for name, values in found.columns.items():
             if name not in self._seen and values.null_count < len(values):
                 self._seen.add(name)

@@ -157,6 +157,7 @@ class StreamReport:
             back_pressure=None if pace is None else _back_pressure(pace),
             records_since_start=done.records,
             unmatched_columns=dict(done.unmatched),
+            unmatched_fields=done.unmatched_fields,
         )
 
     def _forget_lag(self) -> None:

@@ -92,6 +92,7 @@ def stream_status(
         back_pressure=running.back_pressure if running else None,
         records_since_start=running.records_since_start if running else None,
         unmatched_columns=dict(running.unmatched_columns) if running else {},
+        unmatched_fields=running.unmatched_fields if running else (),
         version=entry.version,
         followed_version=progress.stream_version if progress else None,
         followed_schema_id=progress.schema_id if progress else None,

@@ -90,6 +90,15 @@ def test_rows_of_faults_are_those_of_the_records_that_are_left() -> None:
     assert found.faults.rows == [0, 2]
 
 
+def test_fields_of_conditions_that_some_record_has_are_reported() -> None:
+    given = {"where": "type IS NOT NULL", "delete_when": "op = 'd' AND opp = 1"}
+    messages = [{"opp": None, "op": "u"}, {"type": "a"}, None]
+
+    assert sort(messages, **given).seen_fields == {"type", "op"}
+    assert sort([{"op": "u"}], **given).seen_fields == {"op"}
+    assert sort([], **given).seen_fields == frozenset()
+
+
 def test_a_stream_that_declares_nothing_has_its_records_as_they_are() -> None:
     records = given_records([b"{}", b"{"])
 

@@ -4,15 +4,19 @@ from braid.lake import CommitResult, Outcome, StreamPosition
 from braid.pipelines.pace.back_pressure import Pace
 from braid.pipelines.sink.sink_progress import SinkProgress
 from braid.pipelines.sink.task_report import TaskReport
+from braid.pipelines.stream_plan import StreamPlan
 from tests.unit.pipelines.given_streams import given_plan, given_spec
 
-PLAN = given_plan(given_spec({"id": "BIGINT", "a": "INT", "version": "INT"}))
+SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})
+PLAN = given_plan(SPEC)
 POSITION = StreamPosition(stream="s", epoch=1, topic="topic", topic_id="id", offsets={0: 5})
 PACE = Pace(factor=1, runs=2, interval_ms=1_000, records_max=100)
 NOW_MS = 1_000_000
 
 
-def committed(progress: SinkProgress, batch_id: int, report: TaskReport) -> SinkProgress:
+def committed(
+    progress: SinkProgress, batch_id: int, report: TaskReport, *, plan: StreamPlan = PLAN
+) -> SinkProgress:
     """Return the progress after a commit of snapshot `batch_id + 7`."""
     result = CommitResult(
         snapshot_id=batch_id + 7, attempts=1, wait_ms=0, outcome=Outcome.COMMITTED
@@ -22,7 +26,7 @@ def committed(progress: SinkProgress, batch_id: int, report: TaskReport) -> Sink
         report,
         result,
         position=POSITION,
-        plan=PLAN,
+        plan=plan,
         pace=PACE,
         batch_ms=3,
         now_ms=NOW_MS,
@@ -56,3 +60,13 @@ def test_a_timestamp_in_the_future_counts_as_now() -> None:
     report = TaskReport(accepted=1, newest_ms=2 * NOW_MS)
 
     assert committed(SinkProgress(position=POSITION), 0, report).newest_ms == NOW_MS
+
+
+def test_fields_of_conditions_that_no_record_had_are_known() -> None:
+    plan = given_plan(SPEC, where="type = 'a' AND kind = 'b' AND n > 1")
+    first = TaskReport(accepted=1, seen_fields=("type",))
+    second = TaskReport(accepted=1, seen_fields=("n",))
+
+    progress = committed(SinkProgress(position=POSITION), 0, first, plan=plan)
+    assert progress.unmatched_fields == ("kind", "n")
+    assert committed(progress, 1, second, plan=plan).unmatched_fields == ("kind",)

@@ -12,6 +12,8 @@ ONE = TaskReport(
     examples=("a", "b"),
     max_sequence_number=70,
     newest_ms=5,
+    seen=("id", "a"),
+    seen_fields=("op",),
 )
 OTHER = TaskReport(
     messages=(b"two",),
@@ -19,6 +21,8 @@ OTHER = TaskReport(
     dead_letters={"malformed": 1, "tombstone": 1},
     examples=("c", "d"),
     newest_ms=9,
+    seen=("id",),
+    seen_fields=("type",),
 )
 
 
@@ -35,6 +39,7 @@ def test_reports_of_tasks_add_up() -> None:
     assert total.account == BatchAccount(accepted=13, folded=2, ignored=1, dead_lettered=6)
     assert total.dead_letters == {"malformed": 5, "tombstone": 1}
     assert total.examples == ("a", "b", "c")
+    assert (total.seen, total.seen_fields) == (("a", "id"), ("op", "type"))
     assert (total.max_sequence_number, total.newest_ms) == (70, 9)
 
 

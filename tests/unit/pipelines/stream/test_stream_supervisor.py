@@ -228,11 +228,14 @@ def test_columns_that_no_record_has_a_value_for_are_reported(bench: Bench) -> No
     bench.step()
     query = bench.starter.started[0]
     assert query.progress is not None
-    query.progress = replace(query.progress, records=7, unmatched=(("a", "payload.aa"),))
+    query.progress = replace(
+        query.progress, records=7, unmatched=(("a", "payload.aa"),), unmatched_fields=("opp",)
+    )
     bench.step()
 
     progress = bench.supervisor.progress
     assert (progress.records_since_start, progress.unmatched_columns) == (7, {"a": "payload.aa"})
+    assert progress.unmatched_fields == ("opp",)
 
 
 def test_a_stream_whose_lease_another_holds_is_left_alone(bench: Bench) -> None:
