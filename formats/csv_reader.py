@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -12,6 +12,8 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.formats.text_values import text_column
 from braid.schemas import CsvFormat
+
+_VALUE_CHARACTERS_MAX: Final = (1 << 31) - 1
 
 
 class CsvReader:
@@ -26,6 +28,8 @@ class CsvReader:
         """
         self._columns = tuple(columns)
         self._format = declared
+        # The parser's own bound of a quoted value is 128 KiB; the length of messages is bounded by the stream.
+        csv.field_size_limit(_VALUE_CHARACTERS_MAX)
         self._indexes = [declared.fields.index(column.address) for column in columns]
 
     def read(self, payloads: pa.BinaryArray) -> ReadMessages:

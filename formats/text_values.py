@@ -36,7 +36,7 @@ from braid.lake import DataType, TypeRoot, to_arrow_type
 _BOOLEANS: Final = {"true": True, "false": False}
 _FLOATS: Final = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?")
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?")
 
 
 def text_value(text: str, data_type: DataType) -> Any:

@@ -9,7 +9,7 @@ From the top down; each imports only what is below it:
 | `routes/`, `dependencies` | parsing of a request, one call, the answer |
 | `http/`, `guard/` | the outer layers: connections and request ids; the origin, the size and the number of requests |
 | `problems/` | errors as problem documents |
-| `checked_body`, `json_response` | bodies parsed outside of the event loop; answers not built from models |
+| `checked_body`, `json_response` | bodies parsed outside of the event loop; answers that the framework does not validate again |
 | `control/` | the logic of the routes |
 | `components`, `open_tables`, `body_thread` | what requests share: registry, open tables, the thread for bodies |
 | `settings`, `limits` | settings of a process, and the bounds of requests |

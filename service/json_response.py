@@ -1,4 +1,4 @@
-"""JSON responses of routes whose answers are not built from models."""
+"""JSON responses that the framework does not validate again: rows, their status, and their changes."""
 
 from typing import Any
 

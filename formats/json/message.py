@@ -15,8 +15,9 @@ from braid.lake import DataType, TypeRoot
 NUMBER_CHARACTERS_MAX: Final = 1_000
 """Longest number: Python refuses integers of more than 4,300 digits, and other readers far shorter ones."""
 
-# A text, or one of the names that Python's parser does not know.
-_NAMES: Final = re.compile(r'"(?:[^"\\]|\\.)*"|([+-]?)INF\b|\+(Infinity)\b', re.DOTALL)
+# A text, closed or not, or one of the names that Python's parser does not know. Each character is read once: `*+`
+# does not go back into a text, and a text that nothing closes extends to the end, so no search begins inside of it.
+_NAMES: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|([+-]?)INF\b|\+(Infinity)\b', re.DOTALL)
 
 
 class OversizedNumber:

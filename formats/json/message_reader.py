@@ -58,10 +58,11 @@ class JsonReader:
             }
             odd, undecided = set(range(len(messages))), set(range(len(messages)))
         else:
-            decoder, decoded = self._decode(self._decoder, messages)
+            # The decoder does not check the text of what it skips, nor of what it keeps as it is written.
+            not_utf8_rows = _not_utf8(payloads)
+            decoder, decoded = self._decode(self._decoder, _without(messages, not_utf8_rows))
             missing = decoded.missing
-            # The decoder skips what is not declared, without looking at it.
-            odd = {*decoded.refused, *_not_utf8(payloads)}
+            odd = {*decoded.refused, *not_utf8_rows}
             arrays, undecided = [], set(odd)
             for column, values in zip(self._columns, decoded.columns, strict=True):
                 array, rows = decoder.typed[column.name].build(values)
@@ -239,6 +240,16 @@ def _not_utf8(payloads: pa.BinaryArray) -> list[int]:
     except pa.ArrowInvalid:
         return [row for row, value in enumerate(payloads.to_pylist()) if not _is_utf8(value)]
     return []
+
+
+def _without(messages: list[bytes | None], rows: Sequence[int]) -> list[bytes | None]:
+    """Return the messages, None in the place of some."""
+    if not rows:
+        return messages
+    kept = list(messages)
+    for row in rows:
+        kept[row] = None
+    return kept
 
 
 def _is_utf8(value: bytes | None) -> bool:

@@ -7,6 +7,7 @@ Source: merge-semantics 8.4, 9. In the reference the options `primary-key` and `
 of the schema's lists; a table with both is refused there.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -15,6 +16,7 @@ from braid.lake.options.option_parsers import parse_size
 
 _LONG_MAX: Final = (1 << 63) - 1
 _INT_MAX: Final = (1 << 31) - 1
+_COUNT: Final = re.compile(r"\+?[0-9]{1,30}")
 _DECLARED_ELSEWHERE: Final = {
     "primary-key": "name the columns in `primary_key`",
     "partition": "name the columns in `partition_keys`",
@@ -63,8 +65,7 @@ def _size_problems(key: str, options: Mapping[str, str]) -> Iterator[Problem]:
 
 def _count_problems(key: str, options: Mapping[str, str]) -> Iterator[Problem]:
     text = options.get(key, "1")
-    is_count = text.isascii() and text.removeprefix("+").isdigit()
-    if not is_count or not 1 <= int(text) <= _INT_MAX:
+    if not _COUNT.fullmatch(text) or not 1 <= int(text) <= _INT_MAX:
         yield Problem(
             field=key,
             value=options[key],

@@ -13,7 +13,9 @@ are in the same directories of the table.
 Source: table-format 1.
 """
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from braid.lake.files.storage.file_io import FileIO
 
@@ -25,6 +27,9 @@ EXPIRING_PREFIX = "expiring-"
 TAG_PREFIX = "tag-"
 BRANCH_PREFIX = "branch-"
 
+_NUMBER: Final = re.compile("0|[1-9][0-9]{0,18}")
+_LONG_MAX: Final = (1 << 63) - 1
+
 
 def numbered(name: str, prefix: str) -> int | None:
     """Return the number after `prefix`, or None for every other name.
@@ -34,11 +39,13 @@ def numbered(name: str, prefix: str) -> int | None:
     Example:
         >>> numbered("snapshot-12", "snapshot-"), numbered(".snapshot-12.x.tmp", "snapshot-")
         (12, None)
+        >>> numbered("snapshot-012", "snapshot-")
     """
     digits = name.removeprefix(prefix)
-    if digits == name or not (digits.isascii() and digits.isdigit()):
+    if digits == name or not _NUMBER.fullmatch(digits):
         return None
-    return int(digits)
+    number = int(digits)
+    return number if number <= _LONG_MAX else None
 
 
 def listed_ids(file_io: FileIO, directory: str, prefix: str) -> list[int]:

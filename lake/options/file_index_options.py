@@ -29,7 +29,8 @@ _BLOOM: Final = "bloom-filter"
 _FPP: Final = "fpp"
 _ITEMS: Final = "items"
 _INT_MAX: Final = 2_147_483_647
-_NUMBER: Final = re.compile(r"\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_COUNT: Final = re.compile(r"\+?[0-9]{1,30}")
+_NUMBER: Final = re.compile(r"\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +165,5 @@ def _parse_share(text: str) -> float | None:
 
 
 def _parse_count(text: str) -> int | None:
-    stripped = text.strip()
-    if not (stripped.isascii() and stripped.removeprefix("+").isdigit()):
-        return None
-    return int(stripped) if 1 <= int(stripped) <= _INT_MAX else None
+    number = int(text) if _COUNT.fullmatch(text.strip()) else 0
+    return number if 1 <= number <= _INT_MAX else None

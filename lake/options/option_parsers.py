@@ -38,7 +38,11 @@ _TIME_UNITS: Final = {
     **dict.fromkeys(["h", "hour", "hours"], 3600 * 10**9),
     **dict.fromkeys(["d", "day", "days"], 86_400 * 10**9),
 }
-_QUANTITY: Final = re.compile(r"\s*(\d+)\s*([^\W\d]*)\s*")
+# Every number of an option fits into 19 digits; Python refuses to convert texts of more than 4,300.
+_QUANTITY: Final = re.compile(r"\s*(\d{1,30})\s*(?:([^\W\d]+)\s*)?")
+_INTEGER: Final = re.compile(r"[+-]?\d{1,30}")
+_RATIO: Final = re.compile(r"\s*\+?\d{1,30}(\.\d{0,30})?\s*")
+_LEVEL: Final = re.compile(r"\s*(\d{1,30})\s*:\s*([^\s:]+)\s*")
 # Units in which defaults are shown, the largest first.
 _SHOWN_SIZES: Final = {"gb": 1 << 30, "mb": 1 << 20, "kb": 1 << 10, "b": 1}
 _SHOWN_TIMES: Final = {"d": 86_400_000, "h": 3_600_000, "min": 60_000, "s": 1_000, "ms": 1}
@@ -72,7 +76,7 @@ def parse_duration(text: str) -> int | None:
 
 def parse_integer(text: str) -> int | None:
     """Return the whole number of `12` or `-1`; None for other texts, and for a number with blanks around it."""
-    return int(text) if re.fullmatch(r"[+-]?\d+", text) else None
+    return int(text) if _INTEGER.fullmatch(text) else None
 
 
 def whole_number(*, low: int = -INT_MAX, high: int = INT_MAX) -> Parser[int]:
@@ -148,7 +152,7 @@ def _parse_quantity(text: str, units: Mapping[str, int]) -> int | None:
     match = _QUANTITY.fullmatch(text)
     if match is None:
         return None
-    factor = units.get(match.group(2).lower())
+    factor = units.get((match.group(2) or "").lower())
     return None if factor is None else int(match.group(1)) * factor
 
 
@@ -169,7 +173,7 @@ def _parse_bucket_bound(text: str) -> int | None:
 
 
 def _parse_ratio(text: str) -> float | None:
-    return float(text) if re.fullmatch(r"\s*\+?\d+(\.\d*)?\s*", text) else None
+    return float(text) if _RATIO.fullmatch(text) else None
 
 
 def _parse_name_prefix(text: str) -> str | None:
@@ -189,7 +193,7 @@ def _parse_directory(text: str) -> str | None:
 
 def _parse_per_level(text: str) -> tuple[tuple[int, str], ...] | None:
     """Return levels and words in lower case, ascending by level; None for other texts."""
-    pairs = [re.fullmatch(r"\s*(\d+)\s*:\s*([^\s:]+)\s*", part) for part in text.split(",")]
+    pairs = [_LEVEL.fullmatch(part) for part in text.split(",")]
     found = sorted((int(pair.group(1)), pair.group(2).lower()) for pair in pairs if pair)
     is_whole = len(found) == len(pairs) and len(dict(found)) == len(found)
     return tuple(found) if is_whole else None

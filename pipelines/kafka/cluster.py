@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_JAAS_VALUE = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_JAAS_VALUE = re.compile(r'\b(\w+)="((?:[^"\\]|\\.)*)"')
 _TRANSLATED = {
     "security.protocol": "security_protocol",
     "sasl.mechanism": "sasl_mechanism",

@@ -12,7 +12,7 @@ made again, by the newest declaration and schema (`CurrentPlan`):
 
 | cause | before the next attempt |
 |---|---|
-| records have fields that the table has no column for, and the stream lets its table evolve | the table is changed (`FieldEvolution`) |
+| records have fields that the table has no column for, or values that only a wider type holds, and the stream lets its table evolve | the table is changed (`FieldEvolution`) |
 | the table refuses rows in which parsing has found no fault | a trial write finds the refused rows, which become dead letters (`trial_writes`) |
 | a record has a timestamp that Spark's source cannot read | the batch is read without such timestamps (`overflowing_timestamps`) |
 | the schema has changed, or the table is rescaled | the newest schema is read, and the end of a rescale is awaited |

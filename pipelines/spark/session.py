@@ -115,7 +115,10 @@ def build_session(
     java_options = [f"-Dlog4j2.configurationFile={_write_log4j(work_dir, log_level, silent)}"]
     # Libraries unpack native code into it, which a killed JVM leaves behind.
     java_options += [f"-Djava.io.tmpdir={scratch}", "-XX:-UsePerfData"]
-    java_options += ["-XX:+UseSerialGC", conf.get("spark.driver.extraJavaOptions", "")]
+    # When a query is stopped, Spark searches the trace of its micro-batch with a pattern that takes some 700 bytes of
+    # the stack for each character: the usual megabyte is too little for a trace of 2,000 characters. Memory that is
+    # never used is not taken.
+    java_options += ["-Xss32m", "-XX:+UseSerialGC", conf.get("spark.driver.extraJavaOptions", "")]
     settings["spark.driver.extraClassPath"] = os.pathsep.join(class_path)
     settings["spark.driver.extraJavaOptions"] = " ".join(java_options).strip()
     builder = SparkSession.builder.master(f"local[{cores}]").appName(app_name)

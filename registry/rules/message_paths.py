@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 # `[0]`, `[*]`, `['name']`, at any place of a JSONPath.
-_SUBSCRIPT: Final = re.compile(r"\[([^\]]*)\]")
+_SUBSCRIPT: Final = re.compile(r"\[([^\[\]]*)\]")
 _ROOT: Final = "$"
 
 

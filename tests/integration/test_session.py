@@ -56,6 +56,14 @@ def test_kafka_connector_and_zone_are_set(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
+def test_spark_can_search_the_trace_of_a_stopped_query(spark: SparkSession) -> None:
+    jvm = spark._jvm
+    assert jvm is not None
+    pattern = jvm.java.util.regex.Pattern.compile(r"((.|\r\n|\r|\n)*)(\r\n|\r|\n): (x)")
+
+    assert pattern.matcher("a" * 20_000 + "\n: x").find()
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_jvm_and_workers_end_when_their_python_is_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _PROGRAM, str(tmp_path)]

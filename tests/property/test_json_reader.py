@@ -56,6 +56,19 @@ def test_single_values_are_read_alike_fast_and_exactly(sql: str) -> None:
         read_both_ways(columns, [f'{{"c":{value}}}'.encode()])
 
 
+@pytest.mark.parametrize("sql", ATOMS)
+@pytest.mark.parametrize("form", ["{}", "ARRAY<{}>", "MAP<STRING, {}>", "ROW<x {}>"])
+def test_a_byte_that_is_not_utf8_is_a_fault_wherever_it_is(form: str, sql: str) -> None:
+    value = b'"1\xff2"'
+    whole = {"A": b"[%s]", "M": b'{"x":%s}', "R": b'{"x":%s}'}.get(form[0], b"%s") % value
+    lines = [b'{"c":%s}' % whole, b'{"c":null}', b'{"c":%s}' % whole.replace(b"\xff", b"")]
+
+    found = read_both_ways(given_columns({"c": form.format(sql)}), lines)
+
+    assert found.faults[0].message.startswith("not UTF-8")
+    assert 1 not in found.faults
+
+
 @settings(max_examples=60, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_messages_are_read_alike_alone_and_in_a_batch(seed: int) -> None:

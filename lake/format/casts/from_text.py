@@ -24,7 +24,7 @@ _TRUE: Final = frozenset({"t", "true", "y", "yes", "1"})
 _FALSE: Final = frozenset({"f", "false", "n", "no", "0"})
 _WHOLE: Final = re.compile(r"([+-]?)([0-9]*)(?:\.[0-9]*)?", re.ASCII)
 _FLOAT: Final = re.compile(
-    r"[\x00-\x20]*([+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))[fFdD]?[\x00-\x20]*",
+    r"[\x00-\x20]*([+-]?(?:NaN|Infinity|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))[fFdD]?[\x00-\x20]*",
     re.ASCII,
 )
 _TIMESTAMP: Final = re.compile(

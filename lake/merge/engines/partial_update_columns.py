@@ -1,7 +1,7 @@
 """The partial-update engine of the column machine: each column from the records that give it a value.
 
-Columns share one pick if none of them has a null, if their nulls are in the same records, or if they
-belong to the same sequence group and have no function.
+Columns without a group share one pick if none of them has a null, or if their nulls are in the same records.
+The columns of a sequence group that have no function share one; with retracts its ordering columns have another.
 
 Source: merge-semantics 2.3, 3.4, 3.5.
 """

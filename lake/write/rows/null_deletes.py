@@ -14,6 +14,9 @@ The key and the ordering columns of the groups are kept, and so are the columns 
 `braid.null-deletes.kept-fields`, such as the time of the record. The columns of
 `braid.null-deletes.mark-fields` get the text `clear`. Default values are not filled in.
 
+A record that also takes part in a group which the option does not name, or which removes rows, stays a
+retract. In it NOT NULL columns, and the columns of groups that the option does not name, keep their values.
+
 Source: this engine; merge-semantics 2.3 has what a retract does otherwise.
 """
 

@@ -50,6 +50,15 @@ def test_values_are_read_by_the_place_of_their_field() -> None:
     ]
 
 
+def test_a_value_may_be_as_long_as_its_message() -> None:
+    long = b"a" * 200_000
+
+    assert read([b'1,"%s",b,1,' % long, b"2,%s,b,1," % long]) == [
+        (1, "b", Decimal("1.00"), None),
+        (2, "b", Decimal("1.00"), None),
+    ]
+
+
 def test_delimiter_quote_and_null_are_as_declared() -> None:
     rows = read(
         [b"1;x;'a;b';\\N;\\N", b"2;;;1;"],

@@ -9,7 +9,10 @@ from braid.lake.files.paths import TablePaths, numbered
     ("name", "expected"),
     [
         ("snapshot-1", 1),
-        ("snapshot-0012", 12),
+        ("snapshot-0", 0),
+        ("snapshot-9223372036854775807", 9223372036854775807),
+        ("snapshot-9223372036854775808", None),
+        ("snapshot-0012", None),
         ("snapshot-", None),
         ("snapshot", None),
         ("snapshot--1", None),

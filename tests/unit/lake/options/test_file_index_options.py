@@ -63,6 +63,8 @@ def test_indexes_of_other_kinds_are_known_by_their_columns() -> None:
         (f"{BLOOM}.a.fpp", "1e-31", "expected a number"),
         (f"{BLOOM}.a.items", "0", "expected a whole number from 1"),
         (f"{BLOOM}.a.items", "2147483648", "expected a whole number from 1"),
+        (f"{BLOOM}.a.fpp", f"{'1' * 20_000}x", "expected a number"),
+        (f"{BLOOM}.a.items", "1" * 5_000, "expected a whole number from 1"),
         (f"{BLOOM}.a.items", "1e3", "expected a whole number from 1"),
         (f"{BLOOM}.c.items", "5", "the column `c` has no such index"),
         ("file-index.bitmap.a.version", "2", "the column `a` has no such index"),

@@ -17,6 +17,8 @@ from braid.lake.options.option_parsers import DURATION, SIZE, parse_duration, pa
         ("1.5 mb", None),
         ("-1", None),
         ("", None),
+        ("1" * 5_000, None),
+        (f"1{' ' * 20_000}x1", None),
     ],
 )
 def test_sizes_are_read_in_the_forms_of_the_format(text: str, size: int | None) -> None:
