@@ -17,7 +17,7 @@ Clusters = Annotated[
     Path | None,
     typer.Option(
         "--clusters",
-        help="TOML file with the Kafka clusters that streams may use.",
+        help="TOML file with the Kafka clusters and schema registries that streams may use.",
         metavar="FILE",
     ),
 ]

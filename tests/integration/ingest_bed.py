@@ -11,6 +11,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
 from braid.demo.broker import KafkaBroker
+from braid.formats.schema_source import SchemaSource
 from braid.lake import BatchAccount, Catalog, StreamPosition, SystemClock, Table
 from braid.lake.commit.streams.stream_position import batch_of
 from braid.pipelines.kafka.cluster import KafkaCluster
@@ -36,6 +37,7 @@ class IngestBed:
     directory: Path
     spec: TableSpec
     budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
+    schemas: SchemaSource | None = None
 
     def __post_init__(self) -> None:
         definition = physical_table(self.spec)
@@ -85,6 +87,7 @@ class IngestBed:
             plan=plan,
             table=self.table(),
             cluster=KafkaCluster(bootstrap_servers=self.broker.bootstrap_servers),
+            schemas=self.schemas,
             checkpoint=checkpoint,
         )
 
