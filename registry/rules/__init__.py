@@ -2,7 +2,7 @@
 
 | module | what |
 |---|---|
-| `table_rules` | all rules of a table; calls the modules of the next five rows |
+| `table_rules` | all rules of a table; calls the modules of the next six rows |
 | `settable_options` | options that a declaration may set, and their bounds |
 | `default_rules` | default values |
 | `aggregate_function_rules` | aggregate functions |
