@@ -8,8 +8,9 @@ import orjson
 import pyarrow as pa
 
 from braid.formats.json_values import json_row
-from braid.formats.schema_source import RegisteredSchema, SchemaKind, UnknownSchemaError
+from braid.formats.schema_source import SchemaKind
 from braid.pipelines.sink.record_reader import RecordReader
+from tests.support.given_schemas import GivenSchemas
 from tests.unit.pipelines.given_streams import given_plan, given_records, given_spec, given_table
 
 GUIDE = Path("docs/guides/message-formats.md").read_text(encoding="utf-8")
@@ -18,16 +19,6 @@ EXAMPLE = re.compile(
     r"\| message \| becomes \|\n\|---\|---\|\n((?:\|[^\n]*\n)+)",
     re.DOTALL,
 )
-
-
-class Schemas:
-    """The registry that the guide describes."""
-
-    def schema(self, schema_id: int) -> RegisteredSchema:
-        if schema_id == 9:
-            raise UnknownSchemaError("the registry has no schema of id 9")
-        kind = {7: SchemaKind.JSON, 8: SchemaKind.AVRO}[schema_id]
-        return RegisteredSchema(id=schema_id, kind=kind, text="{}")
 
 
 def message(line: str) -> bytes:
@@ -47,7 +38,9 @@ def test_messages_become_what_the_guide_shows() -> None:
     schema = given_table(spec).schema
     records = given_records([message(line) for line in lines.splitlines()])
 
-    found = RecordReader(plan, schema, schemas=Schemas()).read(records)
+    found = RecordReader(
+        plan, schema, schemas=GivenSchemas({7: SchemaKind.JSON, 8: SchemaKind.AVRO})
+    ).read(records)
 
     rows = pa.table(dict(found.columns)).to_pylist()
     shown = [

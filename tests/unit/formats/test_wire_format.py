@@ -1,38 +1,17 @@
 """Messages are parted from the ids of their schemas; those without an id of the right kind get a fault."""
 
-import struct
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from braid.formats.schema_source import RegisteredSchema, SchemaKind, UnknownSchemaError
+from braid.formats.schema_source import SchemaKind
 from braid.formats.wire_format import read_schemas, split_header, split_headers
 from braid.lake import StorageUnavailable
-
-
-def framed(schema_id: int, body: bytes) -> bytes:
-    return struct.pack(">bI", 0, schema_id) + body
+from tests.support.given_schemas import DOWN, GivenSchemas, framed
 
 
 def payloads(*messages: bytes | None) -> pa.BinaryArray:
     return pa.array(messages, pa.binary())
-
-
-class Schemas:
-    """JSON under even ids, Avro under odd ones, nothing from 100 on."""
-
-    def __init__(self) -> None:
-        self.asked: list[int] = []
-
-    def schema(self, schema_id: int) -> RegisteredSchema:
-        self.asked.append(schema_id)
-        if schema_id >= 1_000:
-            raise StorageUnavailable("down")
-        if schema_id >= 100:
-            raise UnknownSchemaError(f"the registry has no schema of id {schema_id}")
-        kind = SchemaKind.AVRO if schema_id % 2 else SchemaKind.JSON
-        return RegisteredSchema(id=schema_id, kind=kind, text="")
 
 
 def test_messages_are_parted_from_their_ids() -> None:
@@ -75,7 +54,7 @@ def test_one_message_is_parted_as_many_are() -> None:
 
 
 def test_each_schema_is_asked_for_once_and_has_to_be_of_the_kind() -> None:
-    schemas = Schemas()
+    schemas = GivenSchemas({2: SchemaKind.JSON, 3: SchemaKind.AVRO})
     messages = split_headers(
         payloads(framed(2, b"a"), framed(3, b"b"), framed(2, b"c"), framed(200, b"d"), b"e")
     )
@@ -93,7 +72,7 @@ def test_each_schema_is_asked_for_once_and_has_to_be_of_the_kind() -> None:
 
 def test_a_registry_that_does_not_answer_judges_no_message() -> None:
     with pytest.raises(StorageUnavailable):
-        read_schemas(split_headers(payloads(framed(1_000, b""))), Schemas(), SchemaKind.JSON)
+        read_schemas(split_headers(payloads(framed(DOWN, b""))), GivenSchemas({}), SchemaKind.JSON)
 
 
 def test_few_long_messages_among_many_short_and_missing_ones_stay_whole() -> None:

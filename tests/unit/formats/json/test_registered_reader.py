@@ -7,23 +7,15 @@ from braid.formats.json.message_reader import JsonReader
 from braid.formats.json.registered_reader import RegisteredJsonReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.readers import message_reader
-from braid.formats.schema_source import RegisteredSchema, SchemaKind, UnknownSchemaError
+from braid.formats.schema_source import SchemaKind
 from braid.lake import StorageUnavailable, parse_type
 from braid.schemas import JsonFormat
+from tests.support.given_schemas import DOWN, GivenSchemas, framed
 
-JSON, AVRO, UNKNOWN, DOWN = (b"\0\0\0\0" + bytes([number]) for number in (1, 2, 3, 4))
+JSON, AVRO, UNKNOWN = (framed(number, b"") for number in (1, 2, 3))
 
 
-class Schemas:
-    """JSON under the id 1, Avro under 2, nothing under 3, no answer for 4."""
-
-    def schema(self, schema_id: int) -> RegisteredSchema:
-        if schema_id == 4:
-            raise StorageUnavailable("down")
-        if schema_id == 3:
-            raise UnknownSchemaError("the registry has no schema of id 3")
-        kind = SchemaKind.JSON if schema_id == 1 else SchemaKind.AVRO
-        return RegisteredSchema(id=schema_id, kind=kind, text="{}")
+SCHEMAS = GivenSchemas({1: SchemaKind.JSON, 2: SchemaKind.AVRO})
 
 
 def columns(*, finds_missing: bool = False) -> list[MappedColumn]:
@@ -38,7 +30,7 @@ def payloads(*messages: bytes | None) -> pa.BinaryArray:
 
 
 def test_messages_are_read_as_json_is() -> None:
-    reader = message_reader(JsonFormat(schema_registry="shop"), columns(), schemas=Schemas())
+    reader = message_reader(JsonFormat(schema_registry="shop"), columns(), schemas=SCHEMAS)
     messages = [b'{"id": 1, "a": "x"}', b'{"id": 2}', b"{", b'{"id": "no"}']
 
     found = reader.read(payloads(*(JSON + message for message in messages), None))
@@ -54,7 +46,7 @@ def test_messages_are_read_as_json_is() -> None:
 
 def test_a_wrong_header_is_malformed_and_the_others_are_read() -> None:
     inner = JsonReader(columns(finds_missing=True), finds_undeclared=True)
-    reader = RegisteredJsonReader(inner, Schemas())
+    reader = RegisteredJsonReader(inner, SCHEMAS)
     body = b'{"id": 1, "b": 2}'
 
     found = reader.read(payloads(body, AVRO + body, UNKNOWN + body, JSON + body, JSON[:4]))
@@ -69,7 +61,7 @@ def test_a_wrong_header_is_malformed_and_the_others_are_read() -> None:
 
 
 def test_a_registry_that_does_not_answer_stops_the_batch() -> None:
-    reader = RegisteredJsonReader(JsonReader(columns()), Schemas())
+    reader = RegisteredJsonReader(JsonReader(columns()), SCHEMAS)
 
     with pytest.raises(StorageUnavailable):
-        reader.read(payloads(JSON + b"{}", DOWN + b"{}"))
+        reader.read(payloads(JSON + b"{}", framed(DOWN, b"{}")))

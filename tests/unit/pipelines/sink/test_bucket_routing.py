@@ -2,8 +2,10 @@
 
 import pyarrow as pa
 
+from braid.formats.schema_source import SchemaKind
 from braid.lake import assign_buckets
 from braid.pipelines.sink.bucket_routing import BUCKET, BucketRouter
+from tests.support.given_schemas import GivenSchemas, framed
 from tests.unit.pipelines.given_streams import (
     given_plan,
     given_records,
@@ -51,6 +53,20 @@ def test_a_key_from_the_records_key_has_the_bucket_of_the_same_key_from_its_valu
 
     assert by_key.column(BUCKET).equals(by_value.column(BUCKET))
     assert len(set(by_key.column(BUCKET).to_pylist())) > 1
+
+
+def test_a_message_behind_the_id_of_its_schema_has_the_bucket_of_its_key() -> None:
+    spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=8)
+    schema = given_table(spec).schema
+    plan = given_plan(spec, format={"type": "json", "schema_registry": "shop"})
+    messages = [b'{"id": %d}' % number for number in range(9)]
+
+    routed = BucketRouter(plan=plan, schema=schema, schemas=GivenSchemas({7: SchemaKind.JSON}))(
+        given_records([*(framed(7, message) for message in messages), *messages])
+    )
+
+    plain = BucketRouter(plan=given_plan(spec), schema=schema)(given_records(messages))
+    assert routed.column(BUCKET).to_pylist() == [*plain.column(BUCKET).to_pylist(), *[0] * 9]
 
 
 def test_a_delete_goes_to_the_bucket_of_its_row() -> None:

@@ -1,6 +1,7 @@
 """A task writes accepted records, counts every record, and cleans up after a failure."""
 
 import base64
+import json
 from collections.abc import Sequence
 from contextlib import _GeneratorContextManager
 from typing import Any
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap
 
+from braid.formats.schema_source import SchemaKind
 from braid.lake import MemoryFileIO, StorageUnavailable, Table, parse_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
@@ -17,6 +19,7 @@ from braid.pipelines.sink.task_report import TaskReport, parse_report
 from braid.pipelines.sink.write_task import WriteTask
 from braid.pipelines.stream_plan import StreamPlan
 from braid.schemas import AggregateSpec, TableSpec
+from tests.support.given_schemas import DOWN, GivenSchemas, framed
 from tests.unit.pipelines.given_streams import (
     AT,
     given_plan,
@@ -85,6 +88,43 @@ def test_a_value_that_its_function_cannot_read_is_a_dead_letter() -> None:
     assert report.accepted == 2
     assert report.dead_letters == {"unreadable": 1, "missing_key": 1}
     assert "offset 1: unreadable: column seen: `rbm32` of the column cannot" in report.examples[0]
+
+
+def test_conditions_deletes_and_new_fields_are_read_behind_the_ids_of_schemas() -> None:
+    spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, deletes="clear_columns")
+    plan = given_plan(
+        spec,
+        format={"type": "json", "schema_registry": "shop"},
+        where="kind = 'order'",
+        delete_when="op = 'd'",
+        on_new_field="reject",
+    )
+    messages = [
+        b'{"id": 1, "a": "x", "kind": "order"}',
+        b'{"id": 2, "kind": "bill"}',
+        b'{"id": 3, "kind": "order", "op": "d", "a": 5}',
+        b'{"id": 4, "kind": "order", "b": 1}',
+    ]
+    records = given_records([*(framed(7, message) for message in messages), framed(8, b"{}")])
+    schemas = GivenSchemas({7: SchemaKind.JSON})
+
+    report = _run(_task(plan=plan, table=given_table(spec), schemas=schemas), records)
+
+    assert (report.accepted, report.account.ignored) == (2, 1)
+    assert report.dead_letters == {"new_field": 1, "malformed": 1}
+    assert any("does not declare: b" in example for example in report.examples)
+
+
+def test_a_registry_that_does_not_answer_ends_the_task_and_leaves_no_file() -> None:
+    table = given_table(SPEC)
+    plan = given_plan(SPEC, format={"type": "json", "schema_registry": "shop"})
+    body = json.dumps(ROW).encode()
+    task = _task(plan=plan, table=table, schemas=GivenSchemas({7: SchemaKind.JSON}))
+
+    with pytest.raises(StorageUnavailable, match="down"):
+        _run(task, given_records([framed(7, body)]), given_records([framed(DOWN, body)]))
+
+    assert not [s for s in table.file_io.list(table.path) if "bucket" in s.path]
 
 
 def test_a_task_without_records_reports_nothing() -> None:
