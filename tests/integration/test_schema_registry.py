@@ -157,7 +157,7 @@ def test_a_stream_waits_for_a_registry_that_does_not_answer_and_loses_nothing(
     reasons = [dict(letter.headers)["__connect.errors.exception.message"] for letter in letters]
     assert [reason.decode() for reason in reasons] == [
         f"the schema of id {of_avro} is of the kind AVRO, expected JSON",
-        f"the registry has no schema of id {UNREGISTERED}",
+        f"the schema registry has no schema of id {UNREGISTERED}",
         "found the first byte 0x7b, expected 0x00 and the id of the message's schema",
         "found 2 bytes, expected 0x00, the id of a schema and a message",
     ]
