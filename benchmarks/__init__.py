@@ -3,7 +3,7 @@
 | module | what |
 |---|---|
 | `__main__` | runs the benchmarks of one module each, by name |
-| `write`, `read`, `merge`, `wide`, `file_index`, `arrival` | the engine alone; `merge` is the column machine, in memory |
+| `write`, `read`, `merge`, `wide`, `file_index`, `arrival`, `kept_columns` | the engine alone; `merge` is the column machine, in memory |
 | `parsing` | messages of streams, by format |
 | `endtoend`, `hostile` | the demo's throughput; the service under hostile requests |
 | `compaction/`, `lookup/`, `scan/` | programs of their own; all but `lookup/` beside the Java reference |

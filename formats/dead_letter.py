@@ -24,6 +24,7 @@ class DeadLetterReason(StrEnum):
     MISSING_KEY = "missing_key"
     MALFORMED_KEY = "malformed_key"
     NOT_NULL = "not_null"
+    MISSING_FIELD = "missing_field"
     NULL_ORDERING = "null_ordering"
     TOMBSTONE = "tombstone"
     DELETE = "delete"

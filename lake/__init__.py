@@ -124,6 +124,7 @@ from braid.lake.maintenance.rollback import RollbackResult
 from braid.lake.maintenance.table_tags import TagDeletion
 from braid.lake.merge.fold import Machine
 from braid.lake.merge.functions.registry import function_named
+from braid.lake.merge.order.comparable_bytes import comparable_bytes, comparable_form
 from braid.lake.merge.value_checks import ValueChecks
 from braid.lake.options.option_parsers import parse_duration, parse_size
 from braid.lake.options.table_options import MergeEngine, TableOptions
@@ -214,6 +215,8 @@ __all__ += [
     "WriteResult",
     "assign_buckets",
     "commit_or_discard",
+    "comparable_bytes",
+    "comparable_form",
     "key_is_long",
     "parse_messages",
     "serialize_messages",

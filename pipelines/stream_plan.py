@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from braid.formats.mapped_column import MappedColumn
@@ -124,7 +125,10 @@ class StreamPlan:
     def group_columns(self) -> tuple[str, ...]:
         """Every column of the stream's group, generated ones included."""
         group = self.written.group
-        return () if group is None else (*group.ordering, *group.protected_columns)
+        if group is None:
+            return ()
+        kept = ((one.name, one.order_column) for one in group.kept_columns)
+        return (*group.ordering, *group.protected_columns, *chain.from_iterable(kept))
 
 
 def plan_stream(
@@ -159,7 +163,7 @@ def plan_stream(
         for column in written.mapped
     ]
     group = written.group
-    columns = _typed(schema, mapped, written=written.written, stream=stream.name, table=table)
+    columns = _typed(schema, mapped, written=written, stream=stream.name, table=table)
     return StreamPlan(
         table=table,
         spec=stream,
@@ -196,9 +200,7 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
     """
     # Only types and options come from the schema; the columns read and written come from the declaration.
     mapped = [(column.name, column.path, column.from_key) for column in plan.columns]
-    columns = _typed(
-        schema, mapped, written=plan.written.written, stream=plan.stream, table=plan.table
-    )
+    columns = _typed(schema, mapped, written=plan.written, stream=plan.stream, table=plan.table)
     return replace(
         plan,
         columns=columns,
@@ -264,7 +266,7 @@ def _typed(
     schema: TableSchema,
     mapped: Sequence[tuple[str, tuple[str, ...], bool]],
     *,
-    written: Sequence[str],
+    written: StreamColumns,
     stream: str,
     table: str,
 ) -> tuple[MappedColumn, ...]:
@@ -285,14 +287,20 @@ def _typed(
             message=f"table {table} has no such column",
             hint=f"its columns: {', '.join(types)}",
         )
-        for name in written
+        for name in written.written
         if name not in types
     ]
     if problems:
         message = f"stream {stream} does not fit table {table}"
         raise InvalidRequest(message, problems=problems)
     columns = tuple(
-        MappedColumn(name=name, path=path, type=types[name], from_key=from_key)
+        MappedColumn(
+            name=name,
+            path=path,
+            type=types[name],
+            from_key=from_key,
+            finds_missing=name in written.on_missing,
+        )
         for name, path, from_key in mapped
     )
     _check_types(columns)

@@ -66,6 +66,7 @@ class AddColumnChange(_ColumnChange):
         sequence_group: The group that protects the column; the stream that owns the group reads it.
         stream: The stream that reads the column, if no group implies one.
         source: The column's path in a message: field names joined by dots; None: the column's name.
+        keep: Whether the group keeps the column; see `SequenceGroupSpec.keep`.
     """
 
     change: Literal["add_column"]
@@ -77,6 +78,7 @@ class AddColumnChange(_ColumnChange):
     sequence_group: Name | None = None
     stream: Name | None = None
     source: Name | None = None
+    keep: StrictBool = False
 
 
 class DropColumnChange(_ColumnChange):
@@ -158,6 +160,7 @@ class AddSequenceGroupChange(Contract):
         columns: Columns that the same request adds; in a table without rows, any columns that are in no
             group. The same holds for ordering columns.
         deletes: See `SequenceGroupSpec.deletes`.
+        keep: See `SequenceGroupSpec.keep`.
     """
 
     change: Literal["add_sequence_group"]
@@ -165,12 +168,17 @@ class AddSequenceGroupChange(Contract):
     ordering: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
     columns: Annotated[tuple[Name, ...], Field(min_length=1)]
     deletes: Deletes | None = None
+    keep: tuple[Name, ...] = ()
 
     @property
     def group(self) -> SequenceGroupSpec:
         """The group in the form of a declaration."""
         return SequenceGroupSpec(
-            name=self.name, ordering=self.ordering, columns=self.columns, deletes=self.deletes
+            name=self.name,
+            ordering=self.ordering,
+            columns=self.columns,
+            deletes=self.deletes,
+            keep=self.keep,
         )
 
 

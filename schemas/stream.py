@@ -80,6 +80,18 @@ class OnPartitionsAdded(StrEnum):
     CONTINUE = "continue"
 
 
+class OnMissing(StrEnum):
+    """The treatment of a record that does not have the field of a column; a field with null is there.
+
+    `null` reads the field as null. `reject` makes the record a dead letter. `keep` leaves the column's older value
+    in the row, in columns that the table declares in `keep` of their sequence group.
+    """
+
+    NULL = "null"
+    REJECT = "reject"
+    KEEP = "keep"
+
+
 class ColumnSource(StrEnum):
     """The part of a record that a column is read from."""
 
@@ -96,11 +108,14 @@ class StreamColumn(Contract):
             a column that is read from the Kafka key, the key as a whole.
         source: The record's value, or its Kafka key: text, or a JSON object if there is a path.
             Only columns of the primary key are read from the Kafka key.
+        on_missing: The treatment of records without the field; None: `keep` if the column's sequence group
+            keeps it, else `null`.
     """
 
     column: str = Field(min_length=1)
     path: str | None = Field(default=None, min_length=1)
     source: ColumnSource = ColumnSource.VALUE
+    on_missing: OnMissing | None = None
 
     @property
     def source_path(self) -> tuple[str, ...]:

@@ -80,12 +80,15 @@ class SequenceGroupSpec(Contract):
             `<name>__offset` and `<name>__partition`, which are filled from Kafka.
         columns: The protected columns: none of them is a key or an ordering column.
         deletes: The effect of the owner's deletes; None: that of the table's `deletes`.
+        keep: Columns whose value a newer record can leave out: the row then keeps the older value. Each of
+            them has an order of its own, in the generated column `<column>__order`. Declared with the column.
     """
 
     name: str = Field(min_length=1, examples=["departures"])
     ordering: tuple[str, ...] | None = Field(default=None, min_length=1)
     columns: Annotated[tuple[str, ...], at_most(COLUMNS_MAX)] = Field(min_length=1)
     deletes: Deletes | None = None
+    keep: Annotated[tuple[str, ...], at_most(COLUMNS_MAX)] = ()
 
 
 class StalenessSpec(Contract):

@@ -6,14 +6,15 @@ A record is refused for the first of these reasons:
 2. its value is no message of the stream's format (`malformed`), or has a value that does not fit its column's
    type (`wrong_type`, `out_of_range`, `not_null` inside of a value); or the Kafka key does not contain what is
    read from it (`malformed_key`);
-3. a value is too long to name a partition's directory (`out_of_range`), or the texts and bytes of the primary
+3. it lacks the field of a column that rejects such records (`missing_field`), and is no delete;
+4. a value is too long to name a partition's directory (`out_of_range`), or the texts and bytes of the primary
    key together have more bytes than the table allows (`too_large`; partition columns do not count);
-4. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
-5. all ordering columns are null (`null_ordering`), unless such a record clears the group;
-6. the column with the row kind (`rowkind.field`) has a value that the table does not accept (`row_kind`);
-7. the aggregate function of a column cannot read the value (`unreadable`): once written, it would make every
+5. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
+6. all ordering columns are null (`null_ordering`), unless such a record clears the group;
+7. the column with the row kind (`rowkind.field`) has a value that the table does not accept (`row_kind`);
+8. the aggregate function of a column cannot read the value (`unreadable`): once written, it would make every
    merge of its key fail, and with it full scans and compactions of the table;
-8. it has a field that is not declared (`new_field`), where the stream rejects such fields. Where the stream
+9. it has a field that is not declared (`new_field`), where the stream rejects such fields. Where the stream
    lets its table evolve, such a record is only named, and the task decides.
 
 Of a delete only the columns are read that it needs (`StreamPlan.delete_columns`); all others are null, and its
@@ -45,10 +46,11 @@ from braid.pipelines.partition_names import is_long_directory, partition_bytes_m
 from braid.pipelines.record_columns import KEY
 from braid.pipelines.sink.record_kinds import RecordKinds
 from braid.pipelines.stream_plan import StreamPlan
-from braid.schemas import OnNewField
+from braid.schemas import OnMissing, OnNewField
 
 _TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
 _WIDENABLE: Final = (DeadLetterReason.OUT_OF_RANGE, DeadLetterReason.WRONG_TYPE)
+_RETRACTS: Final = (RowKind.DELETE.symbol, RowKind.UPDATE_BEFORE.symbol)
 _SHOWN_MAX: Final = 80
 # Bounds of a message about undeclared fields: the number of names, and the length of each.
 _NAMES_MAX: Final = 10
@@ -65,6 +67,8 @@ class ReadRecords:
         is_delete: Whether each record is a delete.
         columns: By name, one array per column that is read from records, in the Arrow form of its type; its
             values are defined only where the record has no fault.
+        missing: By name of each kept column, where a record lacks the field and is no delete, without nulls;
+            a column that is not named is missing nowhere.
         faults: The faults of refused records, by row.
         seen_fields: Addresses of the fields of conditions that some record had a value for.
         widenable: Rows that are refused for a value which a wider type of its column may hold, ascending.
@@ -76,6 +80,7 @@ class ReadRecords:
     left_out: int
     is_delete: npt.NDArray[np.bool_]
     columns: Mapping[str, pa.Array]
+    missing: Mapping[str, pa.BooleanArray]
     faults: Faults
     seen_fields: frozenset[str]
     widenable: list[int]
@@ -143,6 +148,8 @@ class RecordReader:
             faults.add_found(keys.faults)
         assert columns.keys() == {c.name for c in plan.columns}, "each column of the plan is read"
         self._set_kind(columns, found.is_delete)
+        missing = self._missing(messages.missing, columns, found.is_delete)
+        self._reject_missing(missing, faults)
         for check in (self._long, self._nulls, self._row_kinds, self._unreadable):
             check(columns, faults)
         undeclared = messages.with_undeclared
@@ -154,6 +161,11 @@ class RecordReader:
             left_out=found.left_out,
             is_delete=found.is_delete,
             columns=columns,
+            missing={
+                name: is_missing
+                for name, is_missing in missing.items()
+                if plan.written.on_missing[name] is OnMissing.KEEP
+            },
             faults=faults,
             seen_fields=found.seen_fields,
             widenable=[
@@ -190,6 +202,29 @@ class RecordReader:
         if name is not None and name in columns and is_delete.any():
             kind = pa.scalar(RowKind.DELETE.symbol, columns[name].type)
             columns[name] = pc.if_else(pa.array(is_delete), kind, columns[name])
+
+    def _missing(
+        self,
+        found: Mapping[str, pa.BooleanArray],
+        columns: Mapping[str, pa.Array],
+        is_delete: npt.NDArray[np.bool_],
+    ) -> dict[str, pa.BooleanArray]:
+        """Return where records lack a field; a delete sets every column, whatever fields it has."""
+        deletes = pa.array(is_delete)
+        kinds = columns.get(self._plan.kind_column or "")
+        if kinds is not None:
+            deletes = pc.or_(deletes, pc.is_in(kinds, value_set=pa.array(_RETRACTS, kinds.type)))
+        return {name: pc.and_not(is_missing, deletes) for name, is_missing in found.items()}
+
+    def _reject_missing(self, missing: Mapping[str, pa.BooleanArray], faults: Faults) -> None:
+        plan = self._plan
+        for column in plan.value_columns:
+            if plan.written.on_missing.get(column.name) is not OnMissing.REJECT:
+                continue
+            if column.name in missing:
+                message = f"field {column.address} of column {column.name} is missing"
+                fault = Fault(DeadLetterReason.MISSING_FIELD, message)
+                faults.add_all(rows_where(missing[column.name]), fault)
 
     def _long(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
         """Refuse texts that are too long for the name of a directory, and keys that are too long."""

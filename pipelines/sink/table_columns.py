@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.formats.arrow_cast import cut_cast
-from braid.lake import OFFSET_MAX, LimitExceeded, stored_offset
+from braid.lake import OFFSET_MAX, LimitExceeded, comparable_bytes, stored_offset
 from braid.pipelines.record_columns import OFFSET, PARTITION, TIMESTAMP
 from braid.pipelines.stream_plan import StreamPlan
 from braid.registry.layout.physical_table import OP_CLEAR, OP_UPSERT
@@ -23,6 +23,7 @@ def table_columns(
     *,
     generation: int = 0,
     is_delete: npt.NDArray[np.bool_] | None = None,
+    missing: Mapping[str, pa.BooleanArray] | None = None,
 ) -> pa.RecordBatch:
     """Return the columns that the stream writes.
 
@@ -32,6 +33,8 @@ def table_columns(
         plan: The stream.
         generation: Generation of the order of the stream's group.
         is_delete: Whether each record is a delete; None: none is.
+        missing: By name of a kept column, where a record leaves the column as it is in the row; a column
+            that is not named has a value, or null, in every record.
 
     Returns:
         The same number of rows, in the same order. Where a record has no ordering value and the stream
@@ -48,6 +51,7 @@ def table_columns(
         plan.written.op_column: lambda: _ops(records.num_rows, is_delete),
     }
     rows.update({name: make() for name, make in generated.items() if name is not None})
+    _order_kept(rows, plan, missing or {})
     if plan.ordering and plan.clears_null_ordering:
         _clear_unordered(rows, plan)
     return pa.RecordBatch.from_pydict(rows)
@@ -66,6 +70,22 @@ def _stored_offsets(offsets: pa.Array, generation: int) -> pa.Array:
         message = f"Kafka's offset {highest} is above {OFFSET_MAX}, the largest that can be stored"
         raise LimitExceeded(message)
     return pc.add(offsets, pa.scalar(stored_offset(generation, 0), pa.int64()))
+
+
+def _order_kept(
+    columns: dict[str, pa.Array], plan: StreamPlan, missing: Mapping[str, pa.BooleanArray]
+) -> None:
+    """Add the order of each kept column: that of the group; null where the column is missing."""
+    group = plan.written.group
+    if group is None or not group.kept_columns:
+        return
+    order = comparable_bytes([columns[name] for name in group.ordering])
+    nothing = pa.scalar(None, order.type)
+    for kept in group.kept_columns:
+        is_missing = missing.get(kept.name)
+        columns[kept.order_column] = (
+            order if is_missing is None else pc.if_else(is_missing, nothing, order)
+        )
 
 
 def _clear_unordered(columns: dict[str, pa.Array], plan: StreamPlan) -> None:

@@ -148,18 +148,24 @@ class _TaskRun:
             records = batch.take(pa.array(refused))
             self._refuse(records, [found.faults[row] for row in refused])
         is_accepted = ~(found.faults.is_faulty | is_waiting)
-        columns, is_delete = found.columns, found.is_delete
+        columns, missing, is_delete = found.columns, found.missing, found.is_delete
         if not is_accepted.all():
             mask = pa.array(is_accepted)
             batch, is_delete = batch.filter(mask), is_delete[is_accepted]
             columns = {name: array.filter(mask) for name, array in columns.items()}
+            missing = {name: array.filter(mask) for name, array in missing.items()}
         # Once the attempt is incomplete its files are deleted; undeclared fields are still collected, so
         # that one change of the table is enough for all of them.
         if not batch.num_rows or self._is_incomplete:
             return
         plan = self._task.plan
         rows = table_columns(
-            batch, columns, plan, generation=self._task.generation, is_delete=is_delete
+            batch,
+            columns,
+            plan,
+            generation=self._task.generation,
+            is_delete=is_delete,
+            missing=missing,
         )
         if plan.spec.has_deletes and plan.kind_column is None:
             rows = rows.append_column(_KIND, _row_kinds(is_delete))

@@ -8,7 +8,7 @@
 | `engine_changes` | the plan for a table that is not registered |
 | `stream_evolution` | the plan for undeclared fields of a stream's records |
 | `redeclaration` | a table declared again: the fields that differ |
-| `added_groups`, `type_widening` | what may be added or widened while there are rows and streams |
+| `added_groups`, `type_widening`, `kept_orders` | what may be added or widened while there are rows and streams |
 | `arrival_columns`, `option_changes` | columns and options that follow from the declaration |
 | `schema_agreement` | the check that the changed schema is as declared |
 | `column_positions`, `renamed_declaration` | positions and names of columns in the declaration |

@@ -8,11 +8,12 @@ streams, the engine's rules, and these:
 1. A column that a stream writes is not dropped.
 2. The type of a column that a stream writes is only widened, so that the stream can follow
    (`type_widening`), and no field inside of it is dropped or renamed.
-3. A sequence group is added only over columns that the same request adds, or to a table without
+3. The order of kept columns stays comparable with the order that is stored (`kept_orders`).
+4. A sequence group is added only over columns that the same request adds, or to a table without
    rows (`added_groups`).
-4. An older table, in which the order of a group does not end with arrival columns, gets these columns
+5. An older table, in which the order of a group does not end with arrival columns, gets these columns
    (`arrival_columns`).
-5. After the change the table has what is declared: every column with its type, and every option.
+6. After the change the table has what is declared: every column with its type, and every option.
 
 A problem that the table had before the change does not refuse the change.
 """
@@ -40,6 +41,7 @@ from braid.registry.alteration.change_locations import (
     stream_problem,
     table_problem,
 )
+from braid.registry.alteration.kept_orders import check_kept_orders
 from braid.registry.alteration.option_changes import option_changes
 from braid.registry.alteration.schema_agreement import check_agreement
 from braid.registry.alteration.type_widening import is_safe_widening
@@ -145,6 +147,7 @@ def check_alteration(
         [
             *_check_dropped(before, after, old, new, origin),
             *_check_types(before, after, old, new, origin),
+            *check_kept_orders(before.table, after.table, old, new, origin),
         ],
     )
     problems = [*_check_rules(before, after, origin)]

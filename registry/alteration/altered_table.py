@@ -227,4 +227,4 @@ def _renamed(mapping: StreamColumn, old: str, new: str) -> StreamColumn:
     if mapping.source is ColumnSource.KEY:
         return mapping.model_copy(update={"column": new})
     # A mapping without a path reads the field of the column's name, which is the old one in messages.
-    return StreamColumn(column=new, path=mapping.path or old)
+    return mapping.model_copy(update={"column": new, "path": mapping.path or old})

@@ -23,7 +23,9 @@ def lacks_arrival(spec: TableSpec, schema: TableSchema) -> bool:
         spec: The declaration.
         schema: The newest schema.
     """
-    declared = dict(group.option for group in physical_groups(spec))
+    declared: dict[str, str] = {}
+    for group in physical_groups(spec):
+        declared |= group.options
     return bool(_missing_columns(spec, schema)) or actual_options(spec, schema) != declared
 
 
@@ -74,10 +76,13 @@ def actual_options(spec: TableSpec, schema: TableSchema) -> Mapping[str, str]:
         spec: The declaration.
         schema: The newest schema; in an older table the keys name fewer ordering columns.
     """
-    options = {}
+    options: dict[str, str] = {}
     for group in physical_groups(spec):
-        key, value = group.option
-        options[group.former_option if _is_former(group, schema) else key] = value
+        options |= group.options
+        if _is_former(group, schema):
+            key, value = group.option
+            del options[key]
+            options[group.former_option] = value
     return options
 
 

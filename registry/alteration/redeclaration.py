@@ -23,7 +23,8 @@ _FIXED_HINT: Final = (
 )
 _HINTS: Final[Mapping[str, str]] = {
     "columns": _CHANGES_HINT,
-    "sequence_groups": _CHANGES_HINT,
+    "sequence_groups": f"{_CHANGES_HINT}; columns are kept (`keep`) from the change on that adds them, because "
+    "values that a table holds have no order of their own",
     "comment": _CHANGES_HINT,
     "options": _CHANGES_HINT,
     "buckets": "use `braid table rescale`, which moves the rows",

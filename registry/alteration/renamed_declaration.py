@@ -24,6 +24,7 @@ def renamed_declaration(spec: TableSpec, old: str, new: str) -> TableSpec:
             update={
                 "ordering": None if group.ordering is None else renamed(group.ordering),
                 "columns": renamed(group.columns),
+                "keep": renamed(group.keep),
             }
         )
         for group in spec.sequence_groups

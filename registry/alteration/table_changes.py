@@ -4,6 +4,7 @@ Pure. Each change is applied to the result of those before it:
 
 * A new column of a sequence group is read by the stream that owns the group, from the field of the
   column's name unless the request names another: a stream writes whole groups.
+* With a kept column its order column is added, renamed and dropped.
 * A renamed column is renamed wherever the declaration and the streams name it. Streams still read it
   from the same field: producers do not know the table.
 * Inside of a column that a stream reads, no field is dropped or renamed: the stream reads an object by
@@ -21,6 +22,8 @@ from braid.lake import (
     DataType,
     DropColumn,
     InvalidRequest,
+    Position,
+    PositionKind,
     RemoveOption,
     RenameColumn,
     SetOption,
@@ -44,7 +47,12 @@ from braid.registry.alteration.renamed_declaration import renamed_declaration
 from braid.registry.errors import DefinitionRefused
 from braid.registry.layout.declared_types import type_fault
 from braid.registry.layout.expiry_options import EXPIRE_TIME, TIME_FIELD, expiry_options
-from braid.registry.layout.physical_table import physical_group, physical_table
+from braid.registry.layout.physical_table import (
+    ORDER_TYPE,
+    order_column,
+    physical_group,
+    physical_table,
+)
 from braid.registry.rules.engine_check import FIELD_OF_OPTION
 from braid.schemas import (
     AddColumnChange,
@@ -109,7 +117,7 @@ def _apply(
 ) -> AlteredTable:
     match change:
         case AddColumnChange():
-            return _add_column(altered, change, index)
+            return _add_column(altered, change, index, schema)
         case DropColumnChange():
             return _drop_column(altered, change, index)
         case RenameColumnChange():
@@ -146,7 +154,9 @@ def _apply(
             assert_never(change)
 
 
-def _add_column(altered: AlteredTable, change: AddColumnChange, index: int) -> AlteredTable:
+def _add_column(
+    altered: AlteredTable, change: AddColumnChange, index: int, schema: TableSchema
+) -> AlteredTable:
     data_type = _parsed(change.type)
     if len(change.path) > 1:
         return _add_field(altered, change, data_type, index)
@@ -170,7 +180,31 @@ def _add_column(altered: AlteredTable, change: AddColumnChange, index: int) -> A
         default=change.default,
     )
     spec = spec.model_copy(update={"columns": insert_column(spec.columns, column, position)})
-    return _owned(altered.with_spec(spec), change, name)
+    altered = altered.with_spec(spec)
+    if change.keep:
+        altered = _with_order(altered, change, name, index, schema)
+    return _owned(altered, change, name)
+
+
+def _with_order(
+    altered: AlteredTable, change: AddColumnChange, name: str, index: int, schema: TableSchema
+) -> AlteredTable:
+    """Return the table with a new column among the kept ones of its group."""
+    if change.sequence_group is None:
+        message = "only columns of a sequence group are kept: the order of the group decides which value is newer"
+        refuse("keep", True, message, "name the `sequence_group`, or leave it out")
+    group = altered.group(change.sequence_group)
+    # Behind the group's other generated columns, where a new table has it; older tables may lack some of them.
+    known = {*schema.field_names, *(c.path[0] for c in altered.engine if isinstance(c, AddColumn))}
+    generated = physical_group(group, tracking=altered.spec.tracking).generated_columns
+    behind = [column for column in generated if column in known]
+    order = AddColumn(
+        path=(order_column(name),),
+        type=parse_type(ORDER_TYPE),
+        position=Position(kind=PositionKind.AFTER, neighbour=behind[-1]) if behind else None,
+    )
+    kept = group.model_copy(update={"keep": (*group.keep, name)})
+    return altered.with_change(order, index).with_group(kept)
 
 
 def _owned(altered: AlteredTable, change: AddColumnChange, name: str) -> AlteredTable:
@@ -199,8 +233,8 @@ def _add_field(
     altered: AlteredTable, change: AddColumnChange, data_type: DataType, index: int
 ) -> AlteredTable:
     column = altered.column(change.path[0])
-    for part in ("default", "aggregate", "sequence_group", "stream", "source"):
-        if getattr(change, part) is not None:
+    for part in ("default", "aggregate", "sequence_group", "stream", "source", "keep"):
+        if getattr(change, part) not in (None, False):
             message = "only a whole column can have this setting, not a field inside of a column"
             refuse(part, None, message, "leave it out")
     position = None if change.position is None else engine_position(change.position)
@@ -219,6 +253,8 @@ def _drop_column(altered: AlteredTable, change: DropColumnChange, index: int) ->
     if len(change.path) > 1:
         _check_unread(altered, change.path, "is dropped")
         return altered
+    if any(name in group.keep for group in altered.spec.sequence_groups):
+        altered = altered.with_change(DropColumn(path=(order_column(name),)), index)
     groups = tuple(_without(group, name) for group in altered.spec.sequence_groups)
     columns = tuple(column for column in altered.spec.columns if column.name != name)
     update = {"columns": columns, "sequence_groups": groups}
@@ -233,7 +269,8 @@ def _without(group: SequenceGroupSpec, name: str) -> SequenceGroupSpec:
     if not columns:
         message = f"the sequence group `{group.name}` has no other column"
         refuse("column", name, message, "add another column to the group first")
-    return group.model_copy(update={"columns": columns})
+    keep = tuple(column for column in group.keep if column != name)
+    return group.model_copy(update={"columns": columns, "keep": keep})
 
 
 def _rename_column(altered: AlteredTable, change: RenameColumnChange, index: int) -> AlteredTable:
@@ -244,6 +281,9 @@ def _rename_column(altered: AlteredTable, change: RenameColumnChange, index: int
     if len(change.path) > 1:
         _check_unread(altered, change.path, "is renamed")
         return altered.with_origin(index, column=old)
+    if any(old in group.keep for group in altered.spec.sequence_groups):
+        order = RenameColumn(path=(order_column(old),), name=order_column(new))
+        altered = altered.with_change(order, index)
     # Origins are by the names of the result, in which the rules find the problems.
     return altered.with_origin(index, column=new).renamed(
         old, new, renamed_declaration(altered.spec, old, new)

@@ -26,12 +26,14 @@ class ColumnsAtDelete:
     Attributes:
         name: The group's name.
         ordering: The group's ordering columns; a delete sets them to the values of the deleting record.
+        own_orders: Ordering columns of the group's columns that have an order of their own.
         kept: Protected columns that get the values of the deleting record too, such as its time.
         marks: Protected columns that mark the group as cleared.
     """
 
     name: str
     ordering: tuple[str, ...]
+    own_orders: tuple[str, ...]
     kept: tuple[str, ...]
     marks: tuple[str, ...]
 
@@ -91,7 +93,7 @@ def delete_options(spec: TableSpec, groups: Sequence[ColumnsAtDelete]) -> dict[s
         options = {REMOVE_ON_GROUP: _columns(group.ordering for group in removing)}
         carrying = _groups_with_null_deletes(spec, deletes)
         bare = [group for group in groups if group.name in carrying]
-        options[NULL_DELETES] = _columns(group.ordering for group in bare)
+        options[NULL_DELETES] = _columns((*group.ordering, *group.own_orders) for group in bare)
         options[NULL_DELETES_KEPT] = _columns(group.kept for group in bare)
         options[NULL_DELETES_MARKS] = _columns(group.marks for group in bare)
         return {key: value for key, value in options.items() if value}

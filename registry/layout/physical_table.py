@@ -8,6 +8,10 @@ generated columns:
   stream never tie. The
   offset is Kafka's, with the generation of the group's order in its upper bits
   (`braid.lake.commit.streams.group_order`).
+* `<column>__order` BYTES, for each column that its group keeps, holds the whole order of the last record that
+  had the column's field: the values of the group's ordering columns as `braid.lake.comparable_bytes`. It is the
+  ordering column of a sequence group of the table format that protects this column alone, and null in a record
+  without the field: the merge then skips the column.
 * `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING hold the time of the last
   record of the group's stream and what it did (`upsert` or `clear`), unless the table declines tracking.
 
@@ -22,7 +26,7 @@ not apply to the generated columns.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from braid.lake import DataField, DataType, assign_field_ids, parse_type
+from braid.lake import DataField, DataType, TableSchema, assign_field_ids, parse_type
 from braid.registry.layout.column_functions import column_functions, sequence_fields
 from braid.registry.layout.delete_options import ColumnsAtDelete, delete_options, retention_options
 from braid.registry.layout.expiry_options import expiry_options
@@ -40,6 +44,25 @@ PARTITION_TYPE = "INT"
 OFFSET_TYPE = "BIGINT"
 AT_TYPE = "TIMESTAMP(3) WITH LOCAL TIME ZONE"
 OP_TYPE = "STRING"
+ORDER_TYPE = "BYTES"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptColumn:
+    """A column whose older value a row keeps where a newer record has none.
+
+    Attributes:
+        name: The column.
+        order_column: The generated column that orders its values.
+    """
+
+    name: str
+    order_column: str
+
+    @property
+    def option(self) -> tuple[str, str]:
+        """Key and value of the table format's option for the column's order."""
+        return _group_key((self.order_column,)), self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +75,8 @@ class PhysicalGroup:
             ordered by arrival alone.
         offset_column: The column that holds generation and Kafka offset of the newest record.
         partition_column: The column that holds the Kafka partition of the newest record.
-        declared_columns: The declared protected columns.
+        declared_columns: The declared protected columns, without the kept ones.
+        kept_columns: The kept columns, in the order of the declaration.
         at_column: The column that holds Kafka's timestamp of the stream's last record; None without tracking.
         op_column: The column that holds what that record did, `upsert` or `clear`; None without tracking.
     """
@@ -62,6 +86,7 @@ class PhysicalGroup:
     offset_column: str
     partition_column: str
     declared_columns: tuple[str, ...]
+    kept_columns: tuple[KeptColumn, ...]
     at_column: str | None
     op_column: str | None
 
@@ -89,7 +114,7 @@ class PhysicalGroup:
 
     @property
     def protected_columns(self) -> tuple[str, ...]:
-        """All protected columns, in the order of the option: the declared ones, then tracking."""
+        """All columns that the group's order protects, as in its option: the declared ones, then tracking."""
         return self.declared_columns + self.tracking_columns
 
     @property
@@ -98,7 +123,7 @@ class PhysicalGroup:
         generated = {self.partition_column: PARTITION_TYPE, self.offset_column: OFFSET_TYPE}
         if self.at_column is not None and self.op_column is not None:
             generated |= {self.at_column: AT_TYPE, self.op_column: OP_TYPE}
-        return generated
+        return generated | {kept.order_column: ORDER_TYPE for kept in self.kept_columns}
 
     def columns_at_delete(self, spec: TableSpec) -> ColumnsAtDelete:
         """Return the columns by what a delete does to them, in a table of that declaration."""
@@ -108,14 +133,20 @@ class PhysicalGroup:
         return ColumnsAtDelete(
             name=self.name,
             ordering=self.ordering_in_options,
+            own_orders=tuple(kept.order_column for kept in self.kept_columns),
             kept=tuple(name for name in kept if name is not None),
             marks=() if self.op_column is None else (self.op_column,),
         )
 
     @property
     def option(self) -> tuple[str, str]:
-        """Key and value of the table format's option for the group."""
+        """Key and value of the table format's option for the group's order."""
         return _group_key(self.ordering), ",".join(self.protected_columns)
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The table format's options for the group's order and those of its kept columns."""
+        return dict([self.option, *(kept.option for kept in self.kept_columns)])
 
     @property
     def former_option(self) -> str:
@@ -152,10 +183,28 @@ def physical_group(spec: SequenceGroupSpec, *, tracking: bool) -> PhysicalGroup:
         declared_ordering=spec.ordering or (),
         offset_column=f"{spec.name}__offset",
         partition_column=f"{spec.name}__partition",
-        declared_columns=spec.columns,
+        declared_columns=tuple(name for name in spec.columns if name not in spec.keep),
+        kept_columns=tuple(
+            KeptColumn(name=name, order_column=order_column(name)) for name in spec.keep
+        ),
         at_column=f"{spec.name}__at" if tracking else None,
         op_column=f"{spec.name}__op" if tracking else None,
     )
+
+
+def order_column(column: str) -> str:
+    """Return the name of the generated column that orders the values of a kept column."""
+    return f"{column}__order"
+
+
+def shown_fields(schema: TableSchema) -> tuple[DataField, ...]:
+    """Return the columns of a table without those that order kept columns: their bytes are for the merge alone."""
+    orders = {
+        order
+        for name in schema.field_names
+        if schema.options.get(_group_key((order := order_column(name),))) == name
+    }
+    return tuple(field for field in schema.fields if field.name not in orders)
 
 
 def physical_groups(spec: TableSpec) -> tuple[PhysicalGroup, ...]:
@@ -223,9 +272,10 @@ def _options(spec: TableSpec, groups: tuple[PhysicalGroup, ...]) -> dict[str, st
         # Writers of other engines then number their records above ours without a scan.
         "write.sequence-number-init-mode": "snapshot",
     }
-    options.update(group.option for group in groups)
+    for group in groups:
+        options |= group.options
     options |= delete_options(spec, [group.columns_at_delete(spec) for group in groups])
-    grouped = {name for group in groups for name in group.declared_columns}
+    grouped = {name for group in spec.sequence_groups for name in group.columns}
     if any(column.default is not None and column.name in grouped for column in spec.columns):
         options["braid.defaults-by-group"] = "true"
     options |= retention_options(spec, {group.name: group.at_column for group in groups})

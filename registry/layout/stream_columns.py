@@ -3,10 +3,11 @@
 Pure.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from braid.registry.layout.physical_table import PhysicalGroup, physical_group
-from braid.schemas import StreamColumn, StreamSpec, TableSpec
+from braid.schemas import OnMissing, SequenceGroupSpec, StreamColumn, StreamSpec, TableSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class StreamColumns:
         offset_column: The column filled with generation and Kafka's offset; None without a group.
         at_column: The column filled with Kafka's timestamp; None without tracking.
         op_column: The column filled with `upsert` or `clear`; None without tracking.
+        on_missing: What the stream does with records without a column's field, by column; a column that is
+            not named reads null.
         written: All of the above in the table's order; every other column stays null.
     """
 
@@ -31,6 +34,7 @@ class StreamColumns:
     offset_column: str | None
     at_column: str | None
     op_column: str | None
+    on_missing: Mapping[str, OnMissing]
     written: tuple[str, ...]
 
 
@@ -53,5 +57,17 @@ def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:
         offset_column=None if group is None else group.offset_column,
         at_column=None if group is None else group.at_column,
         op_column=None if group is None else group.op_column,
+        on_missing={
+            column.column: effect
+            for column in stream.columns
+            if (effect := _on_missing(column, spec)) is not OnMissing.NULL
+        },
         written=(*(name for name in table.column_names if name in mapped), *generated),
     )
+
+
+def _on_missing(column: StreamColumn, group: SequenceGroupSpec | None) -> OnMissing:
+    if column.on_missing is not None:
+        return column.on_missing
+    is_kept = group is not None and column.column in group.keep
+    return OnMissing.KEEP if is_kept else OnMissing.NULL

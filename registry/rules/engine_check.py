@@ -111,7 +111,7 @@ class _DeclarationPaths:
         self._groups: dict[str, int] = {}
         self._functions: dict[str, int] = {}
         for at, group in enumerate(physical_groups(spec)):
-            for name in (group.option[0], *group.generated_columns):
+            for name in (*group.options, *group.generated_columns):
                 self._groups.setdefault(name, at)
         for at, column in enumerate(spec.columns):
             if column.aggregate is not None:

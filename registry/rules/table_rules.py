@@ -11,7 +11,8 @@ Pure: from a declaration to the list of all its problems, each with location, va
 4. Generated columns of a group do not collide with declared ones.
 5. Staleness and completeness name groups that exist.
 6. Aggregate functions, deletes and default values give the same row in any order of arrival:
-   `aggregate_function_rules`, `delete_rules`, `delete_retention`, `row_ttl`, `default_rules`.
+   `aggregate_function_rules`, `delete_rules`, `delete_retention`, `row_ttl`, `default_rules`. Kept columns
+   have an order of their own: `keep_rules`.
 7. The engine's own checks of types, keys, functions and options come last, on the physical table
    (`engine_check`). Options without effect, which the engine accepts, are refused here.
 """
@@ -32,6 +33,7 @@ from braid.registry.rules.default_rules import check_defaults
 from braid.registry.rules.delete_retention import check_delete_retention
 from braid.registry.rules.delete_rules import check_deletes
 from braid.registry.rules.engine_check import FIELD_OF_OPTION, check_with_engine
+from braid.registry.rules.keep_rules import check_keep
 from braid.registry.rules.row_ttl import check_row_ttl
 from braid.registry.rules.settable_options import check_option, orders_whole_rows
 from braid.schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec, Unordered
@@ -73,6 +75,7 @@ def check_table(database: str, name: str, spec: TableSpec) -> list[FieldProblem]
         *check_delete_retention(spec),
         *check_row_ttl(spec),
         *check_defaults(spec),
+        *check_keep(spec),
     ]
     # Only a declaration without other problems is sure to have a physical table.
     return problems or list(check_with_engine(spec))

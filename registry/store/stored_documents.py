@@ -40,8 +40,11 @@ SCHEMA_REGISTRIES: Final = "schema_registries"
 ROW_TTL: Final = "row_ttl"
 """Rows of a table expire: a version that ignores it shows them for ever, and drops the time to live with the next
 change of the table."""
+ON_MISSING: Final = "on_missing"
+"""A table keeps columns, whose values an older version would write without their order, so that the merge drops
+them; or a stream says what a record without a field is, which an older version would read as null."""
 FEATURES: Final[frozenset[str]] = frozenset(
-    {ROW_TTL, START_ANEW, MESSAGE_FORMATS, RECORD_KINDS, SCHEMA_REGISTRIES}
+    {ROW_TTL, START_ANEW, MESSAGE_FORMATS, RECORD_KINDS, SCHEMA_REGISTRIES, ON_MISSING}
 )
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
@@ -95,13 +98,15 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         stream: The declaration that the entry gets.
         besides: Features that the entry needs for another reason, or lists already.
     """
-    needed = set(besides) - {MESSAGE_FORMATS, RECORD_KINDS, SCHEMA_REGISTRIES}
+    needed = set(besides) - {MESSAGE_FORMATS, RECORD_KINDS, SCHEMA_REGISTRIES, ON_MISSING}
     if not isinstance(stream.format, JsonFormat):
         needed.add(MESSAGE_FORMATS)
     if stream.tells_kinds:
         needed.add(RECORD_KINDS)
     if schema_registry_of(stream.format) is not None:
         needed.add(SCHEMA_REGISTRIES)
+    if any(column.on_missing is not None for column in stream.columns):
+        needed.add(ON_MISSING)
     return tuple(sorted(needed))
 
 
@@ -109,9 +114,11 @@ def with_table_features(document: TableDocument) -> TableDocument:
     """Return the document with the features that its declaration needs, or the one that is pending."""
     pending = document.pending
     tables = [document.table] if pending is None else [document.table, pending.table]
-    features = set(document.features) - {ROW_TTL}
+    features = set(document.features) - {ROW_TTL, ON_MISSING}
     if any(table.row_ttl is not None for table in tables):
         features.add(ROW_TTL)
+    if any(group.keep for table in tables for group in table.sequence_groups):
+        features.add(ON_MISSING)
     return document.model_copy(update={"features": tuple(sorted(features))})
 
 

@@ -26,6 +26,7 @@ from braid.lake import (
     Table,
     python_rows,
 )
+from braid.registry.layout.physical_table import shown_fields
 from braid.service.control.changes_token import ChangesPosition, parse_token, to_token
 from braid.service.control.consumers import last_known_snapshot
 
@@ -158,6 +159,8 @@ def _read(
     )
     _check_history(changes, position)
     fields = [changes.schema.field(name) for name in changes.columns]
+    if position.columns is None:
+        fields = list(shown_fields(changes.schema))
     rows: list[dict[str, Any]] = []
     size_bytes = 0
     for part in changes:

@@ -13,6 +13,7 @@ import orjson
 from braid.formats.json_values import json_row
 from braid.formats.key_values import parse_key, parse_keys
 from braid.lake import Clock, LakeError, ReadAt, Snapshot, Table
+from braid.registry.layout.physical_table import shown_fields
 from braid.schemas import RowStatus, SnapshotInfo, TableDocument
 from braid.service.control.row_status import row_status, status_columns
 from braid.service.times import iso_utc
@@ -79,7 +80,7 @@ def find_row(
         message = f"{table.identifier} has no row {orjson.dumps(shown).decode()}{where}"
         raise RowNotFound(message)
     return FoundRow(
-        values=json_row(row, found.schema.fields),
+        values=json_row(row, shown_fields(found.schema)),
         snapshot=_snapshot_info(found.snapshot, verified_ms),
     )
 
@@ -94,7 +95,7 @@ def find_rows(
     """Return the rows of several keys, all of one state of the table; see `find_row`."""
     verified_ms = clock.now_ms()
     found = table.lookup_at(at)
-    fields = found.schema.fields
+    fields = shown_fields(found.schema)
     rows = found.get_many(parse_keys(found.schema, keys))
     return FoundRows(
         values=[None if row is None else json_row(row, fields) for row in rows],

@@ -2,12 +2,14 @@
 
 The model knows nothing of generations and offsets. Per key and group the newest record is the one with
 the largest declared value, and of equal ones the one that was produced last; where the group declares
-no ordering it is the one that was produced last.
+no ordering it is the one that was produced last. A kept column has the value of the newest of those records that
+have its field, and of those that clear the group.
 """
 
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,20 +42,36 @@ SPEC: Final = TableSpec.model_validate(
             {"name": "carrier", "type": "INT"},
             {"name": "paid_at", "type": "INT"},
             {"name": "paid", "type": "INT"},
+            {"name": "note", "type": "INT"},
+            {"name": "seal", "type": "INT"},
         ],
         "primary_key": ["id"],
         "buckets": 1,
         "deletes": "clear_columns",
         "sequence_groups": [
-            {"name": "sales", "ordering": ["version"], "columns": ["total"]},
-            {"name": "shipping", "columns": ["carrier"]},
+            {
+                "name": "sales",
+                "ordering": ["version"],
+                "columns": ["total", "note"],
+                "keep": ["note"],
+            },
+            {"name": "shipping", "columns": ["carrier", "seal"], "keep": ["seal"]},
             {"name": "payments", "ordering": ["paid_at"], "columns": ["paid"]},
         ],
     }
 )
 VALUE_OF: Final = {"sales": "total", "shipping": "carrier", "payments": "paid"}
+KEPT_OF: Final = {"sales": "note", "shipping": "seal"}
 KEYS: Final = 3
 DECLARED: Final = (None, 1, 2)
+
+
+class Field(Enum):
+    """What a record has for the kept column of its group."""
+
+    MISSING = "missing"
+    NULL = "null"
+    SET = "set"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +83,19 @@ class Record:
         key: Of the row.
         declared: The value of the group's ordering column; None where it has none, or is null.
         is_delete: Whether it clears the group.
+        kept: What it has for the kept column.
     """
 
     number: int
     key: int
     declared: int | None
     is_delete: bool
+    kept: Field
+
+    @property
+    def kept_value(self) -> int | None:
+        """The value for the kept column."""
+        return self.number if self.kept is Field.SET and not self.is_delete else None
 
 
 @dataclass
@@ -174,6 +199,7 @@ class ArrivalBed:
             key=given.get("key", chance.randrange(KEYS)),
             declared=given.get("declared", chance.choice(DECLARED)) if is_declared else None,
             is_delete=given.get("is_delete", chance.random() < 0.2),
+            kept=chance.choice([Field.MISSING, Field.MISSING, Field.NULL, Field.SET]),
         )
         self.produced += 1
         source.partitions[record.key % len(source.partitions)].append(record)
@@ -245,6 +271,8 @@ class ArrivalBed:
                     "clear" if record.is_delete else "upsert",
                     self._order[group, record.number],
                 )
+                if group in KEPT_OF and (record.is_delete or record.kept is not Field.MISSING):
+                    row[f"{group}, kept"] = record.kept_value
         return rows
 
     def found(self) -> dict[int, dict[str, Any]]:
@@ -264,6 +292,11 @@ class ArrivalBed:
                 for group, value in VALUE_OF.items()
                 if row[f"{group}__offset"] is not None
             }
+            rows[row["id"]] |= {
+                f"{group}, kept": row[column]
+                for group, column in KEPT_OF.items()
+                if row[f"{column}__order"] is not None
+            }
         return rows
 
     def _rows(self, group: str, taken: list[tuple[int, int, Record]]) -> pa.Table:
@@ -279,11 +312,17 @@ class ArrivalBed:
             VALUE_OF[group]: [one.number for _, _, one in taken],
             **{name: [one.declared for _, _, one in taken] for name in plan.ordering},
         }
+        missing = {}
+        if group in KEPT_OF:
+            values[KEPT_OF[group]] = [one.kept_value for _, _, one in taken]
+            absent = [one.kept is Field.MISSING and not one.is_delete for _, _, one in taken]
+            missing[KEPT_OF[group]] = pa.array(absent)
         batch = table_columns(
             pa.RecordBatch.from_pydict(records),
             {column.name: pa.array(values[column.name], pa.int32()) for column in plan.columns},
             plan,
             generation=source.generation,
+            missing=missing,
         )
         return pa.Table.from_batches([batch])
 

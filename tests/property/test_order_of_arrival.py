@@ -1,7 +1,7 @@
 """The newest of one stream's records wins, to the last tie, under every schedule (decision 0024).
 
-Histories have equal and missing ordering values, deletes that clear columns, topics that are exchanged
-and partitions that are added; schedules interleave the steps of three streams with compactions, so that
+Histories have equal and missing ordering values, deletes that clear columns, records that lack the field of a
+kept column, topics that are exchanged and partitions that are added; schedules interleave the steps of three streams with compactions, so that
 sequence numbers say nothing about which record is newer.
 """
 

@@ -29,6 +29,8 @@ _SIGN = np.uint64(1 << 63)
 # Texts of more words (32 bytes) are ranked through a dictionary: every row has as many words as the
 # longest text, which would take more memory than the texts.
 _TEXT_WORDS_MAX = 4
+# Texts of one length take no more memory as words, of which most are then equal in all rows.
+_WORDS_OF_ONE_LENGTH_MAX = 16
 # DECIMALs of at most these digits fit the lower 64 bits.
 _DECIMAL64_PRECISION = 18
 # Longer ARRAYs and MAPs are ranked in Python: every row has a word for every position of the longest.
@@ -76,7 +78,7 @@ def _ordered_values(array: pa.Array) -> list[Numbers]:
     if pa.types.is_signed_integer(kind) or pa.types.is_temporal(kind):
         return [_fixed_width(array, np.dtype(f"i{kind.bit_width // 8}"))]
     if pa.types.is_floating(kind):
-        return [_from_floating(_fixed_width(array, np.dtype(f"f{kind.bit_width // 8}")))]
+        return [from_floating(_fixed_width(array, np.dtype(f"f{kind.bit_width // 8}")))]
     if pa.types.is_decimal128(kind):
         return _from_decimal(array)
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
@@ -127,7 +129,8 @@ def _fixed_width(array: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     return values[array.offset : array.offset + len(array)]
 
 
-def _from_floating(values: npt.NDArray[Any]) -> Uints:
+def from_floating(values: npt.NDArray[Any]) -> Uints:
+    """Return numbers whose order is Java's total order of FLOAT and DOUBLE: -0.0 < 0.0, NaN largest."""
     # FLOAT widens to DOUBLE without loss and in order. One NaN stands for all, as in Java.
     wide = values.astype(np.float64)
     wide[np.isnan(wide)] = np.nan
@@ -152,13 +155,16 @@ def _from_bytes(array: pa.Array) -> list[Numbers]:
     wide = offsets[array.offset : array.offset + len(array) + 1].astype(np.int64)
     lengths = np.diff(wide)
     count = -(-int(lengths.max()) // 8)
-    if count > _TEXT_WORDS_MAX:
+    is_one_length = bool((lengths == lengths[0]).all())
+    if count > (_WORDS_OF_ONE_LENGTH_MAX if is_one_length else _TEXT_WORDS_MAX):
         return [_dictionary_ranks(array)]
     # Eight bytes of padding, so that a word can be read at every byte.
     start, stop = int(wide[0]), int(wide[-1])
     text = np.zeros(stop - start + 8, dtype=np.uint8)
     if stop > start:
         text[: stop - start] = np.frombuffer(raw_bytes, dtype=np.uint8)[start:stop]
+    if is_one_length:
+        return [*_words_of_one_length(text, len(lengths), int(lengths[0]))]
     values: list[Numbers] = [*_big_endian_words(text, wide[:-1] - start, lengths, count)]
     if count and not text[: stop - start].all():
         # A zero byte in a text equals the padding: texts with equal words are ordered by length.
@@ -173,9 +179,6 @@ def _big_endian_words(
     count: int,
 ) -> list[Uints]:
     """Return `count` words of eight bytes per text, padded with zero bytes."""
-    length = int(lengths.max())
-    if bool((lengths == length).all()):
-        return _words_of_one_length(text, len(starts), length)
     # A view that reads eight bytes from every byte on, big endian: no copy, whatever the offsets.
     every = np.ndarray(
         shape=(len(text) - 7,), dtype=np.dtype(">u8"), buffer=text.data, strides=(1,)
@@ -193,14 +196,41 @@ def _big_endian_words(
 
 
 def _words_of_one_length(text: npt.NDArray[np.uint8], rows: int, length: int) -> list[Uints]:
-    letters = text[: rows * length].reshape(rows, length)
+    """Return the words of texts of one length, without the bytes that are the same in all rows.
+
+    Such bytes decide nothing, and numbers of eight bytes have many of them: of several numbers one after the
+    other only narrow words are left.
+
+    Args:
+        text: The texts, then at least eight more bytes.
+        rows: Number of texts.
+        length: Bytes of each text.
+    """
     words = []
     for begin in range(0, length, 8):
-        part = letters[:, begin : begin + 8]
-        padded = np.zeros((rows, 8), dtype=np.uint8)
-        padded[:, : part.shape[1]] = part
-        words.append(padded.view(">u8").ravel().astype(np.uint64))
+        every = np.ndarray(
+            shape=(rows,), dtype=np.dtype(">u8"), buffer=text.data, offset=begin, strides=(length,)
+        )
+        # The bytes behind the text's end belong to the next text.
+        word = every.astype(np.uint64) >> np.uint64(8 * max(begin + 8 - length, 0))
+        varying = int(np.bitwise_or.reduce(word ^ word[0]))
+        for first, count in _byte_runs(varying):
+            mask = np.uint64((1 << 8 * count) - 1)
+            words.append((word >> np.uint64(8 * first)) & mask)
     return words
+
+
+def _byte_runs(bits: int) -> list[tuple[int, int]]:
+    """Return the runs of bytes that are not 0, most significant first: the lowest byte and the length of each."""
+    runs: list[tuple[int, int]] = []
+    for byte in range(7, -1, -1):
+        if not bits >> 8 * byte & 255:
+            continue
+        if runs and runs[-1][0] == byte + 1:
+            runs[-1] = (byte, runs[-1][1] + 1)
+        else:
+            runs.append((byte, 1))
+    return runs
 
 
 def _dictionary_ranks(array: pa.Array) -> Uints:

@@ -1,79 +1,17 @@
 """Every registration of the guide to deletes is admitted, and its records become what the guide shows."""
 
-import json
-import re
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import orjson
-import pyarrow as pa
 import pytest
 
-from braid.formats.json_values import json_row
-from braid.pipelines.record_columns import OFFSET
-from braid.pipelines.sink.record_reader import ReadRecords, RecordReader
-from braid.pipelines.sink.table_columns import table_columns
-from braid.registry.rules.stream_completion import complete_stream
-from braid.registry.rules.stream_rules import check_stream
-from braid.registry.rules.table_rules import check_table
-from braid.schemas import StreamDefinition, TableSpec
-from tests.unit.pipelines.given_streams import given_plan, given_records, given_table
+from tests.unit.docs.record_examples import check_example, examples_of
 
-GUIDE = Path("docs/guides/deletes.md").read_text(encoding="utf-8")
-EXAMPLE = re.compile(
-    r"```json table\n(.*?)```\n\n```json registration\n(.*?)```\n\n```text records\n(.*?)```\n\n"
-    r"\| record \| counts as \|\n\|---\|---\|\n((?:\|[^\n]*\n)+)\n```json rows\n(.*?)```",
-    re.DOTALL,
-)
-EXAMPLES = EXAMPLE.findall(GUIDE)
-
-
-def test_every_registration_is_an_example_that_is_run() -> None:
-    assert len(EXAMPLES) == GUIDE.count("```json registration") == 2
+EXAMPLES = examples_of(Path("docs/guides/deletes.md"))
 
 
 @pytest.mark.parametrize(
-    ("declared", "registration", "records", "counted", "rows"),
-    EXAMPLES,
-    ids=[orjson.loads(example[1])["topic"] for example in EXAMPLES],
+    "example", EXAMPLES, ids=[orjson.loads(example[1])["topic"] for example in EXAMPLES]
 )
-def test_records_become_what_the_guide_shows(
-    declared: str, registration: str, records: str, counted: str, rows: str
-) -> None:
-    spec = TableSpec.model_validate_json(declared)
-    definition: dict[str, Any] = orjson.loads(registration)
-    stream = complete_stream(spec, StreamDefinition.model_validate(definition), name="s")
-    assert [*check_table("db", "t", spec), *check_stream(spec, {}, stream)] == []
-    plan, table = given_plan(spec, **definition), given_table(spec)
-    lines = [line.partition(" ") for line in records.splitlines()]
-    batch = given_records(
-        [value.encode() if blank else None for _, blank, value in lines],
-        keys=[key.encode() for key, _, _ in lines],
-    )
-
-    found = RecordReader(plan, table.schema).read(batch)
-
-    assert _counted(found, len(lines)) == [
-        line.split(" | ")[1].removesuffix(" |").strip("`") for line in counted.splitlines()
-    ]
-    accepted = ~found.faults.is_faulty
-    columns = {name: array.filter(accepted) for name, array in found.columns.items()}
-    is_delete = found.is_delete[accepted]
-    table.write_and_commit(
-        table_columns(found.records.filter(accepted), columns, plan, is_delete=is_delete),
-        kinds=pa.array(np.where(is_delete, 3, 0), pa.int8()),
-    )
-    shown = [orjson.loads(line) for line in rows.splitlines()]
-    fields = [table.schema.field(name) for name in shown[0]]
-    read = table.scan().to_arrow().sort_by("id").to_pylist()
-    assert [json.loads(json.dumps(json_row(row, fields))) for row in read] == shown
-
-
-def _counted(found: ReadRecords, count: int) -> list[str]:
-    told = ["ignored"] * count
-    for row, offset in enumerate(found.records.column(OFFSET).to_pylist()):
-        told[offset] = "a delete" if found.is_delete[row] else "accepted"
-        if row in found.faults:
-            told[offset] = f"{found.faults[row].reason}: {found.faults[row].message}"
-    return told
+def test_records_become_what_the_guide_shows(example: tuple[str, ...]) -> None:
+    check_example(*example)

@@ -21,7 +21,11 @@ _HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())
 
 
 def given_spec(
-    columns: Mapping[str, str], *, ordering: Sequence[str] | None = ("version",), **table: Any
+    columns: Mapping[str, str],
+    *,
+    ordering: Sequence[str] | None = ("version",),
+    keep: Sequence[str] = (),
+    **table: Any,
 ) -> TableSpec:
     """Return a table whose key is its first column and whose other columns are group `s`."""
     key, *others = columns
@@ -29,7 +33,9 @@ def given_spec(
     declared = {
         "columns": [{"name": name, "type": sql} for name, sql in columns.items()],
         "primary_key": [key],
-        "sequence_groups": [{"name": "s", "ordering": ordering, "columns": protected}],
+        "sequence_groups": [
+            {"name": "s", "ordering": ordering, "columns": protected, "keep": keep}
+        ],
     }
     return TableSpec.model_validate(declared | table)
 

@@ -430,3 +430,66 @@ def test_fields_of_conditions_are_no_new_fields(on_new_field: str) -> None:
     found = reader.read(given_records([row, {**row, "op": "d", "new": 1}, left_out]))
 
     assert (found.left_out, reasons(found), found.with_undeclared) == (1, {}, [])
+
+
+MISSING_SPEC = given_spec(
+    {"id": "INT", "a": "INT", "b": "INT", "op": "STRING", "version": "INT"},
+    keep=["a"],
+    options={"rowkind.field": "op"},
+    deletes="clear_columns",
+)
+
+
+def test_a_missing_field_is_kept_rejected_or_null_as_declared() -> None:
+    columns = [
+        *({"column": name} for name in ("id", "op", "version")),
+        {"column": "a", "path": "o.a"},
+        {"column": "b", "on_missing": "reject"},
+    ]
+    record = {"id": 1, "op": "+I", "version": 1}
+    messages = [
+        {**record, "b": 1, "o": {"a": 1}},
+        {**record, "b": None, "o": {"a": None}},
+        {**record, "b": 1, "o": None},
+        {**record, "b": 1},
+        {**record, "o": {"a": 1}},
+        {"id": 1, "version": 1, "op": "-D"},
+        {"version": 1, "op": "+I"},
+    ]
+
+    found = read(MISSING_SPEC, given_plan(MISSING_SPEC, columns=columns), messages)
+
+    # Of the reasons of the last record this one comes first.
+    assert reasons(found) == {4: "missing_field", 6: "missing_field"}
+    assert found.faults[4].message == "field b of column b is missing"
+    assert found.missing.keys() == {"a"}
+    # A delete sets every column: it misses none.
+    assert found.missing["a"].to_pylist() == [False, False, True, True, False, False, True]
+
+
+@pytest.mark.parametrize("on_missing", ["null", None])
+def test_a_stream_that_reads_null_misses_nothing(on_missing: str | None) -> None:
+    spec = given_spec({"id": "INT", "a": "INT", "version": "INT"}, keep=["a"] if on_missing else ())
+    columns = [{"column": "id"}, {"column": "version"}, {"column": "a", "on_missing": on_missing}]
+
+    found = read(spec, given_plan(spec, columns=columns), [{"id": 1, "version": 1}])
+
+    assert (reasons(found), found.missing) == ({}, {})
+
+
+def test_a_delete_by_condition_misses_no_field() -> None:
+    spec = given_spec(
+        {"id": "INT", "a": "INT", "b": "INT", "version": "INT"},
+        keep=["a"],
+        deletes="clear_columns",
+    )
+    columns = [
+        *({"column": name} for name in ("id", "a", "version")),
+        {"column": "b", "on_missing": "reject"},
+    ]
+    plan = given_plan(spec, columns=columns, delete_when="gone = TRUE")
+
+    found = read(spec, plan, [{"id": 1, "version": 1, "gone": True}, {"id": 1, "version": 1}])
+
+    assert reasons(found) == {1: "missing_field"}
+    assert found.missing["a"].to_pylist() == [False, True]

@@ -6,10 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from braid.lake import OFFSET_MAX, LimitExceeded, stored_offset
+from braid.lake import OFFSET_MAX, LimitExceeded, comparable_bytes, stored_offset
 from braid.pipelines.record_columns import OFFSET, TIMESTAMP
 from braid.pipelines.sink.table_columns import table_columns
+from braid.schemas import TableSpec
 from tests.unit.pipelines.given_streams import AT, given_plan, given_records, given_spec
+
+ORDERING = (("version", pa.int32()), ("s__offset", pa.int64()), ("s__partition", pa.int32()))
 
 
 def int_arrays(**columns: list[int | None]) -> dict[str, pa.Array]:
@@ -85,3 +88,54 @@ def test_a_delete_clears_its_group() -> None:
 
     assert rows.column("s__op").to_pylist() == ["clear", "upsert"]
     assert rows.column("s__offset").to_pylist() == [0, 1]
+
+
+def kept_rows(spec: TableSpec, missing: list[bool], **columns: list[int | None]) -> dict[str, Any]:
+    """Return the rows of records, where `a` is kept and missing in some of them."""
+    plan = given_plan(spec, on_null_ordering="clear", partitioned_by_key=True)
+    rows = table_columns(
+        raw(len(missing)),
+        int_arrays(**columns),
+        plan,
+        generation=2,
+        missing={"a": pa.array(missing)},
+    )
+    found: dict[str, Any] = rows.to_pydict()
+    return found
+
+
+def test_the_order_of_a_kept_column_is_that_of_its_group_where_the_record_has_the_field() -> None:
+    spec = given_spec({"id": "INT", "a": "INT", "b": "INT", "version": "INT"}, keep=["a"])
+
+    rows = kept_rows(
+        spec,
+        [False, False, True],
+        id=[1, 1, 1],
+        a=[5, None, None],
+        b=[1, 2, 3],
+        version=[7, 8, 9],
+    )
+
+    first, second, absent = rows["a__order"]
+    assert absent is None
+    assert first < second
+    ordering = [pa.array(rows[name], type_) for name, type_ in ORDERING]
+    assert [first, second] == comparable_bytes(ordering).to_pylist()[:2]
+
+
+def test_a_kept_column_without_an_ordering_value_has_no_order() -> None:
+    spec = given_spec({"id": "INT", "a": "INT", "version": "INT"}, keep=["a"])
+
+    rows = kept_rows(spec, [False, False], id=[1, 2], a=[5, 6], version=[None, 7])
+
+    assert (rows["a"], rows["a__order"][0]) == ([None, 6], None)
+    assert rows["a__order"][1] is not None
+
+
+def test_arrival_alone_orders_the_kept_columns_of_a_group_without_a_declared_order() -> None:
+    spec = given_spec({"id": "INT", "a": "INT"}, ordering=None, keep=["a"])
+
+    rows = kept_rows(spec, [False, False], id=[1, 1], a=[5, 6])
+
+    assert rows["a__order"] == sorted(rows["a__order"])
+    assert len(set(rows["a__order"])) == 2

@@ -465,3 +465,45 @@ def test_a_field_of_a_condition_changes_no_table() -> None:
 
     assert (report.accepted, report.dead_letters) == (1, {"wrong_type": 1})
     assert not report.schema_delta
+
+
+def test_a_row_keeps_what_newer_records_leave_out_until_a_clear() -> None:
+    columns = {"id": "INT", "a": "INT", "b": "INT", "version": "INT"}
+    spec = given_spec(columns, keep=["a"], deletes="clear_columns")
+    declared = {
+        name: column.model_dump() for name, column in zip(columns, spec.columns, strict=True)
+    }
+    declared["a"]["default"] = "9"
+    spec = TableSpec.model_validate(spec.model_dump() | {"columns": [*declared.values()]})
+    plan = given_plan(spec, delete_when="gone = TRUE")
+    # In any order of arrival: by version, each key's newest value that is not left out counts.
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "version": 2, "b": 2},
+        {"id": 1, "version": 1, "a": 5, "b": 1},
+        {"id": 2, "version": 1, "a": 5, "b": 1},
+        {"id": 2, "version": 2, "gone": True},
+        {"id": 2, "version": 3, "b": 3},
+        {"id": 3, "version": 3, "b": 3},
+        {"id": 3, "version": 2, "a": None},
+        {"id": 3, "version": 1, "a": 5},
+        {"id": 4, "version": 1, "b": 1},
+        {"id": 5, "version": 1, "gone": True},
+        {"id": 5, "version": 2, "a": 7},
+        {"id": 5, "version": 0, "a": 6},
+    ]
+    table = given_table(spec)
+    for message in messages:
+        report = _run(_task(plan=plan, table=table), given_records([message]))
+        assert report.accepted == 1, report
+        table.committer().commit(parse_messages(report.messages[0]), commit_user=f"{message}")
+
+    for _ in range(2):
+        rows = table.scan(columns=["id", "a", "b"]).to_arrow().to_pylist()
+        assert {row["id"]: (row["a"], row["b"]) for row in rows} == {
+            1: (5, 2),
+            2: (None, 3),
+            3: (9, 3),  # an explicit null takes the column's default
+            4: (None, 1),  # a field that is left out does not
+            5: (7, None),
+        }
+        table.compact(full=True)

@@ -12,6 +12,7 @@ from braid.registry.store.leases import LeaseStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.store.stored_documents import (
     MESSAGE_FORMATS,
+    ON_MISSING,
     RECORD_KINDS,
     ROW_TTL,
     SCHEMA_REGISTRIES,
@@ -27,8 +28,10 @@ from braid.schemas import (
     CsvFormat,
     JsonFormat,
     OnDelete,
+    OnMissing,
     PendingSchema,
     RowTtlSpec,
+    SequenceGroupSpec,
     StreamColumn,
     StreamEntry,
     StreamSpec,
@@ -217,3 +220,20 @@ def test_a_table_whose_rows_expire_needs_a_feature() -> None:
 
     assert found == [("other",), ("other", ROW_TTL), ("other", ROW_TTL)]
     assert with_table_features(DOCUMENT.model_copy(update={"features": (ROW_TTL,)})) == DOCUMENT
+
+
+def test_kept_columns_are_a_feature_of_the_table_and_missing_fields_of_the_stream() -> None:
+    group = SequenceGroupSpec(name="g", columns=("v",), keep=("v",))
+    kept = DOCUMENT.table.model_copy(update={"sequence_groups": (group,)})
+    pending = PendingSchema(schema_id=1, schema_file="", table=kept, streams={})
+    rejecting = StreamColumn(column="v", on_missing=OnMissing.REJECT)
+
+    found = [
+        with_table_features(DOCUMENT.model_copy(update=update)).features
+        for update in ({}, {"table": kept}, {"pending": pending}, {"features": (ON_MISSING,)})
+    ]
+
+    assert found == [(), (ON_MISSING,), (ON_MISSING,), ()]
+    assert features_of(STREAM) == ()
+    assert features_of(STREAM.model_copy(update={"columns": (rejecting,)})) == (ON_MISSING,)
+    assert features_of(STREAM, besides=[ON_MISSING]) == ()

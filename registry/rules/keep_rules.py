@@ -1,0 +1,142 @@
+"""Rules for kept columns, and for what a stream does with records that lack a column's field.
+
+Pure. A kept column has a sequence group of the table format to itself (`braid.registry.layout.physical_table`):
+
+1. It is a column of its group, and neither combines values nor decides what a record is or when it was deleted:
+   the row kind and the time of a delete belong to the record that has them.
+2. The order of its group has comparable bytes.
+3. With all of a group's columns kept, tracking columns have to be left for the group itself.
+4. A stream keeps what the table declares as kept, because the table's columns depend on it.
+5. `keep` and `reject` are for fields that a message can lack.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from braid.lake import comparable_form
+from braid.registry.layout.column_functions import column_functions
+from braid.registry.layout.declared_types import parsed_type
+from braid.registry.rules.delete_rules import ROW_KIND_FIELD
+from braid.schemas import (
+    ColumnSource,
+    CsvFormat,
+    FieldProblem,
+    OnMissing,
+    RawFormat,
+    SequenceGroupSpec,
+    StreamSpec,
+    TableSpec,
+)
+from braid.schemas.field_problems import problem_at, quoted_list
+
+_ALWAYS_WHOLE = (CsvFormat, RawFormat)
+
+
+def check_keep(spec: TableSpec) -> Iterator[FieldProblem]:
+    """Yield the problems of the columns that the table's groups keep."""
+    unfit = _unfit_columns(spec)
+    for index, group in enumerate(spec.sequence_groups):
+        yield from _check_columns(group, index, unfit)
+        if group.keep:
+            yield from _check_order(spec, group, index)
+        if group.keep and not spec.tracking and set(group.columns) <= set(group.keep):
+            yield problem_at(
+                "sequence_groups",
+                index,
+                "keep",
+                value=quoted_list(group.keep),
+                message="all columns of the group are kept, and without tracking none is left that the "
+                "order of the group itself protects",
+                hint="leave `tracking` true, or keep fewer columns",
+            )
+
+
+def _unfit_columns(spec: TableSpec) -> Mapping[str, tuple[str, str]]:
+    """Return why columns cannot be kept, with a hint, by their names."""
+    unfit = {
+        name: (
+            f"`{function.function}` combines the values of the column, and a record without one adds "
+            "nothing to it already",
+            "take it out of `keep`",
+        )
+        for name, function in column_functions(spec).items()
+    }
+    kind = spec.options.get(ROW_KIND_FIELD)
+    if kind is not None:
+        unfit[kind] = ("every record says its own kind in this column", "take it out of `keep`")
+    retention = spec.delete_retention
+    for name in () if retention is None else retention.columns or ():
+        unfit[name] = (
+            "`delete_retention` takes the time of a delete from this column, and an older record's "
+            "value is not that time",
+            "take it out of `keep`, or name another column in `delete_retention`",
+        )
+    return unfit
+
+
+def _check_columns(
+    group: SequenceGroupSpec, index: int, unfit: Mapping[str, tuple[str, str]]
+) -> Iterator[FieldProblem]:
+    seen: set[str] = set()
+    for position, name in enumerate(group.keep):
+        if name not in group.columns:
+            message = f"the column is not in `columns` of the group `{group.name}`"
+            hint = f"columns of the group: {quoted_list(group.columns)}"
+        elif name in seen:
+            message, hint = "named twice", "name it once"
+        elif name in unfit:
+            message, hint = unfit[name]
+        else:
+            seen.add(name)
+            continue
+        path = ("sequence_groups", index, "keep", position)
+        yield problem_at(*path, value=name, message=message, hint=hint)
+
+
+def _check_order(spec: TableSpec, group: SequenceGroupSpec, index: int) -> Iterator[FieldProblem]:
+    types = {column.name: parsed_type(column.type) for column in spec.columns}
+    for position, name in enumerate(group.ordering or ()):
+        data_type = types.get(name)
+        if data_type is not None and comparable_form(data_type) is None:
+            yield problem_at(
+                "sequence_groups",
+                index,
+                "ordering",
+                position,
+                value=name,
+                message=f"the group keeps columns, whose order is stored as bytes, and a {data_type} "
+                "has no bytes that compare as its values do",
+                hint="order the group by columns of simple types, or keep no column",
+            )
+
+
+def check_on_missing(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    """Yield the problems of `on_missing` of a stream's columns.
+
+    Args:
+        table: A table that breaks no rule for tables.
+        stream: The completed stream.
+    """
+    group = None if stream.sequence_group is None else table.sequence_group(stream.sequence_group)
+    kept = () if group is None else group.keep
+    for index, mapping in enumerate(stream.columns):
+        if mapping.on_missing in (None, OnMissing.NULL):
+            continue
+        if mapping.source is ColumnSource.KEY:
+            message = "a Kafka key has every column that is read from it, or the record is refused"
+            hint = "leave it out"
+        elif isinstance(stream.format, _ALWAYS_WHOLE):
+            message = f"a message of the format `{stream.format.type}` has every field"
+            hint = "leave it out"
+        elif mapping.on_missing is OnMissing.KEEP and mapping.column not in kept:
+            message = (
+                f"the table does not declare that `{mapping.column}` is kept, and the order of a kept "
+                "column is stored in the table"
+            )
+            hint = (
+                "name the column in `keep` of its sequence group when the table is declared, or add "
+                "another column with `keep: true`"
+            )
+        else:
+            continue
+        path = ("columns", index, "on_missing")
+        yield problem_at(*path, value=mapping.on_missing, message=message, hint=hint)
