@@ -8,7 +8,7 @@ zone it is UTC. `'NaN'`, `'Infinity'` and `'-Infinity'` are values of FLOAT and 
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from braid.lake.errors import InvalidRequest, Problem, SchemaMismatch
@@ -29,6 +29,7 @@ _READ_BY_CAST: Final = frozenset({TypeRoot.DATE, TypeRoot.TIME, *TIMESTAMP_ROOTS
 _BYTES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
 _FLOATS: Final = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
 _FLOAT_WORDS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
+_DIGITS_MAX: Final = 100  # more than any type of a column has
 _FRACTION: Final = re.compile(r"\.\d+")
 _ZONE: Final = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)\Z")
 
@@ -88,16 +89,15 @@ def _condition(comparison: Comparison, name: str, types: Mapping[str, DataType])
 
 def _value(column: str, literal: Literal, kind: DataType) -> object:
     match literal.kind:
-        case LiteralKind.NUMBER:
-            return _number(literal.text, kind)
         case LiteralKind.BYTES:
             return bytes.fromhex(literal.text)
         case LiteralKind.BOOLEAN:
             return literal.text == "true"
-        case LiteralKind.TEXT:
+        case LiteralKind.NUMBER | LiteralKind.TEXT:
             pass
+    parse = _number if literal.kind is LiteralKind.NUMBER else _of_text
     try:
-        return _of_text(literal.text, kind)
+        return parse(literal.text, kind)
     except (ValueError, OverflowError, SchemaMismatch) as error:
         problem = Problem(field=column, value=literal.text, message=f"not of type {kind}: {error}")
         message = "the conditions do not fit the table"
@@ -107,8 +107,14 @@ def _value(column: str, literal: Literal, kind: DataType) -> object:
 def _number(text: str, kind: DataType) -> object:
     if kind.root in _FLOATS:
         return float(text)
-    number = Decimal(text)
-    return int(number) if number == number.to_integral_value() else number
+    try:
+        number = Decimal(text)
+    except InvalidOperation as error:
+        message = "the exponent is too large"
+        raise ValueError(message) from error
+    # `1e999999999` is whole, and an int of a billion digits: it stays a Decimal, which no column holds.
+    is_short = number.adjusted() < _DIGITS_MAX
+    return int(number) if is_short and number == number.to_integral_value() else number
 
 
 def _of_text(text: str, kind: DataType) -> object:

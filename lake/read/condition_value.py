@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from braid.lake.format.data_types import DataType, TypeRoot
 
+_DIGITS_MAX = 100  # more than any type of a column has
 _INTEGER_BITS = {
     TypeRoot.TINYINT: 8,
     TypeRoot.SMALLINT: 16,
@@ -98,6 +99,8 @@ def _whole_number(value: object) -> int | None:
         return None
     if isinstance(value, SupportsIndex):
         return operator.index(value)
+    if isinstance(value, Decimal) and value.is_finite() and value.adjusted() >= _DIGITS_MAX:
+        return None  # its digits could be a billion
     if isinstance(value, float | np.floating | Decimal) and math.isfinite(value):
         number = int(value)
         return number if number == value else None
