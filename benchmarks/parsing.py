@@ -94,9 +94,10 @@ def run() -> list[dict[str, Any]]:
     avro = message_reader(AvroFormat(schema=json.dumps(AVRO)), _columns(TYPES))
     records = [_avro(fields) for fields in usual]
     cut = [record[:-1] if n % 1_000 == 0 else record for n, record in enumerate(records)]
-    protobuf_format = _protobuf_format()
+    descriptors = _descriptor_set()
+    protobuf_format = ProtobufFormat(descriptor_set=descriptors, message="Order")
     protobuf = message_reader(protobuf_format, _columns(TYPES))
-    protobufs = _protobufs(protobuf_format, usual)
+    protobufs = _protobufs(descriptors, usual)
     cases: list[tuple[str, MessageReader, Sequence[bytes]]] = [
         ("JSON", plain, _dumped(usual)),
         ("JSON, one in a thousand has a bad value", plain, _dumped(bad)),
@@ -155,7 +156,7 @@ def _avro(fields: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
-def _protobuf_format() -> ProtobufFormat:
+def _descriptor_set() -> str:
     timestamp = "google/protobuf/timestamp.proto"
     file = descriptor_pb2.FileDescriptorProto(
         name="order.proto", syntax="proto3", dependency=[timestamp]
@@ -165,11 +166,11 @@ def _protobuf_format() -> ProtobufFormat:
         order.field.add(name=name, number=number, type=kind, label=F.LABEL_OPTIONAL)
     order.field[5].type_name = ".google.protobuf.Timestamp"
     data = descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()
-    return ProtobufFormat(descriptor_set=b64encode(data).decode(), message="Order")
+    return b64encode(data).decode()
 
 
-def _protobufs(declared: ProtobufFormat, messages: Sequence[dict[str, Any]]) -> list[bytes]:
-    order_class = parse_descriptor_set(declared.descriptor_set, declared.message).message_class
+def _protobufs(descriptors: str, messages: Sequence[dict[str, Any]]) -> list[bytes]:
+    order_class = parse_descriptor_set(descriptors, "Order").message_class
     found = []
     for fields in messages:
         order = order_class(**{name: value for name, value in fields.items() if name != "at"})

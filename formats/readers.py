@@ -10,8 +10,9 @@ from braid.formats.json.message_reader import JsonReader
 from braid.formats.json.registered_reader import RegisteredJsonReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
+from braid.formats.protobuf.indexed_reader import IndexedProtobufReader
 from braid.formats.protobuf.reader import ProtobufReader
-from braid.formats.protobuf.schema import parse_descriptor_set
+from braid.formats.protobuf.schema import parse_descriptor_set, registered_files
 from braid.formats.raw_reader import RawReader
 from braid.formats.registered_reader import RegisteredReader
 from braid.formats.schema_source import RegisteredSchema, SchemaKind, SchemaSource
@@ -65,9 +66,10 @@ def message_reader(
                 finds_undeclared=finds_undeclared,
             )
         case ProtobufFormat():
-            return ProtobufReader(
-                parse_descriptor_set(declared.descriptor_set, declared.message),
+            return _protobuf_reader(
+                declared,
                 columns,
+                schemas,
                 paths_of_other_streams=paths_of_other_streams,
                 finds_undeclared=finds_undeclared,
             )
@@ -92,3 +94,21 @@ def _avro_reader(
 
     assert schemas is not None, "the registry that a format names is given"
     return RegisteredReader(columns, schemas, SchemaKind.AVRO, reader_of)
+
+
+def _protobuf_reader(
+    declared: ProtobufFormat,
+    columns: Sequence[MappedColumn],
+    schemas: SchemaSource | None,
+    **options: Any,
+) -> MessageReader:
+    if declared.descriptor_set is not None and declared.message is not None:
+        message = parse_descriptor_set(declared.descriptor_set, declared.message)
+        return ProtobufReader(message, columns, **options)
+
+    def reader_of(schema: RegisteredSchema) -> MessageReader:
+        files = registered_files(schema.text, schema.references)
+        return IndexedProtobufReader(files, columns, **options)
+
+    assert schemas is not None, "the registry that a format names is given"
+    return RegisteredReader(columns, schemas, SchemaKind.PROTOBUF, reader_of)

@@ -75,17 +75,24 @@ class AvroFormat(Contract):
 
 
 class ProtobufFormat(Contract):
-    """One Protobuf message of one type per record; columns are read from its fields.
+    """One Protobuf message per record; columns are read from its fields.
+
+    Either the descriptors, with the name of the message, or a registry is given.
 
     Attributes:
         descriptor_set: The files that declare the message, with all that they import: a FileDescriptorSet in
             base64.
         message: The full name of the message.
+        schema_registry: The schema registry, by its name in the operators' file, whose schemas messages name
+            by id in their first bytes, with the message of the schema behind the id (Confluent's wire format).
     """
 
     type: Literal["protobuf"] = "protobuf"
-    descriptor_set: str = Field(min_length=1, max_length=SCHEMA_CHARACTERS_MAX)
-    message: str = Field(min_length=1, max_length=_NAME_BYTES_MAX, examples=["shop.Order"])
+    descriptor_set: str | None = Field(default=None, min_length=1, max_length=SCHEMA_CHARACTERS_MAX)
+    message: str | None = Field(
+        default=None, min_length=1, max_length=_NAME_BYTES_MAX, examples=["shop.Order"]
+    )
+    schema_registry: RegistryName | None = None
 
 
 class RawFormat(Contract):
@@ -128,9 +135,9 @@ MessageFormat: TypeAlias = Annotated[
 def schema_registry_of(declared: MessageFormat) -> str | None:
     """Return the name of the schema registry that a format needs; None if it needs none."""
     match declared:
-        case JsonFormat() | AvroFormat():
+        case JsonFormat() | AvroFormat() | ProtobufFormat():
             return declared.schema_registry
-        case CsvFormat() | ProtobufFormat() | RawFormat():
+        case CsvFormat() | RawFormat():
             return None
         case _:
             assert_never(declared)

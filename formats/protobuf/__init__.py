@@ -2,7 +2,9 @@
 
 | module | what |
 |---|---|
-| `schema` | the types of a descriptor set |
+| `schema`, `errors` | the types of a descriptor set, or of a registered file; why there are none |
+| `proto_file` | files of Protobuf as texts |
 | `native_messages` | one message as native values |
-| `reader` | the reader of a stream's messages |
+| `reader` | the reader of bare messages of one type |
+| `indexed_reader` | the reader of messages that name their type by its place in a file |
 """

@@ -36,6 +36,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError
 
 from braid.formats.native.kinds import NativeKind
+from braid.formats.protobuf.errors import ProtobufSchemaError
+from braid.formats.protobuf.proto_file import parse_proto_file
 
 _WELL_KNOWN: Final = {
     module.DESCRIPTOR.name: module.DESCRIPTOR
@@ -51,6 +53,8 @@ _WELL_KNOWN: Final = {
 }
 """Files that every compiler of Protobuf brings along, so that producers' descriptor sets may leave them out."""
 
+REGISTERED: Final = "registered.proto"
+"""The name of the file of a registered schema, which registries do not know."""
 _IMPORTS_MAX: Final = 100
 _SHOWN_MAX: Final = 10
 _NAME_MAX: Final = 200
@@ -69,10 +73,6 @@ _KINDS: Final = {
     FieldDescriptor.CPPTYPE_DOUBLE: NativeKind.FLOAT,
     FieldDescriptor.CPPTYPE_ENUM: NativeKind.TEXT,
 }
-
-
-class ProtobufSchemaError(ValueError):
-    """Bytes are no descriptor set, or it has no such message."""
 
 
 class MessageType:
@@ -222,6 +222,48 @@ def find_message(files: Mapping[str, Any], message: str) -> MessageType:
         shown = ", ".join(names[:_SHOWN_MAX]) + (" and more" if len(names) > _SHOWN_MAX else "")
         text = f"no message {message[:_NAME_MAX]}, found {shown or 'none'}"
         raise ProtobufSchemaError(text) from error
+
+
+def registered_files(text: str, references: Mapping[str, str]) -> dict[str, Any]:
+    """Return the descriptors of a registered schema's files by their names; the schema itself is `REGISTERED`.
+
+    An import that is neither registered nor well-known is left out: it may be for options only, which are not read.
+
+    Args:
+        text: The schema's file.
+        references: The files that it imports, by the names in its imports.
+
+    Raises:
+        ProtobufSchemaError: A text is no file of Protobuf.
+    """
+    files = {name: parse_proto_file(other, name) for name, other in references.items()}
+    files[REGISTERED] = parse_proto_file(text, REGISTERED)
+    for file in files.values():
+        known = [name for name in file.dependency if name in files or name in _WELL_KNOWN]
+        del file.dependency[:]
+        file.dependency.extend(dict.fromkeys(known))
+    return files
+
+
+def message_name(file: Any, indexes: Sequence[int]) -> str:
+    """Return the full name of a message of a file.
+
+    Args:
+        file: The file's descriptor.
+        indexes: The index of the message in the file, or of the one around it, and so on inwards.
+
+    Raises:
+        ProtobufSchemaError: The file has no such message.
+    """
+    names, messages = [file.package] if file.package else [], file.message_type
+    for index in indexes:
+        declared = [one for one in messages if not one.options.map_entry]
+        if not 0 <= index < len(declared):
+            text = f"no message of the indexes {list(indexes)}"
+            raise ProtobufSchemaError(text)
+        names.append(declared[index].name)
+        messages = declared[index].nested_type
+    return ".".join(names)
 
 
 def _add(

@@ -106,7 +106,7 @@ class SchemaCache:
         try:
             answer = self._ask_twice(schema_id)
         except NotRegisteredError as error:
-            message = f"the registry has no schema of id {schema_id}"
+            message = f"the schema registry has no schema of id {schema_id}"
             raise UnknownSchemaError(message) from error
         except OversizedAnswerError as error:
             message = f"{what} has more than {ANSWER_BYTES_MAX} bytes"

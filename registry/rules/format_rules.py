@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from braid.formats.avro.schema import AvroSchemaError, parse_avro_schema
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.native.native_types import NativeType, misfit, types_at
-from braid.formats.protobuf.schema import ProtobufSchemaError, parse_descriptor_set
+from braid.formats.protobuf.errors import ProtobufSchemaError
+from braid.formats.protobuf.schema import parse_descriptor_set
 from braid.formats.raw_reader import RAW_FIELD
 from braid.lake import parse_type
 from braid.schemas import (
@@ -129,7 +130,12 @@ def _declared_message(declared: AvroFormat | ProtobufFormat) -> NativeType | Non
         AvroSchemaError, ProtobufSchemaError: The declared schema is none.
     """
     if isinstance(declared, ProtobufFormat):
-        return parse_descriptor_set(declared.descriptor_set, declared.message)
+        is_whole = declared.descriptor_set is not None and declared.message is not None
+        return (
+            parse_descriptor_set(declared.descriptor_set or "", declared.message or "")
+            if is_whole
+            else None
+        )
     return None if declared.schema_text is None else parse_avro_schema(declared.schema_text)
 
 
@@ -137,26 +143,47 @@ def _check_schema(
     table: TableSpec, stream: StreamSpec, declared: AvroFormat | ProtobufFormat
 ) -> Iterator[FieldProblem]:
     """Yield the problems of a declared schema, and of columns that do not fit it."""
-    option, message = "schema", None
-    hint = "give the schema that producers write the records with, as JSON"
-    if isinstance(declared, ProtobufFormat):
-        option, hint = "descriptor_set", "`protoc --include_imports --descriptor_set_out` writes it"
-    elif (declared.schema_text is None) == (declared.schema_registry is None):
-        found = "neither" if declared.schema_text is None else "both"
-        yield problem_at(
-            "format",
-            option,
-            message=f"records have one schema, or name theirs by id: found {found}",
-            hint="give either `schema` or `schema_registry`",
-        )
+    problem = _not_one_source(declared)
+    if problem is not None:
+        yield problem
         return
+    message = None
     try:
         message = _declared_message(declared)
-    except (AvroSchemaError, ProtobufSchemaError) as error:
-        why = f"no schema of messages: {error}"
-        yield problem_at("format", option, message=why, hint=hint)
+    except AvroSchemaError as error:
+        yield problem_at(
+            "format",
+            "schema",
+            message=f"no schema of messages: {error}",
+            hint="give the schema that producers write the records with, as JSON",
+        )
+    except ProtobufSchemaError as error:
+        yield problem_at(
+            "format",
+            "descriptor_set",
+            message=f"no schema of messages: {error}",
+            hint="`protoc --include_imports --descriptor_set_out` writes it",
+        )
     if message is not None:
         yield from _check_types(table, stream, message)
+
+
+def _not_one_source(declared: AvroFormat | ProtobufFormat) -> FieldProblem | None:
+    """Return the problem of a format that has not exactly one source of schemas."""
+    options = {"schema_registry": declared.schema_registry}
+    if isinstance(declared, AvroFormat):
+        own = {"schema": declared.schema_text}
+    else:
+        own = {"descriptor_set": declared.descriptor_set, "message": declared.message}
+    given = [name for name, value in (own | options).items() if value is not None]
+    if given in ([*own], [*options]):
+        return None
+    return problem_at(
+        "format",
+        next(iter(own)),
+        message=f"messages have one schema, or name theirs by id: found {quoted_list(given)}",
+        hint=f"give either {' and '.join(f'`{name}`' for name in own)}, or `schema_registry`",
+    )
 
 
 def _check_types(

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pytest
 from pyspark.sql import SparkSession
 
@@ -16,6 +17,7 @@ from braid.lake import BatchAccount, SystemClock
 from braid.schemas import TableDocument, TableSpec
 from braid.service.control.row_lookup import find_row_status
 from tests.integration.ingest_bed import IngestBed
+from tests.unit.formats.protobuf.orders import NAME, order_set, order_type
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -112,6 +114,136 @@ def test_lines_of_csv_become_rows(
     assert bed.position("s").account == BatchAccount(accepted=2, dead_lettered=4)
     letters = {letter.value for letter in bed.records(f"{topic}.dead-letters")}
     assert letters == set(bad)
+
+
+AVRO = {
+    "type": "record",
+    "name": "Row",
+    "fields": [
+        {"name": "id", "type": "long"},
+        *(
+            {"name": name, "type": ["null", kind], "default": None}
+            for name, kind in {
+                "flag": "boolean",
+                "tiny": "int",
+                "real": "double",
+                "price": {
+                    "type": "bytes",
+                    "logicalType": "decimal",
+                    "precision": 20,
+                    "scale": 4,
+                },
+                "name": "string",
+                "bytes": "bytes",
+                "day": {"type": "int", "logicalType": "date"},
+                "time": {"type": "int", "logicalType": "time-millis"},
+                "at": {"type": "long", "logicalType": "local-timestamp-micros"},
+                "moment": {"type": "long", "logicalType": "timestamp-millis"},
+                "list": {"type": "array", "items": ["null", "int"]},
+                "version": "int",
+            }.items()
+        ),
+    ],
+}
+
+
+def _avro(row: dict[str, Any]) -> bytes:
+    message = io.BytesIO()
+    fastavro.schemaless_writer(message, fastavro.parse_schema(AVRO), row)
+    return message.getvalue()
+
+
+def test_records_of_avro_become_rows(
+    kafka: KafkaBroker, session: SparkSession, tmp_path: Path
+) -> None:
+    group = {"name": "s", "ordering": ["version"], "columns": [*COLUMNS][1:-1]}
+    bed = _bed(kafka, session, tmp_path, COLUMNS, sequence_groups=[group])
+    topic = bed.topic("avro")
+    bad = [b"", _avro(ROW)[:-1], _avro({"id": 8, "tiny": 128, "version": 1}), b"\xff" * 30, None]
+    good = [_avro({"id": number, "version": 1}) for number in range(9, 49)]
+    bed.produce(topic, [_avro(ROW), *bad, *good])
+    format_ = {"type": "avro", "schema": json.dumps(AVRO)}
+
+    bed.ingest_available(bed.plan("s", topic=topic, format=format_))
+
+    first, *others = bed.rows(*[*COLUMNS][1:])
+    assert first == ROW
+    nulls = dict.fromkeys(COLUMNS)
+    assert others == [{**nulls, "id": number, "version": 1} for number in range(9, 49)]
+    assert bed.position("s").account == BatchAccount(accepted=41, dead_lettered=5)
+    letters = {letter.value for letter in bed.records(f"{topic}.dead-letters")}
+    assert letters == set(bad)
+
+
+def test_messages_of_protobuf_become_rows(
+    kafka: KafkaBroker, session: SparkSession, tmp_path: Path
+) -> None:
+    columns = {
+        "id": "BIGINT",
+        "state": "STRING",
+        "total": "DECIMAL(20, 0)",
+        "body": "BYTES",
+        "at": "TIMESTAMP(6)",
+        "note": "STRING",
+        "article": "BIGINT",
+        "items": "ARRAY<ROW<article BIGINT>>",
+        "texts": "MAP<STRING, STRING>",
+    }
+    owned = [*columns][1:]
+    group = {"name": "s", "columns": owned}
+    bed = _bed(kafka, session, tmp_path, columns, sequence_groups=[group])
+    topic = bed.topic("protobuf")
+    order: Any = order_type().message_class
+    full = order(
+        f_int64=1,
+        state=1,
+        f_uint64=2**64 - 1,
+        f_bytes=b"\0\xff",
+        at={"seconds": 1, "nanos": 500_000},
+        note={"value": "n"},
+        item={"article": 3},
+        items=[{"article": 4}, {}],
+        texts={"k": "v"},
+    )
+    bad = [b"\xff", full.SerializeToString()[:-1], order(f_int64=3, f_uint64=1).SerializeToString()]
+    bad[2] += order(at={"seconds": 2**50}).SerializeToString()
+    values = [full.SerializeToString(), *bad, order(f_int64=2).SerializeToString()]
+    bed.produce(topic, values, partition=0)
+    paths = {"id": "f_int64", "total": "f_uint64", "body": "f_bytes", "article": "item.article"}
+    plan = bed.plan(
+        "s",
+        topic=topic,
+        format={"type": "protobuf", "descriptor_set": order_set(), "message": NAME},
+        partitioned_by_key=True,
+        columns=[{"column": name, "path": paths.get(name, name)} for name in columns],
+    )
+
+    bed.ingest_available(plan)
+
+    first, second = bed.rows(*owned)
+    assert first == {
+        "id": 1,
+        "state": "PAID",
+        "total": Decimal(2**64 - 1),
+        "body": b"\0\xff",
+        "at": dt.datetime.fromisoformat("1970-01-01T00:00:01.000500"),
+        "note": "n",
+        "article": 3,
+        "items": [{"article": 4}, {"article": 0}],
+        "texts": [("k", "v")],
+    }
+    assert second == {
+        **dict.fromkeys(columns),
+        "id": 2,
+        "state": "NEW",
+        "total": 0,
+        "body": b"",
+        "items": [],
+        "texts": [],
+    }
+    assert bed.position("s").account == BatchAccount(accepted=2, dead_lettered=3)
+    letters = [letter.value for letter in bed.records(f"{topic}.dead-letters")]
+    assert sorted(letters) == sorted(bad)
 
 
 def test_raw_messages_are_values_of_the_rows_of_their_keys(

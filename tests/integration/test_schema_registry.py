@@ -16,6 +16,7 @@ import fastavro
 import pytest
 
 from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.protobuf.schema import find_message, registered_files
 from braid.formats.schema_registry.named_registry import NamedSchemaRegistry
 from braid.formats.schema_registry.registry_connection import connect
 from braid.formats.schema_registry.registry_schemas import RegistrySchemas
@@ -157,7 +158,7 @@ def test_a_stream_waits_for_a_registry_that_does_not_answer_and_loses_nothing(
     reasons = [dict(letter.headers)["__connect.errors.exception.message"] for letter in letters]
     assert [reason.decode() for reason in reasons] == [
         f"the schema of id {of_avro} is of the kind AVRO, expected JSON",
-        f"the registry has no schema of id {UNREGISTERED}",
+        f"the schema registry has no schema of id {UNREGISTERED}",
         "found the first byte 0x7b, expected 0x00 and the id of the message's schema",
         "found 2 bytes, expected 0x00, the id of a schema and a message",
     ]
@@ -222,6 +223,51 @@ def test_avro_is_read_by_the_schema_of_each_message_and_producers_may_evolve_it(
         (key, f"of {key}") for key in range(200)
     ]
     assert bed.position("left").account.dead_lettered == len(refused)
+    letters = bed.records(f"{topic}.dead-letters")
+    assert [letter.value for letter in letters] == refused
+
+
+def test_protobuf_is_read_by_the_place_of_each_message_in_its_schema(
+    bed: IngestBed, schema_registry: SchemaRegistry
+) -> None:
+    topic = bed.topic("orders", partitions=1)
+    money = 'syntax = "proto3"; package shop; message Money { int64 cents = 1; }'
+    old = """syntax = "proto3"; package shop; import "money.proto";
+        message Order { int64 id = 1; string a = 2; int32 a_version = 3; Money total = 4;
+          message Line { int64 id = 1; map<string, Money> sums = 2; } }"""
+    new = """syntax = "proto3"; package shop;
+        enum State { NEW = 0; PAID = 1; }
+        message Other { int64 id = 1; }
+        message Order { State state = 1; int64 id = 7; optional string a = 8; int32 a_version = 9; }"""
+    reference = {"name": "money.proto", "subject": f"{topic}-money", "version": 1}
+    schema_registry.register(f"{topic}-money", money, kind="PROTOBUF")
+    old_id = schema_registry.register(f"{topic}-1", old, kind="PROTOBUF", references=[reference])
+    new_id = schema_registry.register(f"{topic}-2", new, kind="PROTOBUF")
+
+    def message(schema_id: int, indexes: bytes, name: str, **fields: Any) -> bytes:
+        files = registered_files(
+            *((old, {"money.proto": money}) if schema_id == old_id else (new, {}))
+        )
+        body = find_message(files, name).message_class(**fields)
+        return struct.pack(">bI", 0, schema_id) + indexes + bytes(body.SerializeToString())
+
+    first = [
+        message(old_id, b"\0", "shop.Order", **order(key), total={"cents": key})
+        for key in range(40)
+    ]
+    second = [message(new_id, b"\2\2", "shop.Order", **order(key)) for key in range(40, 80)]
+    refused = [first[0][:-1], message(new_id, b"\2\6", "shop.Order", id=1), first[0][:5], b"\0"]
+    shop = NamedSchemaRegistry(name="shop", urls=(schema_registry.url,))
+    bed.schemas = RegistrySchemas(connection=connect(shop))
+    format_ = {"type": "protobuf", "schema_registry": "shop"}
+    plan = bed.plan("left", topic=topic, format=format_, columns=JSON_STREAM["columns"])
+    bed.produce(topic, [*first[:20], *second, *refused, *first[20:]])
+
+    bed.ingest_available(plan)
+
+    assert [(row["id"], row["a"]) for row in bed.rows("a")] == [
+        (key, f"of {key}") for key in range(80)
+    ]
     letters = bed.records(f"{topic}.dead-letters")
     assert [letter.value for letter in letters] == refused
 

@@ -24,7 +24,7 @@ class GivenSchemas:
         if schema_id == DOWN:
             raise StorageUnavailable("down")
         if schema_id not in self._kinds:
-            raise UnknownSchemaError(f"the registry has no schema of id {schema_id}")
+            raise UnknownSchemaError(f"the schema registry has no schema of id {schema_id}")
         return RegisteredSchema(id=schema_id, kind=self._kinds[schema_id], text=self._text)
 
 

@@ -42,7 +42,7 @@ class Schemas:
         if schema_id == 9:
             raise StorageUnavailable("down")
         if schema_id not in SCHEMAS:
-            raise UnknownSchemaError(f"the registry has no schema of id {schema_id}")
+            raise UnknownSchemaError(f"the schema registry has no schema of id {schema_id}")
         return SCHEMAS[schema_id]
 
 
@@ -112,7 +112,7 @@ def test_a_schema_that_cannot_be_read_is_a_fault_of_its_messages() -> None:
     assert found.arrays[0].to_pylist() == [1, None, None, None, None, None]
     assert [found.faults[row].message for row in found.faults.rows] == [
         'the schema of id 3 cannot be read: found {"type": "array"}, expected an object with `items`',
-        "the registry has no schema of id 4",
+        "the schema registry has no schema of id 4",
         "found the first byte 0x7b, expected 0x00 and the id of the message's schema",
         "not Avro of the schema: 1 bytes behind the record",
         "found 1 bytes, expected 0x00, the id of a schema and a message",

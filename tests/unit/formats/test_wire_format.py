@@ -65,7 +65,7 @@ def test_each_schema_is_asked_for_once_and_has_to_be_of_the_kind() -> None:
     assert schemas.asked == [2, 3, 200]
     assert [messages.faults[row].message for row in (1, 3)] == [
         "the schema of id 3 is of the kind AVRO, expected JSON",
-        "the registry has no schema of id 200",
+        "the schema registry has no schema of id 200",
     ]
     assert messages.faults.rows == [1, 3, 4]
 

@@ -6,7 +6,8 @@ import pytest
 from google.protobuf import descriptor_pb2
 
 from braid.formats.native.kinds import NativeKind
-from braid.formats.protobuf.schema import ProtobufSchemaError, parse_descriptor_set
+from braid.formats.protobuf.errors import ProtobufSchemaError
+from braid.formats.protobuf.schema import parse_descriptor_set
 from tests.unit.formats.protobuf.orders import NAME, order_file, order_set, order_type
 
 

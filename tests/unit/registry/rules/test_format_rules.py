@@ -76,7 +76,13 @@ def test_a_text_that_is_no_schema_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("options", "found"),
-    [({}, "neither"), ({"schema": avro(**USUAL)["schema"], "schema_registry": "shop"}, "both")],
+    [
+        ({}, "none"),
+        (
+            {"schema": avro(**USUAL)["schema"], "schema_registry": "s"},
+            "`schema`, `schema_registry`",
+        ),
+    ],
 )
 def test_avro_has_one_schema_or_a_registry(options: dict[str, str], found: str) -> None:
     (problem,) = problems({"type": "avro", **options})
@@ -84,6 +90,16 @@ def test_avro_has_one_schema_or_a_registry(options: dict[str, str], found: str) 
     assert problem[0] == "/format/schema"
     assert problem[1].endswith(f"found {found}")
     assert problems({"type": "avro", "schema_registry": "shop"}) == []
+
+
+def test_protobuf_has_descriptors_with_a_message_or_a_registry() -> None:
+    (problem,) = problems({"type": "protobuf", "message": NAME})
+
+    assert problem == (
+        "/format/descriptor_set",
+        "messages have one schema, or name theirs by id: found `message`",
+    )
+    assert problems({"type": "protobuf", "schema_registry": "shop"}) == []
 
 
 def test_columns_fit_the_fields_of_a_message() -> None:
