@@ -13,7 +13,7 @@ LakeError                      .retryable, and the values as attributes
   OffsetMismatch               stop: the batch does not continue where the table ends
   StorageUnavailable           repeat the call after a pause
   CorruptData                  stop and call an operator
-  LimitExceeded                send less
+  LimitExceeded                stop: the message says which bound, and what to change
 ```
 
 Messages are for people and not part of the interface; classes and attributes are.
@@ -156,7 +156,7 @@ class CorruptData(LakeError):
 
 
 class LimitExceeded(LakeError):
-    """The request exceeds a declared bound."""
+    """A bound of the table, the stream or the format is reached, and the same call fails again."""
 
 
 class BelongsToTable(Protocol):

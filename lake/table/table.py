@@ -140,7 +140,8 @@ class Table(ReadableTable):
         Raises:
             SchemaMismatch: Rows that do not fit the newest schema; nothing was written.
             CommitConflict: Nothing was committed, and no file stays behind: the table was altered
-                during each attempt, or a rescale does not end.
+                during each attempt, a rescale does not end, other writers published first each time
+                (`RetryPolicy`), or another commit assigned keys to dynamic buckets meanwhile.
             StorageUnavailable: Nothing was committed, and nothing stays behind that could be
                 deleted.
             CommitUnknown: The commit may have happened.

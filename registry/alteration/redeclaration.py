@@ -27,6 +27,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "values that a table holds have no order of their own",
     "comment": _CHANGES_HINT,
     "options": _CHANGES_HINT,
+    "row_ttl": _CHANGES_HINT,
     "buckets": "use `braid table rescale`, which moves the rows",
 }
 """The way to change a field of the declaration, where there is one."""

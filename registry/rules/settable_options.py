@@ -2,8 +2,8 @@
 
 Pure. Options reach every process that opens the table, ours and other engines'. Some options hold paths,
 classes, addresses, or numbers that keep a machine busy. An option that is not listed is refused, so that an
-option which a later engine introduces is harmless as well. The list holds for requests and for the command line;
-`Table.alter` of `braid.lake`, in Python, sets every option that the engine accepts.
+option which a later engine introduces is harmless as well. The list holds for registered tables, in requests and on the command line. `Table.alter` of
+`braid.lake` sets every option that the engine accepts, and so does the command line in tables that nobody registered.
 """
 
 import re

@@ -13,8 +13,8 @@ from braid.lake.format.commit_message import CommitMessage
 from braid.lake.write.table_writer import TableWriter, WriteResult
 
 ATTEMPTS_MAX: Final = 100
-"""Each attempt but the first follows a change of the schema. There is no wait between them, because an
-attempt needs a schema that is as new as possible."""
+"""Each attempt but the first follows a change of the schema or a rescale. Only for the end of a rescale is there a
+wait between them, because an attempt needs a schema that is as new as possible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
