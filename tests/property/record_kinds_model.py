@@ -28,6 +28,7 @@ class Case:
         table: Of the declaration of the table.
         stream: Of the declaration of the stream.
         by_version: Whether the version orders the records, before arrival.
+        keeps: Whether a row keeps its older `b` where a record has none.
         removes: Whether deletes remove rows; then records have to come in the order of arrival.
     """
 
@@ -35,6 +36,7 @@ class Case:
     stream: Mapping[str, Any]
     by_version: bool = False
     removes: bool = False
+    keeps: bool = False
 
 
 CASES = {
@@ -42,6 +44,17 @@ CASES = {
         table={"deletes": "clear_columns"},
         stream={**KINDS, "on_tombstone": "ignore", "columns": KEYED},
         by_version=True,
+    ),
+    "kept": Case(
+        table={
+            "deletes": "clear_columns",
+            "sequence_groups": [
+                {"name": "s", "ordering": ["version"], "columns": ["a", "b"], "keep": ["b"]}
+            ],
+        },
+        stream={**KINDS, "on_tombstone": "ignore", "columns": KEYED},
+        by_version=True,
+        keeps=True,
     ),
     "arrival": Case(
         table={"deletes": "clear_columns", "ordering": None},
@@ -61,8 +74,10 @@ CASES = {
 
 
 def spec_of(case: Case) -> TableSpec:
-    """Return the table of a case, in which column `b` has a default."""
+    """Return the table of a case; column `b` has a default unless it is kept."""
     spec = given_spec(COLUMNS, buckets=1, **case.table)
+    if case.keeps:
+        return spec
     columns = [c.model_copy(update={"default": "7"} if c.name == "b" else {}) for c in spec.columns]
     return spec.model_copy(update={"columns": tuple(columns)})
 
@@ -157,6 +172,7 @@ def counts_of_model(case: Case, records: Sequence[tuple[int, Any]]) -> tuple[int
 def rows_of_model(case: Case, records: Sequence[tuple[int, Any]]) -> dict[int, tuple[Any, ...]]:
     """Return by key what the row has in `a`, `b`, `version` and `s__op`."""
     newest: dict[int, tuple[int, str, Any]] = {}
+    kept: dict[int, tuple[int, Any]] = {}
     for key, value in records:
         kind = _kind(case, value)
         if kind in ("left out", "refused"):
@@ -164,10 +180,15 @@ def rows_of_model(case: Case, records: Sequence[tuple[int, Any]]) -> dict[int, t
         version = value["version"] if case.by_version else 0
         if key not in newest or version >= newest[key][0]:
             newest[key] = version, kind, value
+        sets_b = kind == "delete" or "b" in value
+        if sets_b and version >= kept.get(key, (0, None))[0]:
+            kept[key] = version, value["b"] if kind == "upsert" else None
     rows: dict[int, tuple[Any, ...]] = {}
     for key, (_, kind, value) in newest.items():
+        b = kept.get(key, (0, None))[1]
         if kind == "upsert":
-            rows[key] = value["a"], value.get("b", 7), value["version"], "upsert"
+            found = b if case.keeps else value.get("b", 7)
+            rows[key] = value["a"], found, value["version"], "upsert"
         elif not case.removes:
             rows[key] = None, None, value["version"] if case.by_version else None, "clear"
     return rows
