@@ -337,3 +337,55 @@ def test_streams_take_their_records_deletes_and_tombstones_of_one_topic(
         2: ["deleted", "absent"],
         3: ["present", "absent"],
     }
+
+
+def test_a_row_keeps_what_newer_records_leave_out(
+    kafka: KafkaBroker, session: SparkSession, tmp_path: Path
+) -> None:
+    group = {
+        "name": "s",
+        "ordering": ["version"],
+        "columns": ["carrier", "note"],
+        "keep": ["note"],
+    }
+    columns = {"id": "BIGINT", "version": "INT", "carrier": "STRING", "note": "STRING"}
+    declared = {"sequence_groups": [group], "deletes": "clear_columns"}
+    bed = _bed(kafka, session, tmp_path, columns, **declared)
+    topic = bed.topic("kept", partitions=1)
+    plan = bed.plan(
+        "s",
+        topic=topic,
+        columns=[
+            *({"column": name} for name in ("id", "version", "note")),
+            {"column": "carrier", "on_missing": "reject"},
+        ],
+        delete_when="gone = TRUE",
+    )
+    first: list[dict[str, Any]] = [
+        {"id": 1, "version": 3, "carrier": "UPS"},
+        {"id": 2, "version": 1, "carrier": "UPS", "note": "fragile"},
+        {"id": 3, "version": 1, "carrier": "UPS", "note": "fragile"},
+        {"id": 4, "version": 1, "note": "no carrier"},
+    ]
+    later: list[dict[str, Any]] = [
+        {"id": 1, "version": 2, "carrier": "DHL", "note": "late"},
+        {"id": 2, "version": 2, "carrier": "DHL", "note": None},
+        {"id": 3, "version": 2, "gone": True},
+        {"id": 3, "version": 3, "carrier": "DHL"},
+    ]
+
+    for messages in (first, later):
+        bed.produce(topic, messages)
+        bed.ingest_available(plan)
+
+    expected = [
+        {"id": 1, "carrier": "UPS", "note": "late"},
+        {"id": 2, "carrier": "DHL", "note": None},
+        {"id": 3, "carrier": "DHL", "note": None},
+    ]
+    assert bed.rows("carrier", "note") == expected
+    bed.table().compact(full=True)
+    assert bed.rows("carrier", "note") == expected
+    (letter,) = bed.records(f"{topic}.dead-letters")
+    assert letter.value == json.dumps(first[3]).encode()
+    assert dict(letter.headers)["braid.reason"] == b"missing_field"

@@ -420,3 +420,27 @@ def test_the_newest_row_has_the_columns_of_now_although_no_commit_followed(
     catalog.table("shop.past").alter(RenameColumn(path=("text",), name="note"))
 
     assert client.get(f"{address}?id=1").json()["row"] == {"id": 1, "note": "new"}
+
+
+def test_a_row_does_not_show_the_order_of_its_kept_columns(
+    shop: HttpClient, catalog: Catalog
+) -> None:
+    sales, *others = ORDERS["sequence_groups"]
+    kept = {**sales, "keep": ["currency"]}
+    declared = ORDERS | {"sequence_groups": [kept, *others]}
+    shop.put("/v1/tables/shop/kept", json=declared).raise_for_status()
+    sale: dict[str, Any] = {"id": 1, "region": "eu", "order_version": 2}
+    write(catalog, "shop.kept", **sale, currency="EUR", currency__order=b"\x02")
+    write(catalog, "shop.kept", **sale, total=Decimal(7))
+    path = "/v1/tables/shop/kept/rows"
+
+    row = shop.get(f"{path}?id=1&region=eu").json()["row"]
+    found = shop.post(f"{path}/lookup", json={"keys": [{"id": 1, "region": "eu"}]}).json()
+    columns = shop.get("/v1/tables/shop/kept").json()["columns"]
+
+    assert (row["total"], row["currency"], "currency__order" in row) == ("7.00", "EUR", False)
+    assert found["rows"] == [row]
+    made_for = {column["name"]: column["made_for"] for column in columns}
+    assert made_for["currency__order"] == "sales"
+    status = shop.get(f"{path}/status?id=1&region=eu").json()
+    assert status["groups"]["sales"]["state"] == "present"
