@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def rows_where(mask: pa.BooleanArray) -> list[int]:
@@ -20,6 +21,10 @@ def replace_rows(array: pa.Array, rows: Sequence[int], values: Sequence[Any]) ->
         rows: The rows, which are few.
         values: Their values, in the form that `pa.array` accepts for the array's type.
     """
+    if all(value is None for value in values):
+        is_kept = np.ones(len(array), bool)
+        is_kept[list(rows)] = False
+        return pc.if_else(pa.array(is_kept), array, pa.scalar(None, array.type))
     # New values are appended to the old ones, and one `take` puts each in the place of its row.
     order = np.arange(len(array))
     order[list(rows)] = len(array) + np.arange(len(rows))
