@@ -156,6 +156,11 @@ class _Decoder:
 
     def _long(self, bits: int) -> int:
         at, number, shift = self.position, 0, 0
+        # Most lengths, branches and numbers have one byte.
+        byte = self._data[at] if at < len(self._data) else 0x80
+        if byte < 0x80:
+            self.position = at + 1
+            return (byte >> 1) ^ -(byte & 1)
         while True:
             byte = self._take(1)[0]
             number |= (byte & 0x7F) << shift

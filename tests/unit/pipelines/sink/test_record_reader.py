@@ -350,6 +350,19 @@ def test_a_rejected_record_names_its_fields() -> None:
     assert message.endswith("n7 and 1 more")
 
 
+def test_a_rejected_record_names_the_fields_of_its_schema() -> None:
+    spec = given_spec({"id": "INT", "a": "INT"}, ordering=None)
+    fields = [{"name": name, "type": ["null", "int"]} for name in ("id", "a", "b")]
+    schema = json.dumps({"type": "record", "name": "R", "fields": fields})
+    plan = given_plan(spec, format={"type": "avro", "schema": schema}, on_new_field="reject")
+    named = b"\x02\x02\x00\x02\x02"  # id and b are 1, a is null
+
+    found = read(spec, plan, [named, b"\x02", None])
+
+    assert reasons(found) == {0: "new_field", 1: "malformed", 2: "tombstone"}
+    assert found.faults[0].message == "the stream does not declare: b"
+
+
 def test_of_a_delete_only_key_and_order_are_read() -> None:
     columns = {"id": "BIGINT", "a": "INT", "row": "ROW<n INT>", "version": "INT"}
     spec = given_spec(columns, deletes="clear_columns")
