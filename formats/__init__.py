@@ -7,6 +7,7 @@
 | `avro/`, `protobuf/`, `native/` | Avro; Protobuf; values of formats with a schema |
 | `registered_reader`, `joined_messages` | messages of several schemas; batches that were read in parts |
 | `csv_reader`, `raw_reader` | lines of CSV; messages that are one value |
+| `mapping/` | columns that are more than the value of a field |
 | `mapped_column`, `field_tree` | a column and the field that it is filled from; the declared part of a message |
 | `record_conditions` | conditions over the fields of messages |
 | `arrays`, `arrow_cast` | rows of Arrow arrays; casts that truncate timestamps |

@@ -1,8 +1,31 @@
 """Mapped columns: columns of a table that are filled from a field of a record's value or Kafka key, or from the whole key."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from braid.lake import DataType
+
+ISO: Final = "iso"
+"""The name of the time format ISO 8601."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeFormat:
+    """The form of a column's texts, as declared.
+
+    Attributes:
+        text: `iso`, the name of a number since the epoch, or a pattern.
+        zone: The IANA name of the zone of texts without an offset; None: UTC.
+    """
+
+    text: str = ISO
+    zone: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The format in error messages."""
+        where = "" if self.zone is None else f" in {self.zone}"
+        return f"written as {self.text}{where}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +41,8 @@ class MappedColumn:
             stream is about.
         finds_missing: Whether a message without the field is told from one with null
             (`ReadMessages.missing`).
+        time_format: The form of dates and times; None: that of the message format.
+        takes_scalars: Whether values of a column of texts are usually none, but numbers.
     """
 
     name: str
@@ -26,6 +51,8 @@ class MappedColumn:
     from_key: bool = False
     is_in_condition: bool = False
     finds_missing: bool = False
+    time_format: TimeFormat | None = None
+    takes_scalars: bool = False
 
     @property
     def purpose(self) -> str:

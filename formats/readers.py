@@ -9,6 +9,7 @@ from braid.formats.csv_reader import CsvReader
 from braid.formats.json.message_reader import JsonReader
 from braid.formats.json.registered_reader import RegisteredJsonReader
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapping.times_reader import reader_with_times
 from braid.formats.message_reader import MessageReader
 from braid.formats.protobuf.indexed_reader import IndexedProtobufReader
 from braid.formats.protobuf.reader import ProtobufReader
@@ -44,6 +45,26 @@ def message_reader(
             formats whose messages name their fields can do so.
         schemas: The registry that the format names; None if it names none.
     """
+    return reader_with_times(
+        columns,
+        lambda plain: _reader_of_format(
+            declared,
+            plain,
+            paths_of_other_streams=paths_of_other_streams,
+            finds_undeclared=finds_undeclared,
+            schemas=schemas,
+        ),
+    )
+
+
+def _reader_of_format(
+    declared: MessageFormat,
+    columns: Sequence[MappedColumn],
+    *,
+    paths_of_other_streams: Sequence[tuple[str, ...]],
+    finds_undeclared: bool,
+    schemas: SchemaSource | None,
+) -> MessageReader:
     match declared:
         case JsonFormat():
             messages = JsonReader(

@@ -122,6 +122,7 @@ def record_conditions(
     texts = {"where": where, "delete_when": delete_when}
     parsed = {name: _parse(name, text) for name, text in texts.items() if text is not None}
     types_of_columns = {column.path: column.type for column in columns}
+    time_formats = {column.path: column.time_format for column in columns}
     kinds: dict[_Path, set[LiteralKind]] = {}
     inner: dict[_Path, Comparison] = {}
     for one in chain.from_iterable(parsed.values()):
@@ -144,6 +145,7 @@ def record_conditions(
             path=one.path,
             type=_type_of(kinds[one.path], types_of_columns.get(one.path)),
             is_in_condition=True,
+            time_format=time_formats.get(one.path),
         )
         for one in chain.from_iterable(parsed.values())
     }

@@ -218,9 +218,13 @@ def _times(texts: pa.StringArray) -> pa.Array:
     return pc.divide(micros, 1_000).cast(pa.int32())
 
 
+def ends_with_zone(texts: pa.StringArray) -> pa.BooleanArray:
+    """Return for each text of a date and time whether an offset from UTC follows them; null for null."""
+    return pc.match_substring_regex(texts, _ZONE_PATTERN)
+
+
 def _moments(texts: pa.StringArray, wanted: pa.TimestampType) -> pa.Array:
-    has_zone = pc.match_substring_regex(texts, _ZONE_PATTERN)
-    texts = pc.if_else(has_zone, texts, _joined(texts, "Z"))
+    texts = pc.if_else(ends_with_zone(texts), texts, _joined(texts, "Z"))
     if wanted.unit == "ns":
         # Nanoseconds of other years would overflow without an error.
         year = pc.utf8_slice_codeunits(texts, 0, 4)

@@ -1,6 +1,6 @@
 """Plan of a stream: what a query needs to know about it, derived from declaration and schema."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
@@ -19,9 +19,10 @@ from braid.lake import (
     ValueChecks,
     parse_comparisons,
 )
-from braid.registry.layout.stream_columns import StreamColumns, stream_columns
+from braid.registry.layout.stream_columns import StreamColumns, mapped_column, stream_columns
 from braid.registry.rules.arrival_rules import is_keyed, needs_keyed_partitions
 from braid.registry.rules.json_types import HINT, unreadable_in_json
+from braid.registry.rules.time_format_rules import why_no_times
 from braid.schemas import ColumnSource, OnNullOrdering, StreamSpec, TableSpec
 
 _LONG: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBINARY)
@@ -158,12 +159,8 @@ def plan_stream(
             Registration checks the first two; another engine may have changed the table since.
     """
     written = stream_columns(spec, stream)
-    mapped = [
-        (column.column, column.source_path, column.source is ColumnSource.KEY)
-        for column in written.mapped
-    ]
     group = written.group
-    columns = _typed(schema, mapped, written=written, stream=stream.name, table=table)
+    columns = _typed(schema, written, stream=stream.name, table=table)
     return StreamPlan(
         table=table,
         spec=stream,
@@ -186,7 +183,7 @@ def plan_stream(
         + tuple(_condition_paths(stream)),
         needs_keyed_partitions=needs_keyed_partitions(spec, stream),
         is_keyed=is_keyed(spec, stream),
-        checked_columns=_checked_columns(schema, [column for column, *_ in mapped]),
+        checked_columns=_checked_columns(schema, [column.name for column in columns]),
         conditions=_conditions(stream, columns),
         delete_columns=_delete_columns(schema, written, columns),
     )
@@ -199,14 +196,13 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
         InvalidRequest: What `plan_stream` raises.
     """
     # Only types and options come from the schema; the columns read and written come from the declaration.
-    mapped = [(column.name, column.path, column.from_key) for column in plan.columns]
-    columns = _typed(schema, mapped, written=plan.written, stream=plan.stream, table=plan.table)
+    columns = _typed(schema, plan.written, stream=plan.stream, table=plan.table)
     return replace(
         plan,
         columns=columns,
         schema_id=schema.id,
         key_bytes_max=schema.table_options.key_bytes_max,
-        checked_columns=_checked_columns(schema, [column for column, *_ in mapped]),
+        checked_columns=_checked_columns(schema, [column.name for column in columns]),
         kind_column=schema.table_options.rowkind_field,
         row_kinds=_row_kinds(schema),
         conditions=_conditions(plan.spec, columns),
@@ -264,9 +260,8 @@ def _row_kinds(schema: TableSchema) -> tuple[str, ...]:
 
 def _typed(
     schema: TableSchema,
-    mapped: Sequence[tuple[str, tuple[str, ...], bool]],
-    *,
     written: StreamColumns,
+    *,
     stream: str,
     table: str,
 ) -> tuple[MappedColumn, ...]:
@@ -274,7 +269,6 @@ def _typed(
 
     Args:
         schema: The table's schema.
-        mapped: For each column its name, its path in the message, and whether it is read from the key.
         written: All columns that the stream writes.
         stream: The stream's name, for the error message.
         table: The table's name, for the error message.
@@ -294,14 +288,10 @@ def _typed(
         message = f"stream {stream} does not fit table {table}"
         raise InvalidRequest(message, problems=problems)
     columns = tuple(
-        MappedColumn(
-            name=name,
-            path=path,
-            type=types[name],
-            from_key=from_key,
-            finds_missing=name in written.on_missing,
+        replace(
+            mapped_column(one, types[one.column]), finds_missing=one.column in written.on_missing
         )
-        for name, path, from_key in mapped
+        for one in written.mapped
     )
     _check_types(columns)
     for from_key in (False, True):
@@ -317,6 +307,12 @@ def _check_types(columns: tuple[MappedColumn, ...]) -> None:
         for column in columns
         if (reason := unreadable_in_json(column.type)) is not None
     ]
+    problems += [
+        Problem(field=column.name, value=str(column.type), message=message, hint=hint)
+        for column in columns
+        if (found := why_no_times(column)) is not None
+        for message, hint in [found]
+    ]
     if problems:
         message = f"column {problems[0].field} cannot be read"
         raise UnsupportedFeature(message, problems=problems)
@@ -330,7 +326,10 @@ def _check_paths(columns: tuple[MappedColumn, ...]) -> None:
         parents = [column.path[:depth] for depth in range(1, len(column.path))]
         others = [leaves[path] for path in parents if path in leaves]
         same = leaves[column.path]
-        if same.type.with_nullable(True) != column.type.with_nullable(True):
+        if (
+            same.type.with_nullable(True) != column.type.with_nullable(True)
+            or same.time_format != column.time_format
+        ):
             others.append(same)
         problems += [
             Problem(

@@ -17,6 +17,7 @@ from braid.schemas.contract import (
 from braid.schemas.message_format import JsonFormat, MessageFormat
 
 CONDITION_LENGTH_MAX: Final = 2_000  # characters
+TIME_FORMAT_LENGTH_MAX: Final = 100  # characters
 
 ConditionText: TypeAlias = Annotated[
     str, Field(min_length=1, max_length=CONDITION_LENGTH_MAX, examples=["op = 'd'"])
@@ -110,12 +111,22 @@ class StreamColumn(Contract):
             Only columns of the primary key are read from the Kafka key.
         on_missing: The treatment of records without the field; None: `keep` if the column's sequence group
             keeps it, else `null`.
+        time_format: The form of a DATE, TIME or TIMESTAMP: `iso`; `epoch_s`, `epoch_ms`, `epoch_us`,
+            `epoch_ns` or `epoch_days` for a number since the epoch; or a pattern such as
+            `dd.MM.yyyy HH:mm:ss`. None: `iso`, and the dates and times that the message format has.
+        time_zone: The zone of times that are written without one, by its IANA name; None: UTC.
     """
 
     column: str = Field(min_length=1)
     path: str | None = Field(default=None, min_length=1)
     source: ColumnSource = ColumnSource.VALUE
     on_missing: OnMissing | None = None
+    time_format: str | None = Field(
+        default=None, min_length=1, max_length=TIME_FORMAT_LENGTH_MAX, examples=["epoch_ms"]
+    )
+    time_zone: str | None = Field(
+        default=None, min_length=1, max_length=TIME_FORMAT_LENGTH_MAX, examples=["Europe/Berlin"]
+    )
 
     @property
     def source_path(self) -> tuple[str, ...]:

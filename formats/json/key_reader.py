@@ -6,6 +6,7 @@ it is; BINARY takes the key's bytes; for all other types the key is one JSON num
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -16,6 +17,8 @@ from braid.formats.json.exact_values import ValueFault, exact_value, expected_fo
 from braid.formats.json.message import read_message
 from braid.formats.json.message_reader import MISSING, JsonReader, value_at
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapping.time_formats import time_texts
+from braid.formats.mapping.times_reader import as_texts, expected_time
 from braid.formats.message_reader import ReadMessages
 from braid.formats.times import DATE_AND_TIME_TYPES
 from braid.lake import DataType, TypeRoot, to_arrow_type
@@ -35,14 +38,29 @@ class KeyReader:
         Args:
             columns: The columns that are read from the key: with a path in it, or one column without.
         """
-        self._columns = tuple(columns)
+        self._columns = tuple(as_texts(columns))
+        self._times = [
+            (index, column, time_texts(column.time_format, column.type))
+            for index, column in enumerate(columns)
+            if column.time_format is not None
+        ]
         has_paths = any(column.path for column in columns)
-        self._objects = JsonReader(columns) if has_paths else None
+        self._objects = JsonReader(self._columns) if has_paths else None
 
     def read(self, keys: pa.BinaryArray) -> ReadMessages:
         """Return the columns of a batch of keys; a record without a key has null in each."""
         if self._objects is not None:
-            return self._read_objects(self._objects, keys)
+            found = self._read_objects(self._objects, keys)
+        else:
+            found = self._read_whole(keys)
+        arrays = list(found.arrays)
+        for index, column, times in self._times:
+            arrays[index], unfit = times.column(arrays[index])
+            for row, reason in unfit.items():
+                found.faults.add(row, _of_time(keys[row].as_py(), column, reason))
+        return replace(found, arrays=arrays)
+
+    def _read_whole(self, keys: pa.BinaryArray) -> ReadMessages:
         faults, arrays = Faults(len(keys)), []
         for column in self._columns:
             values = [
@@ -117,9 +135,20 @@ def _is_held(tree: Any, column: MappedColumn) -> bool:
     return True
 
 
+def _of_time(key: bytes, column: MappedColumn, reason: DeadLetterReason) -> Fault:
+    if reason is not DeadLetterReason.OUT_OF_RANGE:
+        return _malformed(key, column)
+    found = key.decode("utf-8", "backslashreplace")[:_SHOWN_CHARACTERS]
+    message = (
+        f"the record's Kafka key: found `{found}`, expected {expected_time(column)} "
+        f"for column {column.name}"
+    )
+    return Fault(reason, message)
+
+
 def _malformed(key: bytes, column: MappedColumn) -> Fault:
     found = key.decode("utf-8", "backslashreplace")[:_SHOWN_CHARACTERS]
-    expected = expected_form(column.type)
+    expected = expected_time(column) if column.time_format else expected_form(column.type)
     if column.path:
         expected = f"a JSON object with the field {'.'.join(column.path)}: {expected}"
     message = (

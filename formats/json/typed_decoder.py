@@ -79,7 +79,9 @@ class TypedDecoder:
         self._columns = columns
         self.typed = {
             column.name: typed_column(
-                column.type, keeps_texts_raw=keeps_texts_raw, refuses_unknown=refuses_unknown
+                column.type,
+                keeps_texts_raw=keeps_texts_raw or column.takes_scalars,
+                refuses_unknown=refuses_unknown,
             )
             for column in columns
         }

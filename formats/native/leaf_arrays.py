@@ -71,7 +71,7 @@ def leaf_column(
         leaf: The type of the values.
         data_type: The type of the column; anything but MULTISET.
     """
-    found = _plain_column(values, leaf, data_type)
+    found = plain_column(values, leaf, data_type)
     rows = rows_where(pc.and_(found.is_null(), values.is_valid()))
     if not rows:
         return found, rows
@@ -87,7 +87,7 @@ def leaf_column(
     return replace_rows(found, rows, exact), unfit
 
 
-def _plain_column(values: pa.Array, leaf: Leaf, data_type: DataType) -> pa.Array:
+def plain_column(values: pa.Array, leaf: Leaf, data_type: DataType) -> pa.Array:
     """Return a column, null where a value is null or has to be decided exactly."""
     root, wanted = data_type.root, to_arrow_type(data_type)
     match leaf.kind:
@@ -115,16 +115,16 @@ def _plain_column(values: pa.Array, leaf: Leaf, data_type: DataType) -> pa.Array
             return _within(values, low, high).cast(pa.int32()).cast(wanted)
         case NativeKind.TIME if root is TypeRoot.TIME:
             clock = _within(values, 0, _DAY_NS // leaf.unit_ns - 1)
-            return _rescaled(clock, leaf.unit_ns, 10**6).cast(pa.int32()).cast(wanted)
+            return rescaled(clock, leaf.unit_ns, 10**6).cast(pa.int32()).cast(wanted)
         case NativeKind.MOMENT if root in _TIMESTAMPS:
             low, high = moment_bounds(leaf.unit_ns, is_fine=wanted.unit == "ns")
             near = _within(values, low, high)
-            return _rescaled(near, leaf.unit_ns, _UNIT_NS[wanted.unit]).cast(wanted)
+            return rescaled(near, leaf.unit_ns, _UNIT_NS[wanted.unit]).cast(wanted)
         case _:
             return pa.nulls(len(values), wanted)
 
 
-def _rescaled(values: pa.Array, unit_ns: int, wanted_ns: int) -> pa.Array:
+def rescaled(values: pa.Array, unit_ns: int, wanted_ns: int) -> pa.Array:
     """Return whole numbers of one unit in another one, rounded down; they must not overflow."""
     if unit_ns == wanted_ns:
         return values

@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 
 from braid.formats.field_tree import FieldTree, field_tree
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapping.times_reader import is_time
 from braid.lake import DataType, TypeRoot
 from braid.pipelines.new_fields.schema_delta import FieldPath, SchemaDelta
 from braid.pipelines.new_fields.value_shape import Kind, Shape, join_all, shape_of
@@ -71,7 +72,12 @@ class UndeclaredFieldReader:
             self._check_new(path)
         wider = {}
         for column in self.plan.value_columns:
-            shape = _excess(_value_at(message, column), column.type, column.address)
+            value = _value_at(message, column)
+            if column.time_format is not None:
+                if not is_time(value, column):
+                    _refuse_column(column.address, "its value is not of the column's time format")
+                continue
+            shape = _excess(value, column.type, column.address)
             if shape is not None:
                 self._check_wider(column)
                 wider[column.name] = shape

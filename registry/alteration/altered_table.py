@@ -224,7 +224,8 @@ class AlteredTable:
 def _renamed(mapping: StreamColumn, old: str, new: str) -> StreamColumn:
     if mapping.column != old:
         return mapping
+    renamed = mapping.model_copy(update={"column": new})
     if mapping.source is ColumnSource.KEY:
-        return mapping.model_copy(update={"column": new})
+        return renamed
     # A mapping without a path reads the field of the column's name, which is the old one in messages.
-    return mapping.model_copy(update={"column": new, "path": mapping.path or old})
+    return renamed.model_copy(update={"path": mapping.path or old})

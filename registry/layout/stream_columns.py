@@ -6,8 +6,17 @@ Pure.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from braid.formats.mapped_column import ISO, MappedColumn, TimeFormat
+from braid.lake import DataType
 from braid.registry.layout.physical_table import PhysicalGroup, physical_group
-from braid.schemas import OnMissing, SequenceGroupSpec, StreamColumn, StreamSpec, TableSpec
+from braid.schemas import (
+    ColumnSource,
+    OnMissing,
+    SequenceGroupSpec,
+    StreamColumn,
+    StreamSpec,
+    TableSpec,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +45,25 @@ class StreamColumns:
     op_column: str | None
     on_missing: Mapping[str, OnMissing]
     written: tuple[str, ...]
+
+
+def mapped_column(mapping: StreamColumn, data_type: DataType) -> MappedColumn:
+    """Return a column as it is read from records.
+
+    Args:
+        mapping: The column as its stream maps it.
+        data_type: Its type in the table.
+    """
+    has_format = mapping.time_format is not None or mapping.time_zone is not None
+    return MappedColumn(
+        name=mapping.column,
+        path=mapping.source_path,
+        type=data_type,
+        from_key=mapping.source is ColumnSource.KEY,
+        time_format=TimeFormat(mapping.time_format or ISO, mapping.time_zone)
+        if has_format
+        else None,
+    )
 
 
 def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:

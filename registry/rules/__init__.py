@@ -9,9 +9,10 @@
 | `delete_rules`, `delete_retention` | the effect of deletes, and how long they are kept |
 | `row_ttl` | the time to live of rows |
 | `engine_check` | the engine's own checks |
-| `stream_rules` | rules of a stream beside the others of its table; calls the modules of the next six rows |
+| `stream_rules` | rules of a stream beside the others of its table; calls the modules of the next seven rows |
 | `format_rules` | formats of messages: their options, and the fields that their messages have |
 | `mapping_rules`, `message_paths`, `json_types` | columns, the fields that they are read from, and types that JSON does not have |
+| `time_format_rules` | forms of dates and times |
 | `aggregation_table_rules` | several streams of one aggregation table |
 | `record_kind_rules` | conditions over records, deletes and tombstones |
 | `arrival_rules` | streams ordered by arrival |

@@ -13,6 +13,8 @@ from braid.formats.protobuf.errors import ProtobufSchemaError
 from braid.formats.protobuf.schema import parse_descriptor_set
 from braid.formats.raw_reader import RAW_FIELD
 from braid.lake import parse_type
+from braid.registry.layout.stream_columns import mapped_column
+from braid.registry.rules.time_format_rules import why_not_written
 from braid.schemas import (
     AvroFormat,
     ColumnSource,
@@ -97,7 +99,7 @@ def _not_in_schema(
         return
     for field in fields:
         found = types_at(message, field.path)
-        reason = misfit(found, field.type) if found else None
+        reason = _misfit(found, field) if found else None
         if not found:
             yield (
                 field,
@@ -206,7 +208,8 @@ def _check_types(
                 hint=_fields_hint(message, path),
             )
         elif mapping.column in types:
-            reason = misfit(found, types[mapping.column])
+            column = mapped_column(mapping, types[mapping.column])
+            reason = _misfit(found, column)
             if reason is not None:
                 yield problem_at(
                     "columns",
@@ -216,6 +219,13 @@ def _check_types(
                     message=f"the field `{'.'.join(path)}` is {reason}",
                     hint="declare a column of a type that holds the field's values",
                 )
+
+
+def _misfit(found: Sequence[NativeType], column: MappedColumn) -> str | None:
+    """Return why no value of a field can fill a column; None if one can."""
+    if column.time_format is None:
+        return misfit(found, column.type)
+    return why_not_written([one.native_kind for one in found], column)
 
 
 def _check_csv(declared: CsvFormat) -> Iterator[FieldProblem]:

@@ -28,7 +28,7 @@ def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
         for column in reversed(table.columns)
     }
     inside = _columns_inside(stream)
-    readers: dict[_Path, tuple[str, DataType]] = {}
+    readers: dict[_Path, tuple[StreamColumn, DataType]] = {}
     seen: set[str] = set()
     for index, mapping in enumerate(stream.columns):
         path = ("columns", index, "column")
@@ -107,12 +107,12 @@ def _check_readers(
     stream: StreamSpec,
     index: int,
     data_type: DataType,
-    readers: dict[_Path, tuple[str, DataType]],
+    readers: dict[_Path, tuple[StreamColumn, DataType]],
 ) -> Iterator[FieldProblem]:
-    """Yield a problem if another column reads the same field with another type; adds this column to `readers`."""
+    """Yield a problem if another column reads the same field in another way; adds this column to `readers`."""
     mapping = stream.columns[index]
     path = _record_path(mapping)
-    earlier, kind = readers.setdefault(path, (mapping.column, data_type))
+    earlier, kind = readers.setdefault(path, (mapping, data_type))
     if kind != data_type:
         kinds = sorted({str(kind), str(data_type)})
         yield problem_at(
@@ -120,6 +120,19 @@ def _check_readers(
             index,
             "path",
             value=".".join(path[1:]),
-            message=f"the column `{earlier}` reads the same field with another type",
+            message=f"the column `{earlier.column}` reads the same field with another type",
             hint=f"give both columns one type; they are {quoted_list(kinds)}",
         )
+    elif _times(earlier) != _times(mapping):
+        yield problem_at(
+            "columns",
+            index,
+            "path",
+            value=".".join(path[1:]),
+            message=f"the column `{earlier.column}` reads the same field with another time format",
+            hint="give both columns one `time_format` and one `time_zone`",
+        )
+
+
+def _times(mapping: StreamColumn) -> tuple[str | None, str | None]:
+    return mapping.time_format, mapping.time_zone

@@ -19,6 +19,7 @@ from braid.lake import InvalidRequest
 from braid.registry.layout.column_functions import sequence_fields
 from braid.registry.layout.declared_types import parsed_type
 from braid.registry.layout.delete_options import deletes_of_stream
+from braid.registry.layout.stream_columns import mapped_column
 from braid.registry.rules.delete_rules import ROW_KIND_FIELD, why_removal_harms
 from braid.registry.rules.format_rules import unreadable_fields
 from braid.registry.rules.mapping_rules import PATH_PARTS_MAX
@@ -70,7 +71,7 @@ def check_record_kinds(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
 def _check_conditions(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
     types = {column.name: parsed_type(column.type) for column in table.columns}
     columns = [
-        MappedColumn(name=one.column, path=one.source_path, type=data_type)
+        mapped_column(one, data_type)
         for one in stream.columns
         if one.source is ColumnSource.VALUE and (data_type := types.get(one.column)) is not None
     ]

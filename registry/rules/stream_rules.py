@@ -38,6 +38,7 @@ from braid.registry.rules.mapping_rules import check_mapping
 from braid.registry.rules.new_field_rules import check_kept_columns, check_new_fields
 from braid.registry.rules.record_kind_rules import check_record_kinds
 from braid.registry.rules.table_rules import UNORDERED_RISK
+from braid.registry.rules.time_format_rules import check_time_formats
 from braid.schemas import (
     FieldProblem,
     MergeEngine,
@@ -70,6 +71,7 @@ def check_stream(
         *_check_names(others, stream),
         *check_format(table, stream),
         *check_mapping(table, stream),
+        *check_time_formats(table, stream),
         *check_record_kinds(table, stream),
         *check_on_missing(table, stream),
         *_check_key(table, stream),

@@ -37,6 +37,9 @@ RECORD_KINDS: Final = "record_kinds"
 as a row, and refuse tombstones."""
 SCHEMA_REGISTRIES: Final = "schema_registries"
 """Messages of a stream begin with the id of a schema: a version that ignores it cannot read them."""
+TIME_FORMATS: Final = "time_formats"
+"""A column of a stream has a time format or zone: a version that ignores it refuses each of its values, or reads
+another moment."""
 ROW_TTL: Final = "row_ttl"
 """Rows of a table expire: a version that ignores it shows them for ever, and drops the time to live with the next
 change of the table."""
@@ -44,7 +47,15 @@ ON_MISSING: Final = "on_missing"
 """A table keeps columns, whose values an older version would write without their order, so that the merge drops
 them; or a stream says what a record without a field is, which an older version would read as null."""
 FEATURES: Final[frozenset[str]] = frozenset(
-    {ROW_TTL, START_ANEW, MESSAGE_FORMATS, RECORD_KINDS, SCHEMA_REGISTRIES, ON_MISSING}
+    {
+        ROW_TTL,
+        START_ANEW,
+        MESSAGE_FORMATS,
+        RECORD_KINDS,
+        SCHEMA_REGISTRIES,
+        ON_MISSING,
+        TIME_FORMATS,
+    }
 )
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
@@ -98,7 +109,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         stream: The declaration that the entry gets.
         besides: Features that the entry needs for another reason, or lists already.
     """
-    needed = set(besides) - {MESSAGE_FORMATS, RECORD_KINDS, SCHEMA_REGISTRIES, ON_MISSING}
+    derived = {MESSAGE_FORMATS, RECORD_KINDS, SCHEMA_REGISTRIES, ON_MISSING, TIME_FORMATS}
+    needed = set(besides) - derived
     if not isinstance(stream.format, JsonFormat):
         needed.add(MESSAGE_FORMATS)
     if stream.tells_kinds:
@@ -107,6 +119,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(SCHEMA_REGISTRIES)
     if any(column.on_missing is not None for column in stream.columns):
         needed.add(ON_MISSING)
+    if any(one.time_format or one.time_zone for one in stream.columns):
+        needed.add(TIME_FORMATS)
     return tuple(sorted(needed))
 
 

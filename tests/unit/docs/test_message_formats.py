@@ -1,4 +1,4 @@
-"""Every example of the guide to message formats becomes the rows and dead letters that it shows."""
+"""Every example of the guides to message formats and mapping becomes the rows and dead letters that it shows."""
 
 import json
 import re
@@ -14,18 +14,23 @@ from braid.pipelines.record_columns import RECORD_COLUMNS
 from braid.pipelines.sink.record_reader import RecordReader
 from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
 
-GUIDE = Path("docs/guides/message-formats.md").read_text(encoding="utf-8")
+GUIDES = [
+    Path(f"docs/guides/{name}.md").read_text(encoding="utf-8")
+    for name in ("message-formats", "mapping")
+]
 EXAMPLE = re.compile(
     r"```json registration\n(.*?)```\n\n```(text|hex) messages\n(.*?)```\n\n"
     r"\| message \| becomes \|\n\|---\|---\|\n((?:\|[^\n]*\n)+)",
     re.DOTALL,
 )
 TYPES = {"id": "BIGINT", "price": "DECIMAL(9, 2)", "at": "TIMESTAMP(3)"}
-EXAMPLES = EXAMPLE.findall(GUIDE)
+TYPES |= {"opened": "TIMESTAMP_LTZ(3)", "day": "DATE"}
+EXAMPLES = [example for guide in GUIDES for example in EXAMPLE.findall(guide)]
 
 
 def test_every_registration_is_an_example_that_is_run() -> None:
-    assert len(EXAMPLES) == GUIDE.count("```json registration") > 0
+    for guide in GUIDES:
+        assert len(EXAMPLE.findall(guide)) == guide.count("```json registration") > 0
 
 
 @pytest.mark.parametrize(

@@ -189,3 +189,16 @@ def test_in_the_last_round_everything_new_stays_out() -> None:
         reader(is_last=True).read(parsed(tip=1))
 
     assert not reader(is_last=True).read(parsed(tip=None, whole=1))
+
+
+def test_a_value_of_another_time_format_refuses_the_new_fields_beside_it() -> None:
+    columns = [*({"column": name} for name in COLUMNS if name != "day")]
+    columns.append({"column": "day", "time_format": "epoch_ms"})
+    found = UndeclaredFieldReader(plan=given_plan(SPEC, columns=columns))
+
+    assert new_types(found, day=1767323045678, new=1) == {"new": "BIGINT"}
+    assert new_types(found, day=None, new=1) == {"new": "BIGINT"}
+    with pytest.raises(
+        UnrepresentableFieldError, match="its value is not of the column's time format"
+    ):
+        found.read(parsed(day="2026-01-02", new=1))

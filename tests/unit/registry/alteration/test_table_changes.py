@@ -95,6 +95,18 @@ def test_a_renamed_column_keeps_the_path_that_it_had(registrar: Registrar) -> No
     assert read == StreamColumn(column="settled", path="a.b")
 
 
+def test_a_renamed_column_keeps_its_time_format(registrar: Registrar) -> None:
+    shipped = {"column": "shipped", "time_format": "epoch_ms"}
+    columns = [*mapped("id", "region", "carrier"), shipped]
+    registrar.put_stream(ORDERS, "shipping", definition("shipping", columns=columns))
+
+    document = changed(registrar, {"change": "rename_column", "column": "shipped", "to": "sent"})
+
+    assert document.streams["shipping"].spec.columns[-1] == StreamColumn(
+        column="sent", path="shipped", time_format="epoch_ms"
+    )
+
+
 def test_a_stream_that_is_declared_as_before_reads_a_renamed_column_from_its_old_field(
     registrar: Registrar,
 ) -> None:

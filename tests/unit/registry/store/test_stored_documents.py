@@ -17,6 +17,7 @@ from braid.registry.store.stored_documents import (
     ROW_TTL,
     SCHEMA_REGISTRIES,
     START_ANEW,
+    TIME_FORMATS,
     dump_document,
     features_of,
     missing_features,
@@ -206,6 +207,14 @@ def test_a_stream_that_tells_records_apart_needs_a_feature(declared: dict[str, o
 
     assert features_of(stream) == (RECORD_KINDS,)
     assert features_of(STREAM, besides=[RECORD_KINDS]) == ()
+
+
+@pytest.mark.parametrize("declared", [{"time_format": "epoch_ms"}, {"time_zone": "Europe/Berlin"}])
+def test_a_stream_with_a_time_format_needs_a_feature(declared: dict[str, str]) -> None:
+    columns = (StreamColumn.model_validate({"column": "k", **declared}),)
+
+    assert features_of(STREAM.model_copy(update={"columns": columns})) == (TIME_FORMATS,)
+    assert features_of(STREAM, besides=[TIME_FORMATS]) == ()
 
 
 def test_a_table_whose_rows_expire_needs_a_feature() -> None:

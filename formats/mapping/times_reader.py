@@ -1,0 +1,108 @@
+"""Reader of columns with a time format: a format's reader gives their texts, which become dates and times here.
+
+So every format has them alike: a number in JSON or Avro is the text that it is written as.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import pyarrow as pa
+
+from braid.formats.fault import Fault
+from braid.formats.json.exact_values import ValueFault, exact_value, shown
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapping.time_formats import TimeTexts, is_number, time_texts
+from braid.formats.message_reader import MessageReader, ReadMessages
+from braid.lake import parse_type
+
+_TEXT: Final = parse_type("STRING")
+
+
+class TimesReader:
+    """Reads messages, some of whose columns have a time format."""
+
+    def __init__(self, columns: Sequence[MappedColumn], messages: MessageReader) -> None:
+        """Prepare to read.
+
+        Args:
+            columns: The columns.
+            messages: The reader of the same columns, `as_texts`.
+        """
+        self._messages = messages
+        self._times = [
+            (index, column, time_texts(column.time_format, column.type))
+            for index, column in enumerate(columns)
+            if column.time_format is not None
+        ]
+
+    def read(self, payloads: pa.BinaryArray) -> ReadMessages:
+        """Return the columns of a batch of messages (see `MessageReader.read`)."""
+        found = self._messages.read(payloads)
+        arrays = list(found.arrays)
+        for index, column, times in self._times:
+            arrays[index] = time_column(arrays[index], column, times, found)
+        return replace(found, arrays=arrays)
+
+    def tree(self, payload: bytes) -> Any:
+        """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
+        return self._messages.tree(payload)
+
+
+def reader_with_times(
+    columns: Sequence[MappedColumn], reader_of: Callable[[Sequence[MappedColumn]], MessageReader]
+) -> MessageReader:
+    """Return the reader of columns.
+
+    Args:
+        columns: The columns.
+        reader_of: Returns the reader of columns without time formats.
+    """
+    if not any(column.time_format for column in columns):
+        return reader_of(columns)
+    return TimesReader(columns, reader_of(as_texts(columns)))
+
+
+def as_texts(columns: Sequence[MappedColumn]) -> list[MappedColumn]:
+    """Return the columns, those with a time format as texts."""
+    return [
+        column
+        if column.time_format is None
+        else replace(column, type=_TEXT, time_format=None, takes_scalars=True)
+        for column in columns
+    ]
+
+
+def time_column(
+    texts: pa.StringArray, column: MappedColumn, times: TimeTexts, found: ReadMessages
+) -> pa.Array:
+    """Return the column of texts; adds the faults of those that are unfit to `found`."""
+    array, unfit = times.column(texts)
+    for row, reason in unfit.items():
+        message = (
+            f"field {column.address}: found {_shown(texts[row].as_py())}, "
+            f"expected {expected_time(column)} for {column.purpose}"
+        )
+        found.faults.add(row, Fault(reason, message))
+    return array
+
+
+def is_time(value: Any, column: MappedColumn) -> bool:
+    """Return whether a JSON value, or null, can fill a column with a time format."""
+    assert column.time_format is not None, "the column has a time format"
+    try:
+        texts = pa.array([exact_value(value, _TEXT)], pa.string())
+    except ValueFault:
+        return False
+    return not time_texts(column.time_format, column.type).column(texts)[1]
+
+
+def expected_time(column: MappedColumn) -> str:
+    """Return the type of a column with a time format, and the format."""
+    assert column.time_format is not None, "the column has a time format"
+    return f"{column.type.with_nullable(True)}, {column.time_format.words}"
+
+
+def _shown(text: str) -> str:
+    """Return a text for an error message; whether a number was written in quotes is not known any more."""
+    return text if is_number(text) else shown(text)

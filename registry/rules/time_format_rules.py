@@ -1,0 +1,71 @@
+"""Rules for the time formats of columns.
+
+Pure.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from braid.formats.mapped_column import ISO, MappedColumn
+from braid.formats.mapping.time_formats import EPOCH_UNIT_NS, time_texts
+from braid.formats.native.kinds import NativeKind
+from braid.formats.times import DATE_AND_TIME_TYPES
+from braid.registry.layout.declared_types import parsed_type
+from braid.registry.layout.stream_columns import mapped_column
+from braid.schemas import FieldProblem, StreamSpec, TableSpec
+from braid.schemas.field_problems import problem_at
+
+_HINT: Final = (
+    f"use `{ISO}`, {', '.join(f'`{name}`' for name in EPOCH_UNIT_NS)}, "
+    "or a pattern such as `dd.MM.yyyy HH:mm:ss`"
+)
+_NUMBERS: Final = (NativeKind.WHOLE, NativeKind.FLOAT, NativeKind.DECIMAL, NativeKind.TEXT)
+
+
+def check_time_formats(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    """Yield the problems of the time formats of a stream's columns.
+
+    Args:
+        table: The stream's table.
+        stream: The completed stream.
+    """
+    types = {column.name: parsed_type(column.type) for column in table.columns}
+    for index, mapping in enumerate(stream.columns):
+        data_type = types.get(mapping.column)
+        if data_type is None:
+            continue
+        found = why_no_times(mapped_column(mapping, data_type))
+        if found is not None:
+            message, hint = found
+            field = "time_zone" if mapping.time_format is None else "time_format"
+            value = mapping.time_format or mapping.time_zone
+            yield problem_at("columns", index, field, value=value, message=message, hint=hint)
+
+
+def why_no_times(column: MappedColumn) -> tuple[str, str] | None:
+    """Return why a column cannot have its time format, and a hint; None if it can, or has none."""
+    if column.time_format is None:
+        return None
+    if column.type.root not in DATE_AND_TIME_TYPES:
+        message = f"the column is of type {column.type.with_nullable(True)}"
+        return message, "leave it out: only DATE, TIME and TIMESTAMPs have time formats"
+    try:
+        time_texts(column.time_format, column.type)
+    except ValueError as error:
+        return str(error), _HINT
+    return None
+
+
+def why_not_written(kinds: Sequence[NativeKind], column: MappedColumn) -> str | None:
+    """Return why no value of a field is written in the time format of its column; None if one may be.
+
+    Args:
+        kinds: The kinds of value that the field can have by the schema of the messages.
+        column: The column, with a time format.
+    """
+    declared = column.time_format
+    assert declared is not None, "the column has a time format"
+    fitting = (NativeKind.TEXT,) if declared.text == ISO else _NUMBERS
+    if any(kind in fitting or kind is NativeKind.NULL for kind in kinds):
+        return None
+    return f"{kinds[0].value}, and not {declared.words}"
