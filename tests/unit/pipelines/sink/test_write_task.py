@@ -507,3 +507,29 @@ def test_a_row_keeps_what_newer_records_leave_out_until_a_clear() -> None:
             5: (7, None),
         }
         table.compact(full=True)
+
+
+@pytest.mark.parametrize("ordering", [("version",), None])
+def test_arrival_decides_between_kept_values_of_equal_order_whatever_their_sequence_numbers(
+    ordering: tuple[str, ...] | None,
+) -> None:
+    columns = {"id": "INT", "a": "STRING", "version": "INT"}
+    spec = given_spec(columns, ordering=ordering, keep=["a"])
+    plan = given_plan(spec, partitioned_by_key=True)
+    table = given_table(spec)
+    older = {"id": 1, "version": 7, "a": "older"}
+    newer = {"id": 1, "version": 7, "a": "newer"}
+    newest = {"id": 1, "version": 7}
+    arrived = given_records([older, newer, newest])
+
+    # The older record is numbered and committed last, as by a writer that others have overtaken.
+    for position, number in ((1, 0), (2, 200), (0, 100)):
+        report = _run(
+            _task(plan=plan, table=table, first_sequence_number=number), arrived.slice(position, 1)
+        )
+        table.committer().commit(parse_messages(report.messages[0]), commit_user=f"{position}")
+
+    for _ in range(2):
+        (row,) = table.scan().to_arrow().to_pylist()
+        assert (row["a"], row["s__offset"]) == ("newer", 2)
+        table.compact(full=True)
