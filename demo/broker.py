@@ -10,7 +10,7 @@ import shutil
 import socket
 import tempfile
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -24,6 +24,7 @@ from braid.pipelines.spark.jars import java_executable, resolve
 
 _START_TIMEOUT_S = 60.0
 _START_ATTEMPTS = 3
+_CONTROLLER = "CONTROLLER"
 _NO_TEXT: Mapping[str, str] = MappingProxyType({})
 
 # A small heap, because the machine is shared with Spark.
@@ -41,7 +42,6 @@ _SETTINGS: Mapping[str, str] = MappingProxyType(
     {
         "process.roles": "broker,controller",
         "node.id": "1",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAINTEXT",
         "auto.create.topics.enable": "false",
@@ -88,7 +88,12 @@ class KafkaBroker:
     """
 
     def __init__(
-        self, base_dir: Path | None = None, *, settings: Mapping[str, str] = _NO_TEXT
+        self,
+        base_dir: Path | None = None,
+        *,
+        settings: Mapping[str, str] = _NO_TEXT,
+        secured: Sequence[str] = (),
+        java_options: Sequence[str] = (),
     ) -> None:
         """Prepare a broker; `start` starts it.
 
@@ -96,6 +101,9 @@ class KafkaBroker:
             base_dir: Holds settings, data and `kafka.log`; data of an earlier broker is kept.
                 Default a temporary folder, removed by `close`.
             settings: Added to the broker's `server.properties`; they take precedence.
+            secured: Kafka's security protocols that the broker speaks besides PLAINTEXT, each on a port of
+                its own; what they need is in the settings.
+            java_options: Added to the options of the broker's JVM.
 
         Raises:
             JarError: Java 17 is missing, or the broker's jars cannot be downloaded.
@@ -105,15 +113,21 @@ class KafkaBroker:
         self._is_temporary = base_dir is None
         self._dir = (base_dir or Path(tempfile.mkdtemp(prefix="braid-kafka-"))).absolute()
         self._settings = dict(settings)
+        self._secured = tuple(secured)
+        self._java_options = tuple(java_options)
         self._supervisor = Supervisor(self._dir)
         self._child: ChildProcess | None = None
-        self._ports: tuple[int, int] | None = None
+        self._ports: dict[str, int] = {}
 
     @property
     def bootstrap_servers(self) -> str:
         """Host and port for clients; the same over restarts. Requires a first `start`."""
-        assert self._ports is not None, "start() chooses the port"
-        return f"127.0.0.1:{self._ports[0]}"
+        return self.address("PLAINTEXT")
+
+    def address(self, protocol: str) -> str:
+        """Host and port of a security protocol; the same over restarts. Requires a first `start`."""
+        assert self._ports, "start() chooses the ports"
+        return f"127.0.0.1:{self._ports[protocol]}"
 
     @property
     def process_id(self) -> int | None:
@@ -131,7 +145,7 @@ class KafkaBroker:
         Raises:
             ProcessFailed: It did not come up; the message shows the end of its log.
         """
-        is_first = self._ports is None
+        is_first = not self._ports
         for attempt in range(_START_ATTEMPTS):
             if self.process_id is not None:
                 break
@@ -143,7 +157,7 @@ class KafkaBroker:
                 is_port_taken = "Address already in use" in str(error)
                 if not (is_first and is_port_taken) or attempt == _START_ATTEMPTS - 1:
                     raise
-                self._ports = None
+                self._ports = {}
         return self
 
     def stop(self) -> None:
@@ -219,15 +233,17 @@ class KafkaBroker:
         self._child.wait_ready(self._answers, timeout_s=_START_TIMEOUT_S)
 
     def _write_settings(self) -> Path:
-        if self._ports is None:
-            self._ports = (free_port(), free_port())
-        client_port, controller_port = self._ports
+        protocols = ("PLAINTEXT", *self._secured)
+        if not self._ports:
+            self._ports = {name: free_port() for name in (*protocols, _CONTROLLER)}
+        listeners = {name: f"{name}://127.0.0.1:{port}" for name, port in self._ports.items()}
         settings = {
             **_SETTINGS,
-            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-            "listeners": f"PLAINTEXT://127.0.0.1:{client_port},"
-            f"CONTROLLER://127.0.0.1:{controller_port}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{client_port}",
+            "controller.quorum.voters": f"1@127.0.0.1:{self._ports[_CONTROLLER]}",
+            "listeners": ",".join(listeners.values()),
+            "advertised.listeners": ",".join(listeners[name] for name in protocols),
+            "listener.security.protocol.map": ",".join(f"{name}:{name}" for name in protocols)
+            + f",{_CONTROLLER}:PLAINTEXT",
             "log.dirs": str(self._dir / "data"),
             **self._settings,
         }
@@ -248,12 +264,12 @@ class KafkaBroker:
 
     def _command(self, main_class: str, *arguments: str) -> list[str]:
         log4j = f"-Dlog4j2.configurationFile={self._dir / 'log4j2.properties'}"
-        return [str(self._java), *_JVM, log4j, "-cp", self._class_path, main_class, *arguments]
+        options = [*_JVM, *self._java_options, log4j]
+        return [str(self._java), *options, "-cp", self._class_path, main_class, *arguments]
 
     def _answers(self) -> bool:
-        assert self._ports is not None, "settings are written before the start"
         # A plain connection first: a Kafka client that is refused waits before it retries.
-        socket.create_connection(("127.0.0.1", self._ports[0]), timeout=1).close()
+        socket.create_connection(("127.0.0.1", self._ports["PLAINTEXT"]), timeout=1).close()
         try:
             admin = self.admin()
         except KafkaError:

@@ -17,5 +17,6 @@
 | `schema_source`, `schema_registry/` | schemas by id; registries that have them |
 | `wire_format` | messages that begin with the id of their schema |
 | `clusters_file`, `kafka_clusters` | the operators' file of clusters and registries; permissions of streams on them |
+| `kafka_security/` | what the security options of a Kafka cluster mean, for clients that are not Java |
 | `secret_references`, `stream_options` | secrets in that file; options that a stream may set |
 """

@@ -28,6 +28,7 @@ from braid.formats.kafka_clusters import (
     NamedCluster,
     is_server_list,
 )
+from braid.formats.kafka_security.security_rules import declared_problems
 from braid.formats.schema_registry import registry_tables
 from braid.formats.schema_registry.registry_tables import named_registry, registry_problems
 from braid.formats.secret_references import unusable_references
@@ -37,7 +38,15 @@ from braid.lake import InvalidRequest, Problem
 SIZE_MAX: Final = 1 << 20  # bytes
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
-_FIELDS: Final = ("bootstrap_servers", "options", "read", "stream_options", "write")
+_FIELDS: Final = (
+    "bootstrap_servers",
+    "jars",
+    "options",
+    "read",
+    "stream_options",
+    "token_provider",
+    "write",
+)
 _TOP_FIELDS: Final = ("addresses", "clusters", "schema_registries")
 # The ingest job sets these options itself, and refuses a stream whose cluster sets one of them.
 _SOURCE_OPTIONS: Final = (
@@ -114,6 +123,8 @@ def _cluster(name: str, entry: Mapping[str, Any]) -> NamedCluster:
         read=tuple(entry.get("read", ANY)),
         write=tuple(entry.get("write", DEAD_LETTERS)),
         stream_options=tuple(entry.get("stream_options", STREAM_OPTIONS)),
+        token_provider=entry.get("token_provider"),
+        jars=tuple(entry.get("jars", ())),
     )
 
 
@@ -154,8 +165,16 @@ def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
     servers = entry.get("bootstrap_servers")
     if not isinstance(servers, str) or not is_server_list(servers):
         yield _expected(f"{prefix}bootstrap_servers", servers, "`host:port[,host:port]`, no blanks")
-    for field in ("read", "write", "stream_options"):
+    for field in ("read", "write", "stream_options", "jars"):
         yield from _check_texts(entry, field, prefix)
+    jars = entry.get("jars", ())
+    for jar in jars if isinstance(jars, list) else ():
+        # The class path of a JVM is joined by `:`.
+        if isinstance(jar, str) and (not jar.startswith("/") or ":" in jar):
+            yield _expected(f"{prefix}jars", jar, "absolute paths without `:`")
+    provider = entry.get("token_provider")
+    if provider is not None and not (isinstance(provider, str) and _NAME.fullmatch(provider)):
+        yield _expected(f"{prefix}token_provider", provider, "the name of an installed provider")
     names = entry.get("stream_options", ())
     for name in names if isinstance(names, list) else ():
         if isinstance(name, str) and name not in STREAM_OPTIONS:
@@ -167,6 +186,12 @@ def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
         return
     for name, value in options.items():
         yield from _check_option(f"{prefix}options.{name}", name, value)
+    if all(isinstance(value, str) for value in options.values()):
+        yield from declared_problems(
+            options,
+            prefix=f"{prefix}options.",
+            token_provider=provider if isinstance(provider, str) else None,
+        )
 
 
 def _check_option(path: str, name: str, value: object) -> Iterator[Problem]:

@@ -36,6 +36,9 @@ class NamedCluster:
         read: Patterns of topics that streams may read (`*`, `?`, `[a-z]`).
         write: Patterns of topics that dead letters may be sent to.
         stream_options: Names of the options that a stream may set itself.
+        token_provider: Name of the installed provider that gives tokens for OAUTHBEARER to clients other
+            than Java's; None: tokens come from the endpoint of `options`, if any.
+        jars: Java archives that the login needs in Spark, absolute paths.
     """
 
     name: str
@@ -44,6 +47,8 @@ class NamedCluster:
     read: tuple[str, ...] = ANY
     write: tuple[str, ...] = DEAD_LETTERS
     stream_options: tuple[str, ...] = tuple(STREAM_OPTIONS)
+    token_provider: str | None = None
+    jars: tuple[str, ...] = ()
 
     def may_read(self, topic: str) -> bool:
         """Return whether a stream may read a topic."""
@@ -68,6 +73,12 @@ class KafkaClusters:
     by_name: Mapping[str, NamedCluster] = field(default_factory=dict)
     schema_registries: Mapping[str, NamedSchemaRegistry] = field(default_factory=dict)
     addresses: tuple[str, ...] = ()
+
+    @property
+    def jars(self) -> tuple[str, ...]:
+        """The Java archives of all clusters, each once."""
+        found = (jar for cluster in self.by_name.values() for jar in cluster.jars)
+        return tuple(dict.fromkeys(found))
 
     def at(self, bootstrap_servers: str) -> NamedCluster | None:
         """Return the cluster with these servers, in any order; None if there is none."""

@@ -29,6 +29,15 @@ def unusable_references(text: str) -> list[str]:
     ]
 
 
+def has_reference(text: str) -> bool:
+    """Return whether a text has a reference.
+
+    >>> has_reference("user=${env:USER}"), has_reference("$ {env}")
+    (True, False)
+    """
+    return _ANY_REFERENCE.search(text) is not None
+
+
 def is_reference(text: str) -> bool:
     """Return whether a text is one reference and nothing else.
 

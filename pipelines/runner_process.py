@@ -1,6 +1,7 @@
 """Process of a runner: its Spark session, its signals, its work directory, and its exit status."""
 
 import logging
+import os
 import shutil
 import signal
 import sys
@@ -14,7 +15,8 @@ from types import FrameType
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from braid.lake import ScratchDirectory, SystemClock, file_io_for, path_for
+from braid.formats.kafka_clusters import KafkaClusters
+from braid.lake import InvalidRequest, Problem, ScratchDirectory, SystemClock, file_io_for, path_for
 from braid.pipelines.runner import Runner
 from braid.pipelines.settings import RunnerSettings
 from braid.pipelines.spark.session import QUERY_LOGGERS, build_session
@@ -35,7 +37,7 @@ def main(settings: RunnerSettings) -> int:
 
     Raises:
         InvalidRequest: The warehouse is neither an absolute path nor the address of a store, or its store is
-            misconfigured.
+            misconfigured. Or an archive of a cluster's `jars` cannot be read.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
     # Kafka's clients log every reconnect; errors that end a query reach its stream's trace.
@@ -43,6 +45,7 @@ def main(settings: RunnerSettings) -> int:
     # An error of a query's Python code is logged by its stream, once.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     settings = replace(settings, warehouse=path_for(settings.warehouse))
+    jars = _readable_jars(settings.clusters)
     stop = threading.Event()
     _stop_on_signals(stop)
     with _work_dir(settings.work_dir) as work_dir:
@@ -52,7 +55,7 @@ def main(settings: RunnerSettings) -> int:
             cores=settings.cores,
             memory=settings.memory,
             silent=QUERY_LOGGERS,
-            conf=SESSION_CONF,
+            conf={**SESSION_CONF, "spark.driver.extraClassPath": os.pathsep.join(jars)},
         )
         # Spark has installed its own handler for SIGINT.
         _stop_on_signals(stop)
@@ -82,6 +85,23 @@ def main(settings: RunnerSettings) -> int:
             _end_spark(session)
     _LOG.info("runner ended name=%s", settings.name)
     return EXIT_TRY_AGAIN if lost.is_set() else 0
+
+
+def _readable_jars(clusters: KafkaClusters) -> tuple[str, ...]:
+    missing = [jar for jar in clusters.jars if not os.access(jar, os.R_OK)]
+    if missing:
+        problems = [
+            Problem(
+                field="jars",
+                value=jar,
+                message="the file cannot be read",
+                hint="put the archive there, or correct `jars` in the file of `--clusters`",
+            )
+            for jar in missing
+        ]
+        message = "a Java archive of a Kafka cluster is missing"
+        raise InvalidRequest(message, problems=problems)
+    return clusters.jars
 
 
 def _stop_without_spark(session: SparkSession, stop: threading.Event) -> threading.Event:

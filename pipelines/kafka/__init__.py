@@ -5,6 +5,8 @@
 | `stream_cluster` | the cluster of a stream, from the operators' file, with its secrets |
 | `stream_schemas` | the schema registry of the stream, from the same file |
 | `cluster` | a cluster's address and options, for Spark and for kafka-python |
+| `bearer_tokens` | tokens of OAUTHBEARER for kafka-python |
+| `client_errors` | errors of kafka-python, with the login's mechanism |
 | `reachability` | whether a cluster accepts connections |
 | `topic` | id, partitions and offsets of a topic |
 | `source` | options of Spark's source, and the offsets that a query starts at |

@@ -6,8 +6,11 @@ checked again before the stream gets a login. Secrets become values only here.
 """
 
 import logging
+from collections.abc import Mapping
+from dataclasses import replace
 
 from braid.formats.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
+from braid.formats.kafka_security.jaas import JaasError, parse_jaas
 from braid.formats.secret_references import resolve_secrets
 from braid.formats.stream_options import STREAM_OPTIONS, unfit_value
 from braid.lake import InvalidRequest, Problem
@@ -15,14 +18,15 @@ from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.schemas import StreamSpec
 
 _LOG = logging.getLogger(__name__)
+_JAAS = "sasl.jaas.config"
 
 
 def resolve_cluster(stream: StreamSpec, clusters: KafkaClusters) -> KafkaCluster:
     """Return the cluster that a stream reads from, with its login.
 
     Raises:
-        InvalidRequest: The file names no such cluster, does not allow the topics, or refers to a
-            secret that does not exist.
+        InvalidRequest: The file names no such cluster, does not allow the topics, or refers to a secret or
+            certificate that cannot be used; or not every client can apply its options of security.
     """
     named = _named_cluster(stream, clusters)
     if named is None:
@@ -32,10 +36,24 @@ def resolve_cluster(stream: StreamSpec, clusters: KafkaClusters) -> KafkaCluster
             bootstrap_servers=servers, options=_own_options(stream, tuple(STREAM_OPTIONS))
         )
     _check_topics(stream, named)
-    return KafkaCluster(
+    found = KafkaCluster(
         bootstrap_servers=named.bootstrap_servers,
-        options={**resolve_secrets(named.options), **_own_options(stream, named.stream_options)},
+        options={**_resolved(named.options), **_own_options(stream, named.stream_options)},
+        token_provider=named.token_provider,
     )
+    found.check_security(prefix=f"clusters.{named.name}.options.")
+    return found
+
+
+def _resolved(options: Mapping[str, str]) -> dict[str, str]:
+    """Return options with their secrets; a secret inside a login is escaped, so it may have any characters."""
+    try:
+        login = parse_jaas(options.get(_JAAS, ""))
+    except JaasError:
+        return resolve_secrets(options)  # a reference to the whole login; `check_security` reads it
+    values = resolve_secrets(login.options)
+    others = {name: value for name, value in options.items() if name != _JAAS}
+    return {**resolve_secrets(others), _JAAS: replace(login, options=values).text}
 
 
 def _named_cluster(stream: StreamSpec, clusters: KafkaClusters) -> NamedCluster | None:

@@ -13,7 +13,8 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import ConfigResource
 from kafka.errors import KafkaError, TopicAlreadyExistsError
 
-from braid.lake import InvalidRequest, Problem, StorageUnavailable
+from braid.lake import InvalidRequest, Problem
+from braid.pipelines.kafka.client_errors import unavailable
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.kafka.reachability import check_reachable
 
@@ -164,5 +165,4 @@ class TopicReader:
             raise
         except (KafkaError, OSError) as error:
             self.close()
-            message = f"kafka {self._cluster.bootstrap_servers}: {method} failed: {error!r}"
-            raise StorageUnavailable(message) from error
+            raise unavailable(self._cluster, f"{method} failed", error) from error

@@ -14,6 +14,7 @@ from kafka.errors import KafkaError, MessageSizeTooLargeError
 
 from braid.formats.dead_letter import CUT_HEADER, DeadLetter
 from braid.lake import StorageUnavailable
+from braid.pipelines.kafka.client_errors import unavailable
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.kafka.reachability import check_reachable
 
@@ -123,5 +124,5 @@ class DeadLetterSender:
         self._pending.append((letter, future))
 
     def _refused(self, error: KafkaError) -> StorageUnavailable:
-        message = f"dead letters cannot be sent to topic {self._topic}: {error!r}"
-        return StorageUnavailable(message)
+        what = f"dead letters cannot be sent to topic {self._topic}"
+        return unavailable(self._cluster, what, error)

@@ -34,7 +34,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from braid.lake import LimitExceeded, StorageUnavailable, StreamBatch
+from braid.lake import LimitExceeded, StreamBatch
+from braid.pipelines.kafka.client_errors import unavailable
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.kafka.reachability import check_reachable
 from braid.pipelines.kafka.source import read_ranges
@@ -171,10 +172,7 @@ def _find(cluster: KafkaCluster, batch: StreamBatch, *, records_max: int) -> lis
         finally:
             consumer.close()
     except (KafkaError, OSError) as error:
-        message = (
-            f"kafka {cluster.bootstrap_servers}: topic {batch.topic} cannot be read: {error!r}"
-        )
-        raise StorageUnavailable(message) from error
+        raise unavailable(cluster, f"topic {batch.topic} cannot be read", error) from error
     return found
 
 

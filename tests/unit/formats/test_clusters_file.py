@@ -28,7 +28,9 @@ def test_a_cluster_has_an_address_and_the_permissions_of_streams() -> None:
         write = ["shop.*.dead"]
         stream_options = ["max.poll.records"]
         [clusters.shop.options]
-        "sasl.jaas.config" = 'user="${env:USER}";'
+        "security.protocol" = "SASL_SSL"
+        "sasl.mechanism" = "PLAIN"
+        "sasl.jaas.config" = 'x.PlainLoginModule required username="${env:USER}" password="p";'
         """,
         source="clusters.toml",
     )
@@ -38,7 +40,7 @@ def test_a_cluster_has_an_address_and_the_permissions_of_streams() -> None:
     assert (shop.may_read("shop.orders"), shop.may_read("bank.orders")) == (True, False)
     assert (shop.may_write("shop.orders.dead"), shop.may_write("shop.orders")) == (True, False)
     # Not resolved: services read the file as well, and need no secret.
-    assert shop.options["sasl.jaas.config"] == 'user="${env:USER}";'
+    assert '"${env:USER}"' in shop.options["sasl.jaas.config"]
     assert "USER" not in repr(clusters)
     assert clusters.allows_address("x.lab:9092")
 
@@ -118,5 +120,58 @@ def test_the_files_of_the_guide_can_be_read() -> None:
     texts = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 
     clusters = [parse_clusters(text, source="guide") for text in texts]
-    assert [list(found.by_name) for found in clusters] == [["shop"], []]
-    assert [list(found.schema_registries) for found in clusters] == [[], ["shop", "lab"]]
+    assert [list(found.by_name) for found in clusters] == [
+        ["shop"],
+        ["plain"],
+        ["scram"],
+        ["oauth"],
+        ["mutual", "texts"],
+        ["msk"],
+        ["cloud"],
+        [],
+    ]
+    assert [list(found.schema_registries) for found in clusters] == [*[[]] * 7, ["shop", "lab"]]
+
+
+def test_a_cluster_names_archives_and_a_provider_of_tokens() -> None:
+    text = """
+        [clusters.cloud]
+        bootstrap_servers = "a:1"
+        jars = ["/opt/login.jar"]
+        token_provider = "cloud"
+        [clusters.cloud.options]
+        "security.protocol" = "SASL_SSL"
+        "sasl.mechanism" = "OAUTHBEARER"
+        "sasl.login.callback.handler.class" = "com.cloud.Handler"
+        "sasl.jaas.config" = "x.OAuthBearerLoginModule required;"
+        [clusters.same]
+        bootstrap_servers = "b:1"
+        jars = ["/opt/login.jar", "/opt/other.jar"]
+        """
+    clusters = parse_clusters(text, source="x")
+
+    assert clusters.by_name["cloud"].token_provider == "cloud"
+    assert clusters.jars == ("/opt/login.jar", "/opt/other.jar")
+    wrong = text.replace('"/opt/other.jar"', '"other.jar"').replace('= "cloud"', '= "a b"')
+    assert problems_of(wrong) == [
+        ("clusters.cloud.token_provider", "a b"),
+        ("clusters.same.jars", "other.jar"),
+    ]
+
+
+def test_an_option_of_security_that_would_be_ignored_is_a_mistake_of_the_file() -> None:
+    found = problems_of(
+        """
+        [clusters.a]
+        bootstrap_servers = "a:1"
+        [clusters.a.options]
+        "security.protocol" = "SSL"
+        "ssl.truststore.location" = "/etc/braid/store.jks"
+        "ssl.truststore.password" = "s3cret"
+        """
+    )
+
+    assert found == [
+        ("clusters.a.options.ssl.truststore.password", None),
+        ("clusters.a.options.ssl.truststore.type", None),
+    ]

@@ -1,6 +1,8 @@
 """The cluster and the login of a stream, from the operators' file at its start."""
 
 import logging
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,3 +82,49 @@ def test_an_entry_that_the_file_lacks_stops_the_stream_and_is_named(
     (problem,) = caught.value.problems
     assert problem.field == field
     assert hint in (problem.hint or "")
+
+
+def test_a_secret_in_a_login_may_have_any_characters(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text('a"b\\c;\n')
+    shop = replace(
+        SHOP,
+        options={
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": "x.PlainLoginModule required username=me "
+            f'password="${{file:{tmp_path}/password}}";',
+        },
+    )
+
+    found = resolve_cluster(
+        stream(kafka={"cluster": "shop"}), KafkaClusters(by_name={"shop": shop})
+    )
+
+    assert found.client_options["sasl_plain_password"] == 'a"b\\c;'
+    assert found.spark_options["kafka.sasl.jaas.config"] == (
+        'x.PlainLoginModule required username="me" password="a\\"b\\\\c;";'
+    )
+
+
+def test_a_login_may_be_one_secret_as_a_whole(tmp_path: Path) -> None:
+    login = 'x.PlainLoginModule required username="me" password="p\\"q";'
+    (tmp_path / "login").write_text(login)
+    shop = replace(
+        SHOP,
+        options={
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": f"${{file:{tmp_path}/login}}",
+        },
+    )
+    clusters = KafkaClusters(by_name={"shop": shop})
+
+    found = resolve_cluster(stream(kafka={"cluster": "shop"}), clusters)
+
+    assert found.client_options["sasl_plain_password"] == 'p"q'
+    (tmp_path / "login").write_text("s3cret without a module")
+    with pytest.raises(
+        InvalidRequest, match=r"clusters\.shop\.options\.sasl\.jaas\.config"
+    ) as caught:
+        resolve_cluster(stream(kafka={"cluster": "shop"}), clusters)
+    assert "s3cret" not in str(caught.value)

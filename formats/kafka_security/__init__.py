@@ -1,0 +1,11 @@
+"""Security of Kafka clients: options by the names of Kafka's Java clients, for clients that are not Java.
+
+| module | what |
+|---|---|
+| `jaas` | the login in `sasl.jaas.config`, read and written |
+| `known_options` | options of security: those that every client can apply, and what to say about the others |
+| `security_rules` | problems of a cluster's options, before and after its secrets are resolved |
+| `client_security` | what the options mean: protocol, login, TLS |
+| `tls` | TLS contexts from PEM certificates and keys |
+| `token_source`, `token_endpoint` | the current token of OAUTHBEARER; new ones from an authorization server |
+"""

@@ -1,0 +1,146 @@
+"""Token endpoint of an authorization server: OAuth 2.0, client credentials, over HTTP or HTTPS.
+
+Redirects are not followed and proxies of the environment are not used: the client's secret goes to the address
+of the operators' file only.
+"""
+
+import base64
+import http.client
+import json
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+from urllib.parse import urlencode, urlsplit
+
+from braid.formats.kafka_security.token_source import IssuedToken
+from braid.lake import StorageUnavailable
+
+ANSWER_BYTES_MAX: Final = 256 << 10
+_CHUNK_BYTES: Final = 1 << 14
+_ERROR_MAX: Final = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenEndpoint:
+    """Where and how to ask for a token.
+
+    Attributes:
+        url: The address, `http` or `https`; certificates are checked by the system's authorities.
+        client_id: The client's name.
+        client_secret: The client's secret; never shown.
+        scope: What the token is for; None: the server's default.
+        timeout_ms: Longest wait for an answer, milliseconds.
+    """
+
+    url: str
+    client_id: str = field(repr=False)
+    client_secret: str = field(repr=False)
+    scope: str | None = None
+    timeout_ms: int = 4_000
+
+
+class EndpointClient:
+    """Requests to one token endpoint; for any number of threads."""
+
+    def __init__(
+        self, endpoint: TokenEndpoint, *, now_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Prepare to ask.
+
+        Args:
+            endpoint: Where to ask.
+            now_s: The clock that bounds the time of an answer, seconds.
+        """
+        self._endpoint = endpoint
+        self._now_s = now_s
+
+    def ask(self) -> IssuedToken:
+        """Return a new token.
+
+        Raises:
+            StorageUnavailable: The endpoint gives no token; the message has neither secret nor token.
+        """
+        deadline_s = self._now_s() + self._endpoint.timeout_ms / 1_000
+        endpoint = self._endpoint
+        parts = urlsplit(endpoint.url)
+        form = {"grant_type": "client_credentials"}
+        if endpoint.scope is not None:
+            form["scope"] = endpoint.scope
+        login = f"{endpoint.client_id}:{endpoint.client_secret}".encode()
+        headers = {
+            "Accept": "application/json",
+            "Authorization": f"Basic {base64.b64encode(login).decode()}",
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        connection = self._open()
+        try:
+            connection.request("POST", path, body=urlencode(form), headers=headers)
+            with connection.getresponse() as response:
+                return self._read(response.status, self._body(response, deadline_s))
+        except TimeoutError:
+            self._refuse_late()
+        except OSError as error:
+            self._refuse(f"cannot be reached: {error.strerror or error}")
+        except http.client.HTTPException as error:
+            self._refuse(f"does not speak HTTP: {type(error).__name__}")
+        finally:
+            connection.close()
+
+    def _open(self) -> http.client.HTTPConnection:
+        parts = urlsplit(self._endpoint.url)
+        assert parts.hostname is not None, "the operators' file is checked"
+        timeout_s = self._endpoint.timeout_ms / 1_000
+        if parts.scheme == "https":
+            return http.client.HTTPSConnection(
+                parts.hostname, parts.port, timeout=timeout_s, context=ssl.create_default_context()
+            )
+        return http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout_s)
+
+    def _body(self, response: http.client.HTTPResponse, deadline_s: float) -> bytes:
+        # The socket's limit is for each piece, so an answer could come bit by bit without end.
+        body = bytearray()
+        while piece := response.read1(_CHUNK_BYTES):
+            body += piece
+            if len(body) > ANSWER_BYTES_MAX:
+                self._refuse(f"answers with more than {ANSWER_BYTES_MAX} bytes")
+            if self._now_s() > deadline_s:
+                self._refuse_late()
+        return bytes(body)
+
+    def _read(self, status: int, body: bytes) -> IssuedToken:
+        try:
+            found = json.loads(body)
+        except (ValueError, RecursionError):
+            found = None
+        content: dict[str, Any] = found if isinstance(found, dict) else {}
+        if status not in (http.client.OK, http.client.CREATED):
+            self._refuse(f"answers {status}{_reason(status, content)}")
+        token = content.get("access_token")
+        if not isinstance(token, str) or not token:
+            self._refuse(f"answers {status} without a token: is it a token endpoint?")
+        if not all("!" <= character <= "~" for character in token):
+            self._refuse("answers with a token that has other characters than visible ASCII")
+        life = content.get("expires_in")
+        is_known = isinstance(life, int | float) and not isinstance(life, bool) and life > 0
+        return IssuedToken(text=token, life_s=float(life) if is_known and life else None)
+
+    def _refuse_late(self) -> NoReturn:
+        self._refuse(f"does not answer within {self._endpoint.timeout_ms} ms")
+
+    def _refuse(self, reason: str) -> NoReturn:
+        message = f"no token for OAUTHBEARER: {self._endpoint.url} {reason}"
+        raise StorageUnavailable(message)
+
+
+def _reason(status: int, content: dict[str, Any]) -> str:
+    """Return what an error's answer means; OAuth's own code is one of a few words."""
+    if 300 <= status < 400:
+        return ", a redirect, which is not followed: name the final address"
+    code = content.get("error")
+    is_word = isinstance(code, str) and code.replace("_", "").isalpha() and len(code) < _ERROR_MAX
+    if is_word:
+        return f" ({code})"
+    return ", the client is refused" if status in (401, 403) else ""
