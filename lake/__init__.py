@@ -44,6 +44,14 @@ from braid.lake.commit.streams.group_order import (
     split_offset,
     stored_offset,
 )
+from braid.lake.commit.streams.position_moves import (
+    MoveCause,
+    PositionMove,
+    read_segments,
+    repeated_ranges,
+    skipped_ranges,
+    split_by_reading,
+)
 from braid.lake.commit.streams.stream_position import (
     BatchAccount,
     StreamBatch,
@@ -298,13 +306,19 @@ __all__ += [
     "BatchDecision",
     "GroupClaim",
     "GroupOrder",
+    "MoveCause",
     "PartitionGrowth",
+    "PositionMove",
     "StreamBatch",
     "StreamFallback",
     "StreamPosition",
     "decide_batch",
     "discards_former_position",
     "positions_of",
+    "read_segments",
+    "repeated_ranges",
+    "skipped_ranges",
+    "split_by_reading",
     "split_offset",
     "stored_offset",
 ]

@@ -8,6 +8,7 @@
 | `document` | the stored document of a table and its streams |
 | `progress` | the report of a runner |
 | `row`, `status` | answers of the service about rows, streams and maintenance |
+| `offsets` | the position of a stream, and requests to set it |
 | `problem`, `field_problems` | the body of an error answer; problems of single fields |
 """
 
@@ -29,6 +30,15 @@ from braid.schemas.message_format import (
     RawFormat,
     schema_registry_of,
 )
+from braid.schemas.offsets import (
+    OffsetRange,
+    OffsetsChanged,
+    OffsetsMove,
+    OffsetsRequest,
+    OffsetsValidation,
+    PartitionChange,
+    StreamOffsets,
+)
 from braid.schemas.problem import FieldProblem, ProblemCode, ProblemDocument
 from braid.schemas.progress import (
     Account,
@@ -38,6 +48,7 @@ from braid.schemas.progress import (
     StreamProgress,
     StreamState,
     TableProgress,
+    TopicOffsets,
 )
 from braid.schemas.row import Arrival, GroupState, GroupStatus, RowStatus, SnapshotInfo, WideRow
 from braid.schemas.schema_change import (
@@ -129,11 +140,17 @@ __all__ = [
     "MaintenanceStatus",
     "MergeEngine",
     "MessageFormat",
+    "OffsetRange",
+    "OffsetsChanged",
+    "OffsetsMove",
+    "OffsetsRequest",
+    "OffsetsValidation",
     "OnDelete",
     "OnMissing",
     "OnNewField",
     "OnNullOrdering",
     "OnPartitionsAdded",
+    "PartitionChange",
     "PendingSchema",
     "ProblemCode",
     "ProblemDocument",
@@ -154,6 +171,7 @@ __all__ = [
     "StreamDefinition",
     "StreamEntry",
     "StreamFailure",
+    "StreamOffsets",
     "StreamProgress",
     "StreamSpec",
     "StreamState",
@@ -163,6 +181,7 @@ __all__ = [
     "TableMaintenanceView",
     "TableProgress",
     "TableSpec",
+    "TopicOffsets",
     "Unordered",
     "UpdateColumnAggregateChange",
     "UpdateColumnCommentChange",

@@ -81,6 +81,20 @@ class BackPressure(Contract):
     records_max: int
 
 
+class TopicOffsets(Contract):
+    """Bounds of a stream's topic as its newest query has measured them.
+
+    Attributes:
+        beginning: First offset that Kafka had when the query started, by partition; it only rises.
+        end: Offset after the last committed record, by partition; it usually rises.
+        measured_ms: Time of the measurement of `end`, milliseconds since the epoch, UTC.
+    """
+
+    beginning: Mapping[int, int]
+    end: Mapping[int, int]
+    measured_ms: int
+
+
 class StreamProgress(Contract):
     """A runner's report of one stream. A field that is None is not known yet, unless stated otherwise.
 
@@ -114,6 +128,7 @@ class StreamProgress(Contract):
         schema_id: The table's schema by which the stream writes.
         stream_version: The version of the stream's declaration by which it writes.
         followed_ms: Time since when the stream writes by both, milliseconds since the epoch, UTC.
+        topic_offsets: Bounds of the topic as last measured; kept when the query ends, unlike `end_offsets`.
     """
 
     state: StreamState
@@ -143,6 +158,7 @@ class StreamProgress(Contract):
     schema_id: int | None = None
     stream_version: int | None = None
     followed_ms: int | None = None
+    topic_offsets: TopicOffsets | None = None
 
 
 class TableProgress(Contract):

@@ -21,7 +21,16 @@ from braid.service.http.request_context import RequestContext
 from braid.service.open_tables import OpenTables
 from braid.service.problems.error_handlers import install_problem_handlers
 from braid.service.problems.problem_response import MEDIA_TYPE
-from braid.service.routes import changes, health, inspection, rows, schema_changes, streams, tables
+from braid.service.routes import (
+    changes,
+    health,
+    inspection,
+    offsets,
+    rows,
+    schema_changes,
+    streams,
+    tables,
+)
 from braid.service.settings import ServiceSettings
 
 TITLE = "Braid"
@@ -74,7 +83,8 @@ def create_app(
         bodies=bodies,
         started_ms=clock.now_ms(),
     )
-    for module in (health, tables, schema_changes, streams, rows, changes, inspection):
+    modules = (health, tables, schema_changes, streams, offsets, rows, changes, inspection)
+    for module in modules:
         app.include_router(module.router)
     install_problem_handlers(app)
     # Each layer wraps the layers added before it: a request passes the last one first.

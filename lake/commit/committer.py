@@ -16,6 +16,7 @@ from braid.lake.commit.commit_result import CommitResult, Outcome
 from braid.lake.commit.commit_run import CommitRun
 from braid.lake.commit.identity_log import IdentityLog
 from braid.lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
+from braid.lake.commit.move_intent import StreamMove
 from braid.lake.commit.publisher import SnapshotPublisher
 from braid.lake.commit.retry_policy import RetryPolicy
 from braid.lake.commit.steps import OnStep, ignore_step
@@ -234,6 +235,7 @@ class TableCommitter:
         expected_epoch: int | None = None,
         former_epoch: int | None = None,
         added_offsets: Mapping[int, int] | None = None,
+        skipped_to: Mapping[int, int] | None = None,
     ) -> StreamPosition:
         """Claim a stream: commit an empty snapshot with its next epoch.
 
@@ -257,6 +259,8 @@ class TableCommitter:
                 (`braid.lake.commit.streams.former_position`). None: the stream continues at the position.
             added_offsets: Start offsets of partitions that the stream's position lacks and that are read
                 from now on.
+            skipped_to: First offsets that the topic still has, by partition: a position below skips to them, and
+                remembers the move. None: the position stays.
 
         Returns:
             The offsets to start reading at, the epoch to commit under, and the generation to write in.
@@ -278,12 +282,40 @@ class TableCommitter:
             expected_epoch=expected_epoch,
             former_epoch=former_epoch,
             added_offsets=dict(added_offsets or {}),
+            skipped_to=dict(skipped_to or {}),
         )
         run = self._new_run(intent)
         claimed = run.run()
         self._hold.advance(claimed.snapshot_id, now_ms=self._clock.now_ms())
         assert run.revision is not None, "a claim is never a replay"
         return run.revision.streams.positions[stream]
+
+    @adds_table_to_errors
+    def move_stream(
+        self, expected: StreamPosition, *, offsets: Mapping[int, int], commit_user: str
+    ) -> StreamPosition:
+        """Move a stream to other offsets of its topic: commit an empty snapshot with its next epoch.
+
+        Every query that was started before is fenced. The account stays; the position remembers the move.
+
+        Args:
+            expected: The position that the caller has read and decided on.
+            offsets: Next offset to read, for partitions of that position; one at least differs from it.
+            commit_user: Name of the caller.
+
+        Returns:
+            The position after the move.
+
+        Raises:
+            StreamFenced: The stream was claimed, deleted or moved meanwhile.
+            OffsetMismatch: It has committed meanwhile, or it has no position.
+            CommitConflict, CommitUnknown, StorageUnavailable: Read the position again, then decide again.
+        """
+        run = self._new_run(StreamMove(user=commit_user, expected=expected, offsets=dict(offsets)))
+        committed = run.run()
+        self._hold.advance(committed.snapshot_id, now_ms=self._clock.now_ms())
+        assert run.revision is not None, "a move is never a replay"
+        return run.revision.streams.positions[expected.stream]
 
     @adds_table_to_errors
     def fence_streams(

@@ -13,12 +13,14 @@ from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.streams.exactly_once import BatchDecision, check_same_topic, decide_batch
 from braid.lake.commit.streams.former_position import discards_former_position
 from braid.lake.commit.streams.group_order import GroupClaim, next_order
+from braid.lake.commit.streams.position_moves import MoveCause, PositionMove, with_move
 from braid.lake.commit.streams.stream_authority import StreamAuthority
 from braid.lake.commit.streams.stream_position import (
     StreamBatch,
     StreamFallback,
     StreamPosition,
     batch_properties,
+    move_properties,
 )
 from braid.lake.errors import InvalidRequest, Problem, StreamFenced
 from braid.lake.format.commit_message import CommitMessage
@@ -127,7 +129,7 @@ class StreamCommit:
         if decide_batch(position, batch) is BatchDecision.REPLAY:
             return None
         assert position is not None, "a batch without a position must not be committed"
-        moved = replace(
+        reached = replace(
             position,
             # A batch that was read before Kafka gave the topic's id must not erase a known id.
             topic_id=batch.topic_id or position.topic_id,
@@ -138,7 +140,7 @@ class StreamCommit:
         )
         return Revision(
             identifier=batch.epoch << _EPOCH_SHIFT | batch.batch_id,
-            streams=_with_position(streams, moved),
+            streams=with_position(streams, reached),
             properties=batch_properties(batch),
         )
 
@@ -161,6 +163,7 @@ class StreamClaim:
     expected_epoch: int | None = None
     former_epoch: int | None = None
     added_offsets: Mapping[int, int] = field(default_factory=dict)
+    skipped_to: Mapping[int, int] = field(default_factory=dict)
     kind: CommitKind = CommitKind.APPEND
     messages: Sequence[CommitMessage] = ()
     changes: CommitChanges = field(default_factory=CommitChanges)
@@ -184,10 +187,28 @@ class StreamClaim:
         assert position.epoch >= 1, "a claim has an epoch, so that its identifier is not negative"
         # One below the first batch of the epoch, and above all batches of the epoch before.
         identifier = (position.epoch << _EPOCH_SHIFT) - 1
-        after = _with_position(streams, position)
+        properties: dict[str, str] = {}
+        if not self._starts_anew(streams) and self.skipped_to:
+            position, properties = self._skipped(position, time_ms=time_ms)
+        after = with_position(streams, position)
         if self.group is not None:
-            after = self._with_group(after, self.group, time_ms=time_ms)
-        return Revision(identifier=identifier, streams=after)
+            began = {} if self._starts_anew(streams) else position.offsets
+            after = self._with_group(after, self.group, began=began, time_ms=time_ms)
+        return Revision(identifier=identifier, streams=after, properties=properties)
+
+    def _skipped(
+        self, position: StreamPosition, *, time_ms: int
+    ) -> tuple[StreamPosition, dict[str, str]]:
+        """Return a position without the records that have expired, and the property that names the move."""
+        offsets = {
+            partition: (position.offsets[partition], first)
+            for partition, first in self.skipped_to.items()
+            if position.offsets.get(partition, first) < first
+        }
+        if not offsets:
+            return position, {}
+        move = PositionMove(time_ms=time_ms, cause=MoveCause.EXPIRED, offsets=offsets)
+        return moved(position, move), move_properties(self.stream, move)
 
     def _check_expected(self, streams: StreamAuthority) -> None:
         known = streams.positions.get(self.stream)
@@ -202,7 +223,12 @@ class StreamClaim:
             )
 
     def _with_group(
-        self, streams: StreamAuthority, group: GroupClaim, *, time_ms: int
+        self,
+        streams: StreamAuthority,
+        group: GroupClaim,
+        *,
+        began: Mapping[int, int],
+        time_ms: int,
     ) -> StreamAuthority:
         known = streams.orders.get(group.group)
         order = next_order(
@@ -212,6 +238,7 @@ class StreamClaim:
             topic=self.topic,
             topic_id=self.topic_id,
             generation_min=self._first_generation(streams),
+            began=began,
         )
         position = replace(streams.positions[self.stream], generation=order.generation)
         positions = {**streams.positions, self.stream: position}
@@ -238,8 +265,7 @@ class StreamClaim:
     def next_position(self, streams: StreamAuthority, *, time_ms: int) -> StreamPosition:
         """Return the position that the claim leaves behind (see `revise`)."""
         known = self._known_position(streams)
-        # A position without a topic was made by a fence, before the first claim.
-        if known is None or not known.topic or self._discards(known, streams):
+        if known is None or self._starts_anew(streams):
             return StreamPosition(
                 stream=self.stream,
                 epoch=1 if known is None else known.epoch + 1,
@@ -257,6 +283,11 @@ class StreamClaim:
             batch_id=-1,
             commit_time_ms=time_ms,
         )
+
+    def _starts_anew(self, streams: StreamAuthority) -> bool:
+        known = self._known_position(streams)
+        # A position without a topic was made by a fence, before the first claim.
+        return known is None or not known.topic or self._discards(known, streams)
 
     def _discards(self, known: StreamPosition, streams: StreamAuthority) -> bool:
         order = None if self.group is None else streams.orders.get(self.group.group)
@@ -353,5 +384,16 @@ def _description(fallback: StreamFallback | None) -> str:
     return f"the progress document (offsets {offsets}) may be older than the last commit"
 
 
-def _with_position(streams: StreamAuthority, position: StreamPosition) -> StreamAuthority:
+def moved(position: StreamPosition, move: PositionMove) -> StreamPosition:
+    """Return a position after a move."""
+    offsets = {partition: after for partition, (_, after) in move.offsets.items()}
+    return replace(
+        position,
+        offsets={**position.offsets, **offsets},
+        moves=with_move(position.moves, move),
+    )
+
+
+def with_position(streams: StreamAuthority, position: StreamPosition) -> StreamAuthority:
+    """Return the state of all streams with the position of one, which replaces its former one."""
     return replace(streams, positions={**streams.positions, position.stream: position})

@@ -135,9 +135,8 @@ def start_offsets(
                 value=None,
                 message=message,
                 hint="the topic's retention was shorter than the stream's pause; to continue "
-                "without the lost records, stop and delete the stream, then register one of "
-                "another name for its group (`sequence_group`) with a start "
-                "(`starting_offsets`)",
+                "without the lost records, stop the stream, and set its position to an offset "
+                "that the topic has: PUT .../streams/<name>/offsets",
             )
             for partition, message in sorted(lost.items())
         ]

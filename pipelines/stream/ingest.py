@@ -14,6 +14,7 @@ continues from the same checkpoint within the same claim (`pace_controller`).
 """
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
@@ -233,6 +234,12 @@ class Ingest:
     def progress(self) -> SinkProgress | None:
         """What the query has committed; None before the start."""
         return None if self._started is None else self._started.sink.progress
+
+    @property
+    def beginning_offsets(self) -> Mapping[int, int]:
+        """First offset that the topic had at the start, by partition."""
+        assert self._started is not None, "the query is started"
+        return self._started.claimed.beginning_offsets
 
     def end_offsets(self) -> dict[int, int]:
         """Return the topic's end by partition, and notice added partitions.

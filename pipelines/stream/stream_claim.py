@@ -56,11 +56,13 @@ class ClaimedStream:
         position: The claimed position.
         assigned: The partitions that its query reads.
         start_offsets: The next offset by partition, for the assigned partitions.
+        beginning_offsets: First offset that the topic had at the claim, by partition.
     """
 
     position: StreamPosition
     assigned: PartitionAssignment
     start_offsets: Mapping[int, int]
+    beginning_offsets: Mapping[int, int]
 
 
 def claim_stream(
@@ -125,7 +127,12 @@ def claim_stream(
         earliest={number: earliest[number] for number in assigned.partitions},
         end={number: end[number] for number in assigned.partitions},
     )
-    return ClaimedStream(position=position, assigned=assigned, start_offsets=offsets)
+    return ClaimedStream(
+        position=position,
+        assigned=assigned,
+        start_offsets=offsets,
+        beginning_offsets=earliest,
+    )
 
 
 def _continued(

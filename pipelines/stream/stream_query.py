@@ -61,6 +61,11 @@ class StreamQuery(Protocol):
         """Apply the back-pressure of the table; raises only errors that end the query."""
         ...
 
+    @property
+    def beginning_offsets(self) -> Mapping[int, int]:
+        """First offset that the topic had at the start, by partition."""
+        ...
+
     def end_offsets(self) -> Mapping[int, int]:
         """Return the topic's end by partition."""
         ...

@@ -11,7 +11,14 @@ from braid.pipelines.kafka.lag import LagMeter
 from braid.pipelines.pace.back_pressure import Pace
 from braid.pipelines.sink.sink_progress import SinkProgress
 from braid.pipelines.stream.dead_letter_counts import counts_before
-from braid.schemas import Account, BackPressure, StreamFailure, StreamProgress, StreamState
+from braid.schemas import (
+    Account,
+    BackPressure,
+    StreamFailure,
+    StreamProgress,
+    StreamState,
+    TopicOffsets,
+)
 
 
 class StreamReport:
@@ -72,13 +79,20 @@ class StreamReport:
         if broker_ms is not None:
             self._update(broker_reached_ms=broker_ms)
 
-    def measure(self, done: SinkProgress | None, end: Callable[[], Mapping[int, int]]) -> bool:
+    def measure(
+        self,
+        done: SinkProgress | None,
+        end: Callable[[], Mapping[int, int]],
+        *,
+        beginning: Mapping[int, int],
+    ) -> bool:
         """Measure how far the stream is behind its topic, if the next measurement is due.
 
         Args:
             done: What the query has committed.
             end: Returns the topic's end by partition. If it raises, the lag becomes unknown and the
                 exception is raised.
+            beginning: First offset that the topic had when the query started, by partition.
 
         Returns:
             Whether the topic's end was read.
@@ -100,7 +114,14 @@ class StreamReport:
         lag = self._meter.measure(
             offsets=done.position.offsets, end=offsets, newest_ms=done.newest_ms, now_ms=now_ms
         )
-        self._update(end_offsets=dict(offsets), lag_records=lag.records, lag_seconds=lag.seconds)
+        self._update(
+            end_offsets=dict(offsets),
+            lag_records=lag.records,
+            lag_seconds=lag.seconds,
+            topic_offsets=TopicOffsets(
+                beginning=dict(beginning), end=dict(offsets), measured_ms=now_ms
+            ),
+        )
         return True
 
     def set_state(

@@ -244,7 +244,9 @@ class StreamSupervisor:
         try:
             query.finish_step()
             query.apply_back_pressure()
-            is_answered = self._report.measure(query.progress, query.end_offsets)
+            is_answered = self._report.measure(
+                query.progress, query.end_offsets, beginning=query.beginning_offsets
+            )
         except StorageUnavailable as error:
             # Spark retries by itself, and ends the query when Kafka has not answered for long.
             self._wait_for_kafka(classify_failure(error))

@@ -6,6 +6,7 @@
 | `read_at_parameters` | the state of the table that a request names |
 | `changes`, `changes_token`, `consumers` | pages of changes; the position between two pages; readers with a position of their own |
 | `stream_status`, `newest_commit` | the status of a stream; its newest commit |
+| `stream_offsets` | the position of a stream, and what was skipped or read again |
 | `table_view`, `schema_history`, `inspection`, `maintenance_status` | a table: declaration, schemas, metadata, compaction |
 | `page_token`, `confirmation` | tokens of lists; confirmation by name |
 """

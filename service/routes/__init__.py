@@ -6,6 +6,7 @@
 | `tables`, `schema_changes` | declaration, dropping, maintenance; schema changes and their history |
 | `table_response` | the answer of `tables` and `schema_changes`: the table with its revision |
 | `streams` | registration, lifecycle verbs, status |
+| `offsets` | the position of a stream, shown and set |
 | `rows` | wide rows by their keys, and their status |
 | `changes` | changes between snapshots, and consumers |
 | `inspection` | snapshots, files, partitions and more |

@@ -6,5 +6,6 @@
 | `stream_authority` | the snapshot whose properties count |
 | `exactly_once` | the decision whether a batch is committed |
 | `former_position` | positions of a former stream of the same name |
+| `position_moves` | offsets that a stream has read, skipped and read again |
 | `position_hold` | protection of the newest positions from other engines' expiry |
 """

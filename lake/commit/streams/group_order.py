@@ -76,6 +76,10 @@ class GroupOrder:
         topic_id: Kafka's id of the topic, "" when unknown.
         partitions: The number of the topic's partitions that are read in this generation.
         growth: Partitions that wait for the next generation; None without any.
+        began: The stream's position when the generation rose, by partition: its records below are of
+            earlier generations, and would be newer than they are if they were read again. Empty where the
+            stream started anew in this generation; None: not known, because an earlier version has
+            written the order.
     """
 
     group: str
@@ -86,6 +90,7 @@ class GroupOrder:
     topic_id: str
     partitions: int
     growth: PartitionGrowth | None = None
+    began: Mapping[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +118,7 @@ def next_order(
     topic: str,
     topic_id: str,
     generation_min: int = 0,
+    began: Mapping[int, int] | None = None,
 ) -> GroupOrder:
     """Return the order of a group after a claim.
 
@@ -124,6 +130,8 @@ def next_order(
         topic_id: Kafka's id of the topic.
         generation_min: The first generation of a group that was never claimed. It is above every
             generation in which the group may have been written without a record in the table.
+        began: Position of the stream at the claim, empty if the stream starts anew; counts for a group that
+            is in another generation from now on.
 
     Example:
         >>> claim = GroupClaim(group="g", cluster="c", partitions=2)
@@ -145,6 +153,7 @@ def next_order(
         topic_id=topic_id,
         partitions=claim.partitions,
         growth=claim.growth,
+        began=began,
     )
     is_same = known is not None and is_same_source(
         known, stream=stream, cluster=claim.cluster, topic=topic, topic_id=topic_id
@@ -203,10 +212,17 @@ def _parse_order(key: str, text: str, snapshot: Snapshot) -> GroupOrder:
             topic_id=value["topic_id"],
             partitions=int(value["partitions"]),
             growth=_parse_growth(value["growth"]),
+            began=_parse_began(value.get("began")),
         )
     except (ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
         message = f"snapshot {snapshot.id} has a property `{key}` that cannot be read"
         raise CorruptData(message) from error
+
+
+def _parse_began(value: Mapping[str, int] | None) -> dict[int, int] | None:
+    if value is None:
+        return None
+    return {int(partition): int(offset) for partition, offset in value.items()}
 
 
 def _parse_growth(value: Mapping[str, object] | None) -> PartitionGrowth | None:

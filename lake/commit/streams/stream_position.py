@@ -9,14 +9,17 @@ braid.streams         complete: a stream without a property is new; incomplete: 
 braid.streams.lost    only with incomplete: id of the oldest snapshot that was left when positions
                       were found to be lost; snapshots below it may have carried positions
 braid.batch           StreamBatch that made this snapshot; never carried forward
+braid.moves           PositionMove by stream, of the positions that this snapshot moved; never carried forward
 ```
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
+from braid.lake.commit.streams.position_moves import MoveCause, PositionMove
 from braid.lake.errors import CorruptData
 from braid.lake.format.snapshot import Snapshot
 
@@ -24,6 +27,7 @@ STREAM_PREFIX = "braid.stream."
 STREAMS_PROPERTY = "braid.streams"
 LOST_PROPERTY = "braid.streams.lost"
 BATCH_PROPERTY = "braid.batch"
+MOVES_PROPERTY = "braid.moves"
 COMPLETE = "complete"
 INCOMPLETE = "incomplete"
 
@@ -83,6 +87,8 @@ class StreamPosition:
         commit_time_ms: When the newest batch or claim was committed, milliseconds since 1970 UTC.
         generation: Generation in which the stream's records are written since its newest claim
             (`braid.lake.commit.streams.group_order`); 0 also for a claim without a group.
+        moves: The newest moves of the position within the topic, oldest first
+            (`braid.lake.commit.streams.position_moves`). Versions that do not know them drop them.
     """
 
     stream: str
@@ -94,6 +100,7 @@ class StreamPosition:
     batch_id: int = -1
     commit_time_ms: int = 0
     generation: int = 0
+    moves: tuple[PositionMove, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +198,12 @@ def batch_properties(batch: StreamBatch) -> dict[str, str]:
     return {BATCH_PROPERTY: _json(batch)}
 
 
-def _json(value: StreamPosition | StreamBatch) -> str:
+def move_properties(stream: str, move: PositionMove) -> dict[str, str]:
+    """Return the snapshot property that names a move of a stream's position."""
+    return {MOVES_PROPERTY: _json({stream: move})}
+
+
+def _json(value: StreamPosition | StreamBatch | Mapping[str, PositionMove]) -> str:
     options = orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS
     return orjson.dumps(value, option=options, default=dict).decode()
 
@@ -209,9 +221,21 @@ def _parse_position(text: str, snapshot: Snapshot) -> StreamPosition:
             batch_id=value["batch_id"],
             commit_time_ms=value["commit_time_ms"],
             generation=value.get("generation", 0),
+            moves=tuple(_parse_move(move) for move in value.get("moves", ())),
         )
     except (ValueError, TypeError, LookupError, AssertionError) as error:
         raise _unreadable(snapshot, STREAM_PREFIX) from error
+
+
+def _parse_move(value: Mapping[str, Any]) -> PositionMove:
+    return PositionMove(
+        time_ms=value["time_ms"],
+        cause=MoveCause(value["cause"]),
+        offsets={
+            int(partition): (int(before), int(after))
+            for partition, (before, after) in value["offsets"].items()
+        },
+    )
 
 
 def _parse_offsets(value: Mapping[str, int]) -> dict[int, int]:

@@ -8,11 +8,13 @@ import pytest
 from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
 from braid.lake.commit.streams.group_order import GroupClaim, GroupOrder
+from braid.lake.commit.streams.position_moves import MoveCause, PositionMove
 from braid.lake.commit.streams.stream_authority import StreamAuthority
 from braid.lake.commit.streams.stream_position import (
     StreamFallback,
     StreamPosition,
     batch_properties,
+    move_properties,
 )
 from braid.lake.errors import InvalidRequest, OffsetMismatch, StreamFenced
 from braid.lake.format.snapshot import CommitKind
@@ -269,6 +271,7 @@ ORDER = GroupOrder(
     topic=TOPIC,
     topic_id=TOPIC_ID,
     partitions=2,
+    began={},
 )
 GROUP_CLAIM = replace(CLAIM, group=GroupClaim(group="g", cluster="c", partitions=2))
 
@@ -330,3 +333,38 @@ def test_a_batch_carries_generations_forward() -> None:
 
     assert revision is not None
     assert revision.streams.orders == {"g": ORDER}
+
+
+def test_a_claim_skips_records_that_have_expired_and_says_so() -> None:
+    claim = replace(CLAIM, skipped_to={0: 15, 1: 12})
+
+    revision = claim.revise(STREAMS, time_ms=5)
+
+    position = revision.streams.positions["s"]
+    expired = PositionMove(time_ms=5, cause=MoveCause.EXPIRED, offsets={0: (10, 15)})
+    assert position.offsets == {0: 15, 1: 20}
+    assert position.moves == (expired,)
+    assert revision.properties == move_properties("s", expired)
+
+
+def test_a_claim_without_expired_records_has_no_move() -> None:
+    revision = replace(CLAIM, skipped_to={0: 10, 1: 0}).revise(STREAMS, time_ms=5)
+
+    assert revision.streams.positions["s"].moves == ()
+    assert revision.properties == {}
+
+
+def test_a_generation_begins_at_the_position_of_its_claim() -> None:
+    def claim(streams: StreamAuthority, partitions: int) -> StreamAuthority:
+        group = GroupClaim(group="g", cluster="c", partitions=partitions)
+        added = dict.fromkeys(range(partitions), 0)
+        wanted = replace(CLAIM, group=group, added_offsets=added)
+        return wanted.revise(streams, time_ms=1).streams
+
+    first = claim(StreamAuthority(), 1)
+    reached = replace(first.positions["s"], offsets={0: 30})
+    again = claim(replace(first, positions={"s": reached}), 1)
+    grown = claim(again, 2)
+
+    assert [one.orders["g"].generation for one in (first, again, grown)] == [0, 0, 1]
+    assert [one.orders["g"].began for one in (first, again, grown)] == [{}, {}, {0: 30, 1: 0}]

@@ -41,7 +41,9 @@ def test_records_that_are_gone_stop_the_stream(
     ) as caught:
         start_offsets(_position({0: 5}), earliest=earliest, end=end)
 
-    assert "register one of another name" in (caught.value.problems[0].hint or "")
+    assert "set its position to an offset that the topic has" in (
+        caught.value.problems[0].hint or ""
+    )
 
 
 def test_a_topic_made_again_is_another_topic() -> None:

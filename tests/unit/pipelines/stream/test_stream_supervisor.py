@@ -59,6 +59,10 @@ class StubQuery:
     def apply_back_pressure(self) -> None:
         pass
 
+    @property
+    def beginning_offsets(self) -> Mapping[int, int]:
+        return dict.fromkeys(self.end, 0)
+
     def end_offsets(self) -> Mapping[int, int]:
         if self.end_error is not None:
             raise self.end_error

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import orjson
 import pytest
 
+from braid.lake.commit.streams.position_moves import MoveCause, PositionMove
 from braid.lake.commit.streams.stream_position import (
     BATCH_PROPERTY,
     BatchAccount,
@@ -26,6 +28,10 @@ POSITION = StreamPosition(
     account=BatchAccount(accepted=1, folded=2, ignored=3, dead_lettered=4),
     batch_id=7,
     commit_time_ms=1_700_000_000_000,
+    moves=(
+        PositionMove(time_ms=4, cause=MoveCause.REQUESTED, offsets={0: (9, 5), 11: (0, 7)}),
+        PositionMove(time_ms=5, cause=MoveCause.EXPIRED, offsets={11: (7, 2**40)}),
+    ),
 )
 BATCH = StreamBatch(
     stream="s",
@@ -47,6 +53,17 @@ def test_positions_come_back_from_properties() -> None:
     assert positions_of(replace(SNAPSHOT, properties=properties)) == {
         "s": POSITION,
         "other.stream": other,
+    }
+
+
+def test_a_position_of_a_version_without_moves_has_none() -> None:
+    (key, text), *_ = position_properties({"s": POSITION}).items()
+    stored = orjson.loads(text)
+    del stored["moves"]
+    properties = {key: orjson.dumps(stored).decode()}
+
+    assert positions_of(replace(SNAPSHOT, properties=properties)) == {
+        "s": replace(POSITION, moves=())
     }
 
 

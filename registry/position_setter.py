@@ -1,0 +1,151 @@
+"""Setter of a stopped stream's position: checks, then one commit to the table."""
+
+from collections.abc import Callable, Mapping
+
+from braid.lake import GroupOrder, StreamPosition, Table
+from braid.registry.errors import DefinitionRefused, StreamNotStopped
+from braid.registry.position_rules import MovePlan, plan_move
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.revision import NO_PRECONDITION, Precondition, revision_of
+from braid.registry.store.stored_documents import features_missing, missing_features
+from braid.registry.stream_entries import entry_of
+from braid.registry.takeover import COMMIT_USER
+from braid.schemas import (
+    Contract,
+    DesiredState,
+    OffsetsRequest,
+    PartitionChange,
+    TableDocument,
+    TopicOffsets,
+)
+
+
+class _PositionRevision(Contract):
+    epoch: int
+    topic_id: str
+    offsets: Mapping[int, int]
+
+
+def position_revision(position: StreamPosition | None) -> str | None:
+    """Return a digest that changes whenever a stream is claimed, commits or is moved; None without a position."""
+    if position is None:
+        return None
+    return revision_of(
+        _PositionRevision(
+            epoch=position.epoch, topic_id=position.topic_id, offsets=position.offsets
+        )
+    )
+
+
+class PositionSetter:
+    """Moves the positions of stopped streams of one warehouse."""
+
+    def __init__(self, store: RegistryStore, open_table: Callable[[str], Table]) -> None:
+        """Create a setter.
+
+        Args:
+            store: The documents and leases.
+            open_table: Returns the table of an identifier.
+        """
+        self._store = store
+        self._open_table = open_table
+
+    def plan(
+        self,
+        document: TableDocument,
+        stream: str,
+        request: OffsetsRequest,
+        *,
+        measured: TopicOffsets | None,
+    ) -> MovePlan:
+        """Return what `set_position` would do, and the problems for which it would refuse; changes nothing.
+
+        Raises:
+            StreamNotFound: The table has no such stream.
+        """
+        committer = self._open_table(document.identifier).committer()
+        position = committer.stream_positions().get(stream)
+        return self._plan(
+            document, stream, request, position, committer.group_orders(), measured=measured
+        )
+
+    def set_position(
+        self,
+        document: TableDocument,
+        stream: str,
+        request: OffsetsRequest,
+        *,
+        measured: TopicOffsets | None,
+        precondition: Precondition = NO_PRECONDITION,
+    ) -> Mapping[int, PartitionChange]:
+        """Move a stopped stream to other offsets, and return the effect by partition that moved.
+
+        Args:
+            document: The table's, just read.
+            stream: The stream's name.
+            request: The offsets.
+            measured: The topic's offsets as last measured; None: never.
+            precondition: What the position has to be (`position_revision`).
+
+        Raises:
+            StreamNotFound: The table has no such stream.
+            StreamNotStopped: Its desired state is not STOPPED, or a runner still holds it.
+            FeaturesMissing: A newer version has registered the stream.
+            PreconditionFailed: The position is not the one that the caller has read.
+            DefinitionRefused: The move breaks rules; `problems` has all of them.
+            StreamFenced, OffsetMismatch: The stream was started at the same time; nothing was changed.
+            LakeError: The move cannot be committed; read the offsets, then decide again.
+        """
+        identifier = document.identifier
+        self._check_stopped(document, stream)
+        committer = self._open_table(identifier).committer()
+        position = committer.stream_positions().get(stream)
+        precondition.check(position_revision(position))
+        plan = self._plan(
+            document, stream, request, position, committer.group_orders(), measured=measured
+        )
+        if plan.problems:
+            message = f"the position of the stream {stream} of {identifier} cannot be set"
+            raise DefinitionRefused(message, problems=plan.problems)
+        if plan.partitions:
+            assert position is not None, "only a position moves"
+            # The epoch protects the data, not the checks above: a stream that was started meanwhile has
+            # another one, and then the commit fails.
+            offsets = {partition: change.after for partition, change in plan.partitions.items()}
+            committer.move_stream(position, offsets=offsets, commit_user=COMMIT_USER)
+        return plan.partitions
+
+    def _check_stopped(self, document: TableDocument, stream: str) -> None:
+        entry = entry_of(document, stream)
+        missing = missing_features(document, entry)
+        if missing:
+            what = f"the stream {stream} of {document.identifier}"
+            raise features_missing(what, missing)
+        lease = self._store.leases().holder(document.identifier, stream)
+        if entry.desired_state is not DesiredState.STOPPED:
+            state = f"the desired state of the stream {stream} is {entry.desired_state.value}"
+        elif lease is not None:
+            state = f"the stream {stream} is not released yet, {lease.owner} holds it"
+        else:
+            return
+        message = f"{state}\nhint: stop it, and wait until its runner has released it"
+        raise StreamNotStopped(message)
+
+    def _plan(
+        self,
+        document: TableDocument,
+        stream: str,
+        request: OffsetsRequest,
+        position: StreamPosition | None,
+        orders: Mapping[str, GroupOrder],
+        *,
+        measured: TopicOffsets | None,
+    ) -> MovePlan:
+        return plan_move(
+            request,
+            table=document.table,
+            entry=entry_of(document, stream),
+            position=position,
+            orders=orders,
+            measured=measured,
+        )
