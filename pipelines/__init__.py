@@ -13,7 +13,5 @@ From the top down; each imports only what is below it:
 | `pace/` | the interval and the size of micro-batches when compaction is behind |
 | `plan_changes/` | how the plan of a running query changes |
 | `kafka/` | clusters, topics and offsets |
-| `new_fields/` | fields of messages that a stream does not declare |
-| `stream_plan`, `record_columns`, `partition_names` | what a query knows about its stream; the columns of Kafka records; the length limit of partition names |
 | `spark/`, `settings`, `held_lease` | Spark's session and jars; bounds and intervals; the right to host a stream |
 """

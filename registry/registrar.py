@@ -37,6 +37,7 @@ from braid.schemas import (
     FieldProblem,
     StreamDefinition,
     StreamEntry,
+    StreamSpec,
     StreamState,
     TableDocument,
     TableSpec,
@@ -184,12 +185,26 @@ class Registrar(TableAlterer):
         Raises:
             TableNotFound: No table of that name is registered.
         """
-        document = self.document(identifier)
         try:
-            self._streams.admit(document, name, definition)
+            self.completed_stream(self.document(identifier), name, definition)
         except (DefinitionRefused, DefinitionDiffers) as error:
             return list(error.problems)
         return []
+
+    def completed_stream(
+        self, document: TableDocument, name: str, definition: StreamDefinition
+    ) -> StreamSpec:
+        """Return a stream as `put_stream` would register it; changes nothing.
+
+        Args:
+            document: The table's document.
+            name: The stream's name.
+            definition: The requested definition.
+
+        Raises:
+            DefinitionRefused, DefinitionDiffers: `put_stream` would refuse the definition.
+        """
+        return self._streams.admit(document, name, definition)
 
     def put_stream(
         self,

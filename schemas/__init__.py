@@ -4,6 +4,7 @@
 |---|---|
 | `contract` | the base class, and bounded types |
 | `table`, `aggregate`, `stream`, `message_format` | declarations |
+| `stream_trial` | sample records of a stream, and what would become of them |
 | `schema_change` | requested changes of a table |
 | `document` | the stored document of a table and its streams |
 | `progress` | the report of a runner |
@@ -93,6 +94,12 @@ from braid.schemas.stream import (
     StreamDefinition,
     StreamSpec,
 )
+from braid.schemas.stream_trial import (
+    SampleOutcome,
+    SampleRecord,
+    SampleResult,
+    StreamTrial,
+)
 from braid.schemas.table import (
     BUCKETS_MAX,
     ColumnSpec,
@@ -161,6 +168,9 @@ __all__ = [
     "RowStatus",
     "RowTtlSpec",
     "RunnerProgress",
+    "SampleOutcome",
+    "SampleRecord",
+    "SampleResult",
     "SchemaChanges",
     "SequenceGroupSpec",
     "SetOptionChange",
@@ -176,6 +186,7 @@ __all__ = [
     "StreamSpec",
     "StreamState",
     "StreamStatus",
+    "StreamTrial",
     "TableChange",
     "TableDocument",
     "TableMaintenanceView",

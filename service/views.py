@@ -9,7 +9,15 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from braid.schemas import Contract, DesiredState, FieldProblem, SnapshotInfo, StreamSpec, TableSpec
+from braid.schemas import (
+    Contract,
+    DesiredState,
+    FieldProblem,
+    SampleResult,
+    SnapshotInfo,
+    StreamSpec,
+    TableSpec,
+)
 from braid.schemas.contract import at_most
 
 SNAPSHOT_ID_MAX: Final = 2**63 - 1
@@ -240,6 +248,17 @@ class Validation(Contract):
 
     valid: bool
     errors: tuple[FieldProblem, ...]
+
+
+class StreamValidation(Validation):
+    """The result of a dry run of a stream.
+
+    Attributes:
+        samples: What would become of each sample record, in their order; None: the definition is refused, or
+            the request has no samples.
+    """
+
+    samples: tuple[SampleResult, ...] | None = None
 
 
 class Health(Contract):

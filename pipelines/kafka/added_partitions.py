@@ -24,7 +24,7 @@ from braid.lake import (
     parse_duration,
 )
 from braid.pipelines.kafka.topic import Topic
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.stream_plan import StreamPlan
 from braid.schemas import OnPartitionsAdded
 
 

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from braid.lake import InvalidRequest, OffsetMismatch, Problem, StreamPosition
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.kafka.topic import Topic
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.stream_plan import StreamPlan
 from braid.schemas import StartingOffsets
 
 # Kafka's default of 500 ms delays every micro-batch that reaches the end of a partition.

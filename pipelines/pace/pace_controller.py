@@ -25,7 +25,7 @@ from contextlib import contextmanager
 
 from braid.lake import Clock, LakeError, Table
 from braid.pipelines.pace.back_pressure import Pace, PaceRule
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.stream_plan import StreamPlan
 
 _LOG = logging.getLogger(__name__)
 

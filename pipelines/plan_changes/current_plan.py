@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from braid.lake import Catalog, Clock, CommitConflict, Table
-from braid.pipelines.stream_plan import StreamPlan, fit_plan, plan_stream
+from braid.records.stream_plan import StreamPlan, fit_plan, plan_stream
 from braid.registry.declared_table import read_declared_table
 from braid.registry.store.documents import RegistryStore
 from braid.schemas import StreamSpec

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from braid.lake import InvalidRequest, TableSchema
-from braid.pipelines.new_fields.schema_delta import SchemaDelta
-from braid.pipelines.new_fields.value_shape import type_of
-from braid.pipelines.new_fields.wider_type import widened
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.new_fields.schema_delta import SchemaDelta
+from braid.records.new_fields.value_shape import type_of
+from braid.records.new_fields.wider_type import widened
+from braid.records.stream_plan import StreamPlan
 from braid.registry.alteration.alteration import Alteration
 from braid.registry.alteration.stream_evolution import NewField, evolve_stream
 from braid.registry.errors import DefinitionRefused

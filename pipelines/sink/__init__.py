@@ -6,15 +6,14 @@
 | `micro_batch` | the batch's ranges of offsets, from Spark's checkpoint |
 | `batch_writer`, `task_plan`, `bucket_routing` | the Spark job of one attempt, its number of tasks, and the task of each bucket |
 | `write_task`, `task_report` | the work of one task in an executor, and its report to the driver |
-| `record_kinds` | which records are left out, are deletes, or are refused before they are read |
-| `record_reader`, `table_columns` | the columns of records and the faults of refused ones; accepted records as rows of the table |
+| `table_columns` | accepted records as rows of the table |
 | `batch_committer`, `sink_progress` | the checks and the commit of an attempt; what was committed so far |
 | `field_evolution` | changes of the table for new fields, between two attempts |
 | `overflowing_timestamps` | batches that Spark's source cannot read because of a record's timestamp |
 | `trial_writes` | rows that the table's writer refuses |
 | `dead_letters`, `dead_letter_sender` | refused records: their letters, and the way to the dead-letter topic |
 
-`record_kinds` and then `record_reader` refuse records, in the order of the lists at their heads: the format's
+`records.record_kinds` and then `records.record_reader` refuse records, in the order of the lists at their heads: the format's
 reader for `malformed`, `malformed_key`, `wrong_type` and `out_of_range`, they themselves for the others. Two reasons come later: `write_task` refuses
 a record as `new_field` where no column can hold the field, and `trial_writes` finds the rows of `refused_row`.
 

@@ -55,7 +55,7 @@ from braid.pipelines.sink.overflowing_timestamps import (
 from braid.pipelines.sink.sink_progress import SinkProgress
 from braid.pipelines.sink.task_report import TaskReport
 from braid.pipelines.sink.trial_writes import TrialSchedule
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.stream_plan import StreamPlan
 
 _LOG = logging.getLogger(__name__)
 

@@ -12,15 +12,15 @@ from pyspark.sql import DataFrame
 from braid.formats.schema_source import SchemaSource
 from braid.lake import StreamBatch, StreamPosition, Table
 from braid.pipelines.kafka.cluster import KafkaCluster
-from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from braid.pipelines.plan_changes.current_plan import CurrentPlan
-from braid.pipelines.record_columns import OFFSET, PARTITION, RECORD_COLUMNS
 from braid.pipelines.settings import DeadLetterBudget
 from braid.pipelines.sink.bucket_routing import route_to_buckets
 from braid.pipelines.sink.micro_batch import has_several_partitions, records_max
 from braid.pipelines.sink.task_plan import plan_tasks
 from braid.pipelines.sink.task_report import REPORT_SCHEMA, TaskReport, parse_report, sum_reports
 from braid.pipelines.sink.write_task import WriteTask
+from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.records.record_columns import OFFSET, PARTITION, RECORD_COLUMNS
 
 
 class BatchWriter:

@@ -23,8 +23,8 @@ from braid.formats.message_reader import MessageReader
 from braid.formats.readers import message_reader
 from braid.formats.schema_source import SchemaSource
 from braid.lake import TableSchema, assign_buckets
-from braid.pipelines.record_columns import KEY, OFFSET, PARTITION, VALUE
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.record_columns import KEY, OFFSET, PARTITION, VALUE
+from braid.records.stream_plan import StreamPlan
 
 BUCKET = "bucket"
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from braid.formats.dead_letter import DeadLetter
 from braid.formats.fault import Fault
 from braid.formats.unpaired_surrogates import with_escaped_surrogates
-from braid.pipelines.record_columns import HEADERS, KEY, OFFSET, PARTITION, VALUE
+from braid.records.record_columns import HEADERS, KEY, OFFSET, PARTITION, VALUE
 
 
 def dead_letters(

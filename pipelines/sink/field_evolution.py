@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from braid.lake import Table
-from braid.pipelines.new_fields.schema_delta import SchemaDelta
-from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader, name_taken
 from braid.pipelines.plan_changes.current_plan import CurrentPlan
 from braid.pipelines.plan_changes.stream_evolver import StreamEvolver
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.new_fields.schema_delta import SchemaDelta
+from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader, name_taken
+from braid.records.stream_plan import StreamPlan
 from braid.registry.alteration.stream_evolution import LIMIT_REACHED
 from braid.schemas import OnNewField
 

@@ -7,7 +7,7 @@ from braid.lake import CommitResult, StreamPosition
 from braid.pipelines.pace.back_pressure import Pace
 from braid.pipelines.plan_changes.current_plan import PlanVersion
 from braid.pipelines.sink.task_report import TaskReport
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.stream_plan import StreamPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

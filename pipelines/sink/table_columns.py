@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from braid.formats.arrow_cast import cut_cast
 from braid.lake import OFFSET_MAX, LimitExceeded, comparable_bytes, stored_offset
-from braid.pipelines.record_columns import OFFSET, PARTITION, TIMESTAMP
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.record_columns import OFFSET, PARTITION, TIMESTAMP
+from braid.records.stream_plan import StreamPlan
 from braid.registry.layout.physical_table import OP_CLEAR, OP_UPSERT
 
 _AT_TYPE = pa.timestamp("ms", tz="UTC")

@@ -7,7 +7,7 @@ import orjson
 import pyarrow as pa
 
 from braid.lake import BatchAccount
-from braid.pipelines.new_fields.schema_delta import NO_DELTA, SchemaDelta, merge_deltas
+from braid.records.new_fields.schema_delta import NO_DELTA, SchemaDelta, merge_deltas
 
 REPORT_SCHEMA = "messages binary, report string"
 _ARROW_SCHEMA = pa.schema([("messages", pa.binary()), ("report", pa.string())])

@@ -30,19 +30,19 @@ from braid.formats.json.message_reader import TOO_DEEP
 from braid.formats.schema_source import SchemaSource
 from braid.lake import RowKind, Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
-from braid.pipelines.new_fields.schema_delta import SchemaDeltaCollector
-from braid.pipelines.new_fields.undeclared_field_reader import (
-    UndeclaredFieldReader,
-    UnrepresentableFieldError,
-)
-from braid.pipelines.record_columns import TIMESTAMP, VALUE
 from braid.pipelines.sink.dead_letter_sender import DeadLetterSender
 from braid.pipelines.sink.dead_letters import dead_letters
-from braid.pipelines.sink.record_reader import ReadRecords, RecordReader
 from braid.pipelines.sink.table_columns import table_columns
 from braid.pipelines.sink.task_report import TaskReport
 from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.new_fields.schema_delta import SchemaDeltaCollector
+from braid.records.new_fields.undeclared_field_reader import (
+    UndeclaredFieldReader,
+    UnrepresentableFieldError,
+)
+from braid.records.record_columns import TIMESTAMP, VALUE
+from braid.records.record_reader import ReadRecords, RecordReader
+from braid.records.stream_plan import StreamPlan
 
 _EXAMPLES_MAX = 3
 # Bound of the dead letters held until the rows are written; beyond it, they are sent at once.

@@ -36,7 +36,7 @@ from braid.pipelines.settings import DeadLetterBudget
 from braid.pipelines.sink.batch_sink import BatchSink
 from braid.pipelines.sink.sink_progress import SinkProgress
 from braid.pipelines.stream.stream_claim import ClaimedStream, ClaimTerms, claim_stream
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.stream_plan import StreamPlan
 
 # Column names of the format are case-sensitive; so is JSON.
 SESSION_CONF = {

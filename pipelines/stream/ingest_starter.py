@@ -7,7 +7,7 @@ from braid.pipelines.kafka.stream_schemas import resolve_schemas
 from braid.pipelines.plan_changes.current_plan import RegistryPlans, can_apply_live
 from braid.pipelines.plan_changes.stream_evolver import RegistryEvolver
 from braid.pipelines.stream.ingest import Ingest, IngestContext
-from braid.pipelines.stream_plan import plan_stream
+from braid.records.stream_plan import plan_stream
 from braid.registry.declared_table import read_declared_table
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore

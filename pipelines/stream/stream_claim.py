@@ -26,7 +26,7 @@ from braid.lake import (
 from braid.pipelines.kafka.added_partitions import PartitionAssignment, plan_assignment
 from braid.pipelines.kafka.source import check_topic, check_topic_id, initial_offsets, start_offsets
 from braid.pipelines.kafka.topic import Topic, TopicReader
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.stream_plan import StreamPlan
 
 _LOG = logging.getLogger(__name__)
 

@@ -2,16 +2,18 @@
 
 from fastapi import APIRouter, Response
 
+from braid.registry.errors import DefinitionDiffers, DefinitionRefused
 from braid.registry.store.progress import Report, RunnerReports, current_report, stream_key
 from braid.registry.store.revision import revision_of
 from braid.registry.stream_entries import Verb, entry_of
-from braid.schemas import StreamDefinition, StreamStatus, TableDocument, VerbAnswer
+from braid.schemas import StreamDefinition, StreamStatus, StreamTrial, TableDocument, VerbAnswer
 from braid.service.checked_body import CheckedBody
 from braid.service.components import Components
 from braid.service.control.newest_commit import newest_commit_of
 from braid.service.control.stream_status import reported_state, stream_status
+from braid.service.control.stream_trial import tried_stream
 from braid.service.dependencies import ComponentsOf, PreconditionOf
-from braid.service.views import StreamList, StreamView, Validation
+from braid.service.views import StreamList, StreamValidation, StreamView
 
 router = APIRouter(
     prefix="/v1/tables/{database}/{table}/streams", tags=["streams"], route_class=CheckedBody
@@ -61,11 +63,15 @@ def delete_stream(
 
 @router.post("/{stream}/validate")
 def validate_stream(
-    components: ComponentsOf, database: str, table: str, stream: str, definition: StreamDefinition
-) -> Validation:
-    """Return the problems for which `PUT` would refuse the same body; changes nothing."""
-    problems = components.registrar.check_stream(f"{database}.{table}", stream, definition)
-    return Validation(valid=not problems, errors=tuple(problems))
+    components: ComponentsOf, database: str, table: str, stream: str, trial: StreamTrial
+) -> StreamValidation:
+    """Return the problems for which `PUT` would refuse the body, and what would become of `samples`; changes nothing."""
+    document, of_table = components.registered(f"{database}.{table}")
+    try:
+        spec = components.registrar.completed_stream(document, stream, trial.definition)
+    except (DefinitionRefused, DefinitionDiffers) as error:
+        return StreamValidation(valid=False, errors=tuple(error.problems))
+    return tried_stream(document, of_table.schema, spec, trial.samples)
 
 
 @router.get("/{stream}/status")

@@ -17,7 +17,7 @@ from braid.lake.commit.streams.stream_position import batch_of
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.settings import DeadLetterBudget
 from braid.pipelines.stream.ingest import Ingest, IngestContext
-from braid.pipelines.stream_plan import StreamPlan, plan_stream
+from braid.records.stream_plan import StreamPlan, plan_stream
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import StreamDefinition, TableSpec

@@ -12,7 +12,7 @@ from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.sink.task_report import parse_report
 from braid.pipelines.sink.write_task import WriteTask
 from braid.schemas import TableSpec
-from tests.unit.pipelines.given_streams import given_plan, given_records, given_spec
+from tests.unit.records.given_streams import given_plan, given_records, given_spec
 
 KEYS = 4
 COLUMNS = {"id": "BIGINT", "a": "STRING", "b": "INT", "version": "INT"}

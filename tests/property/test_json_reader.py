@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from braid.formats.json.message_reader import JsonReader
 from braid.formats.times import time_array, time_value
 from braid.lake import parse_type, to_arrow_type
-from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from tests.property.json_texts import (
     ATOMS,
     near_miss,
@@ -20,7 +20,7 @@ from tests.property.json_texts import (
     usual_text,
 )
 from tests.unit.formats.json.both_ways import fault_by_row, given_columns, plain, read_both_ways
-from tests.unit.pipelines.given_streams import given_plan, given_spec
+from tests.unit.records.given_streams import given_plan, given_spec
 
 MESSAGES = 40
 PLAN = given_plan(given_spec({"id": "INT", "a": "INT"}, ordering=None))

@@ -15,11 +15,11 @@ from braid.lake import parse_messages, parse_type
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.sink.task_report import TaskReport, parse_report
 from braid.pipelines.sink.write_task import WriteTask
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.stream_plan import StreamPlan
 from braid.registry.rules.table_rules import check_table
 from braid.schemas import TableSpec
 from tests.property.odd_messages import messages
-from tests.unit.pipelines.given_streams import given_plan, given_records, given_table
+from tests.unit.records.given_streams import given_plan, given_records, given_table
 
 RECORDS = 300
 BATCH = 256

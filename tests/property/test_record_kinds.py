@@ -21,7 +21,7 @@ from tests.property.record_kinds_model import (
     rows_of_table,
     spec_of,
 )
-from tests.unit.pipelines.given_streams import given_table
+from tests.unit.records.given_streams import given_table
 
 FEW = settings(
     max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True

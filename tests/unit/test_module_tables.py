@@ -16,6 +16,7 @@ PACKAGES = (
     "formats",
     "lake",
     "pipelines",
+    "records",
     "registry",
     "schemas",
     "service",

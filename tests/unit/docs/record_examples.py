@@ -10,14 +10,14 @@ import orjson
 import pyarrow as pa
 
 from braid.formats.json_values import json_row
-from braid.pipelines.record_columns import OFFSET
-from braid.pipelines.sink.record_reader import ReadRecords, RecordReader
 from braid.pipelines.sink.table_columns import table_columns
+from braid.records.record_columns import OFFSET
+from braid.records.record_reader import ReadRecords, RecordReader
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
 from braid.registry.rules.table_rules import check_table
 from braid.schemas import StreamDefinition, TableSpec
-from tests.unit.pipelines.given_streams import given_plan, given_records, given_table
+from tests.unit.records.given_streams import given_plan, given_records, given_table
 
 _EXAMPLE = re.compile(
     r"```json table\n(.*?)```\n\n```json registration\n(.*?)```\n\n```text records\n(.*?)```\n\n"

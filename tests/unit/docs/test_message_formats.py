@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from braid.formats.json_values import json_row
-from braid.pipelines.record_columns import RECORD_COLUMNS
-from braid.pipelines.sink.record_reader import RecordReader
-from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
+from braid.records.record_columns import RECORD_COLUMNS
+from braid.records.record_reader import RecordReader
+from tests.unit.records.given_streams import given_plan, given_spec, given_table
 
 GUIDES = [
     Path(f"docs/guides/{name}.md").read_text(encoding="utf-8")

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from braid.formats.json_values import json_row
 from braid.formats.schema_source import SchemaKind
-from braid.pipelines.sink.record_reader import RecordReader
+from braid.records.record_reader import RecordReader
 from tests.support.given_schemas import GivenSchemas
-from tests.unit.pipelines.given_streams import given_plan, given_records, given_spec, given_table
+from tests.unit.records.given_streams import given_plan, given_records, given_spec, given_table
 
 GUIDE = Path("docs/guides/message-formats.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(

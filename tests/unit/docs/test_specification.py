@@ -7,7 +7,17 @@ import pytest
 from tests.support.doc_examples import ROOT
 
 PAGES = ("merge-semantics", "table-format", "merge-cases")
-FOLDERS = ("lake", "registry", "pipelines", "service", "formats", "schemas", "docs", "tests")
+FOLDERS = (
+    "lake",
+    "registry",
+    "pipelines",
+    "records",
+    "service",
+    "formats",
+    "schemas",
+    "docs",
+    "tests",
+)
 NUMBER = r"\d+(?:\.\d+)*"
 CASE = r"[A-Z]{1,2}\d+"
 NAMED = re.compile(

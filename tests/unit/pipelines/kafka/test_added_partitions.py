@@ -12,8 +12,8 @@ from braid.pipelines.kafka.added_partitions import (
     plan_assignment,
 )
 from braid.pipelines.kafka.topic import Topic
-from braid.pipelines.stream_plan import StreamPlan
-from tests.unit.pipelines.given_streams import given_plan, given_spec
+from braid.records.stream_plan import StreamPlan
+from tests.unit.records.given_streams import given_plan, given_spec
 
 ARRIVAL = given_spec({"id": "INT", "a": "INT"}, ordering=None)
 DECLARED = given_spec({"id": "INT", "a": "INT", "version": "INT"})

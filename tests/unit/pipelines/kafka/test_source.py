@@ -5,7 +5,7 @@ import pytest
 from braid.lake import InvalidRequest, OffsetMismatch, StreamPosition
 from braid.pipelines.kafka.source import check_topic, check_topic_id, initial_offsets, start_offsets
 from braid.pipelines.kafka.topic import Topic
-from tests.unit.pipelines.given_streams import given_plan, given_spec
+from tests.unit.records.given_streams import given_plan, given_spec
 
 SPEC = given_spec({"id": "INT", "a": "INT", "version": "INT"})
 TOPIC = Topic(name="topic", topic_id="id-1", partitions=(0, 1))

@@ -10,7 +10,7 @@ from braid.lake import ManualClock, StorageUnavailable, Table
 from braid.pipelines.pace.back_pressure import Pace
 from braid.pipelines.pace.pace_controller import PaceController
 from tests.support.waiting import PATIENCE_S, wait_until
-from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
+from tests.unit.records.given_streams import given_plan, given_spec, given_table
 
 OPTIONS = {"num-sorted-run.compaction-trigger": "2", "num-sorted-run.stop-trigger": "3"}
 SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"}, buckets=2, options=OPTIONS)

@@ -20,10 +20,10 @@ from braid.pipelines.plan_changes.current_plan import (
     can_apply_live,
     with_live_fields,
 )
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.stream_plan import StreamPlan
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import StreamColumn, StreamDefinition, StreamSpec
-from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
+from tests.unit.records.given_streams import given_plan, given_spec, given_table
 
 SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})
 

@@ -14,11 +14,11 @@ from braid.lake import (
     RenameColumn,
     parse_type,
 )
-from braid.pipelines.new_fields.schema_delta import SchemaDelta
-from braid.pipelines.new_fields.value_shape import shape_of
 from braid.pipelines.plan_changes.current_plan import RegistryPlans
 from braid.pipelines.plan_changes.stream_evolver import RegistryEvolver
-from braid.pipelines.stream_plan import StreamPlan, plan_stream
+from braid.records.new_fields.schema_delta import SchemaDelta
+from braid.records.new_fields.value_shape import shape_of
+from braid.records.stream_plan import StreamPlan, plan_stream
 from braid.registry.alteration.table_changes import plan_changes
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore

@@ -6,7 +6,7 @@ from braid.formats.schema_source import SchemaKind
 from braid.lake import assign_buckets
 from braid.pipelines.sink.bucket_routing import BUCKET, BucketRouter
 from tests.support.given_schemas import GivenSchemas, framed
-from tests.unit.pipelines.given_streams import (
+from tests.unit.records.given_streams import (
     given_plan,
     given_records,
     given_spec,

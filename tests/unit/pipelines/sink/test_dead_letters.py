@@ -5,7 +5,7 @@ import pytest
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.formats.fault import Fault
 from braid.pipelines.sink.dead_letters import dead_letters
-from tests.unit.pipelines.given_streams import given_records
+from tests.unit.records.given_streams import given_records
 
 FAULT = Fault(DeadLetterReason.MALFORMED, "not JSON")
 

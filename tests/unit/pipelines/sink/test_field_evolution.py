@@ -9,16 +9,16 @@ import pytest
 from braid.formats.json.message import read_message
 from braid.formats.mapped_column import MappedColumn
 from braid.lake import ManualClock, StorageUnavailable, Table
-from braid.pipelines.new_fields.schema_delta import SchemaDelta
-from braid.pipelines.new_fields.undeclared_field_reader import (
+from braid.pipelines.plan_changes.current_plan import CurrentPlan
+from braid.pipelines.sink.field_evolution import ROUNDS_MAX, FieldEvolution
+from braid.records.new_fields.schema_delta import SchemaDelta
+from braid.records.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
     UnrepresentableFieldError,
 )
-from braid.pipelines.new_fields.value_shape import shape_of
-from braid.pipelines.plan_changes.current_plan import CurrentPlan
-from braid.pipelines.sink.field_evolution import ROUNDS_MAX, FieldEvolution
-from braid.pipelines.stream_plan import StreamPlan
-from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
+from braid.records.new_fields.value_shape import shape_of
+from braid.records.stream_plan import StreamPlan
+from tests.unit.records.given_streams import given_plan, given_spec, given_table
 
 SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})
 DELTA = SchemaDelta(new={("tip",): shape_of(1), ("fee",): shape_of("x")})

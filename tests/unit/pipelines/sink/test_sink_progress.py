@@ -4,8 +4,8 @@ from braid.lake import CommitResult, Outcome, StreamPosition
 from braid.pipelines.pace.back_pressure import Pace
 from braid.pipelines.sink.sink_progress import SinkProgress
 from braid.pipelines.sink.task_report import TaskReport
-from braid.pipelines.stream_plan import StreamPlan
-from tests.unit.pipelines.given_streams import given_plan, given_spec
+from braid.records.stream_plan import StreamPlan
+from tests.unit.records.given_streams import given_plan, given_spec
 
 SPEC = given_spec({"id": "BIGINT", "a": "INT", "version": "INT"})
 PLAN = given_plan(SPEC)

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from braid.lake import OFFSET_MAX, LimitExceeded, comparable_bytes, stored_offset
-from braid.pipelines.record_columns import OFFSET, TIMESTAMP
 from braid.pipelines.sink.table_columns import table_columns
+from braid.records.record_columns import OFFSET, TIMESTAMP
 from braid.schemas import TableSpec
-from tests.unit.pipelines.given_streams import AT, given_plan, given_records, given_spec
+from tests.unit.records.given_streams import AT, given_plan, given_records, given_spec
 
 ORDERING = (("version", pa.int32()), ("s__offset", pa.int64()), ("s__partition", pa.int32()))
 

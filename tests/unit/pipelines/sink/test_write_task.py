@@ -13,14 +13,14 @@ from pyroaring import BitMap
 from braid.formats.schema_source import SchemaKind
 from braid.lake import MemoryFileIO, StorageUnavailable, Table, parse_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
-from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
-from braid.pipelines.new_fields.value_shape import shape_of
 from braid.pipelines.sink.task_report import TaskReport, parse_report
 from braid.pipelines.sink.write_task import WriteTask
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.records.new_fields.value_shape import shape_of
+from braid.records.stream_plan import StreamPlan
 from braid.schemas import AggregateSpec, TableSpec
 from tests.support.given_schemas import DOWN, GivenSchemas, framed
-from tests.unit.pipelines.given_streams import (
+from tests.unit.records.given_streams import (
     AT,
     given_plan,
     given_records,

@@ -26,7 +26,7 @@ from braid.pipelines.stream.stream_supervisor import StreamSupervisor
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.store.leases import LeaseStore
 from braid.schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableDocument
-from tests.unit.pipelines.given_streams import given_spec
+from tests.unit.records.given_streams import given_spec
 
 SPEC = given_spec({"id": "INT", "a": "INT", "version": "INT"})
 ENTRY = StreamEntry(spec=complete_stream(SPEC, StreamDefinition(topic="topic"), name="s"))

@@ -6,7 +6,7 @@ from typing import Any
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
 from braid.schemas import StreamDefinition, TableSpec
-from tests.unit.pipelines.given_streams import given_spec
+from tests.unit.records.given_streams import given_spec
 
 TABLE = given_spec({"id": "BIGINT", "at": "TIMESTAMP(3)", "day": "DATE", "n": "INT"}, ordering=None)
 

@@ -118,8 +118,27 @@ def test_validation_reports_the_problems_of_put_and_registers_nothing(shop: Http
     fine = shop.post(f"{SALES}/validate", json={"topic": "orders"})
     bad = shop.post(f"{STREAMS}/returns/validate", json={"topic": "orders"})
 
-    assert fine.json() == {"valid": True, "errors": []}
+    assert fine.json() == {"valid": True, "errors": [], "samples": None}
     assert bad.json()["valid"] is False
+    assert shop.get(STREAMS).json() == {"streams": []}
+
+
+def test_validation_tries_sample_records(shop: HttpClient) -> None:
+    record = {"id": 1, "region": "eu", "order_version": 1, "total": 2, "currency": "EUR"}
+    samples = [{"value": json.dumps(record)}, {"value": json.dumps({**record, "total": "x"})}]
+    trial = {"topic": "orders", "samples": samples}
+
+    fine = shop.post(f"{SALES}/validate", json=trial).json()
+    refused = shop.post(f"{SALES}/validate", json={**trial, "where": "("}).json()
+    many = shop.post(f"{SALES}/validate", json={**trial, "samples": [{}] * 101})
+    coded = shop.post(f"{SALES}/validate", json={**trial, "samples": [{"value_base64": "?"}]})
+
+    assert [one["outcome"] for one in fine["samples"]] == ["row", "dead_letter"]
+    assert fine["samples"][0]["row"]["currency"] == "EUR"
+    assert fine["samples"][1]["reason"] == "wrong_type"
+    assert (refused["valid"], refused["samples"]) == (False, None)
+    assert (many.status_code, coded.status_code) == (413, 422)
+    assert shop.put(SALES, json=trial).status_code == 422
     assert shop.get(STREAMS).json() == {"streams": []}
 
 

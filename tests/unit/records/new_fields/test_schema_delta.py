@@ -2,8 +2,8 @@
 
 import orjson
 
-from braid.pipelines.new_fields.schema_delta import SchemaDelta, SchemaDeltaCollector, merge_deltas
-from braid.pipelines.new_fields.value_shape import TEXT, join, shape_of
+from braid.records.new_fields.schema_delta import SchemaDelta, SchemaDeltaCollector, merge_deltas
+from braid.records.new_fields.value_shape import TEXT, join, shape_of
 
 ONE, HALF = shape_of(1), shape_of(0.5)
 

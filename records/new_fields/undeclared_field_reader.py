@@ -14,10 +14,10 @@ from braid.formats.field_tree import FieldTree, field_tree
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.mapping.times_reader import is_time
 from braid.lake import DataType, TypeRoot
-from braid.pipelines.new_fields.schema_delta import FieldPath, SchemaDelta
-from braid.pipelines.new_fields.value_shape import Kind, Shape, join_all, shape_of
-from braid.pipelines.new_fields.wider_type import is_fitting, is_widened_by, widened
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.new_fields.schema_delta import FieldPath, SchemaDelta
+from braid.records.new_fields.value_shape import Kind, Shape, join_all, shape_of
+from braid.records.new_fields.wider_type import is_fitting, is_widened_by, widened
+from braid.records.stream_plan import StreamPlan
 from braid.registry.names import check_column_name
 
 _SHOWN_MAX: Final = 200

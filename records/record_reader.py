@@ -41,11 +41,11 @@ from braid.formats.message_reader import ReadMessages
 from braid.formats.readers import message_reader
 from braid.formats.schema_source import SchemaSource
 from braid.lake import RowKind, TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
-from braid.pipelines.new_fields.undeclared_field_reader import UndeclaredFieldReader
-from braid.pipelines.partition_names import is_long_directory, partition_bytes_max
-from braid.pipelines.record_columns import KEY
-from braid.pipelines.sink.record_kinds import RecordKinds
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.records.partition_names import is_long_directory, partition_bytes_max
+from braid.records.record_columns import KEY
+from braid.records.record_kinds import RecordKinds
+from braid.records.stream_plan import StreamPlan
 from braid.schemas import OnMissing, OnNewField
 
 _TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)

@@ -27,8 +27,8 @@ from braid.formats.fault import Fault, Faults
 from braid.formats.message_reader import MessageReader
 from braid.formats.readers import message_reader
 from braid.formats.schema_source import SchemaSource
-from braid.pipelines.record_columns import VALUE
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.record_columns import VALUE
+from braid.records.stream_plan import StreamPlan
 from braid.schemas import OnDelete
 
 _Bools = npt.NDArray[np.bool_]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from braid.formats.json.message import read_message
-from braid.pipelines.new_fields.value_shape import (
+from braid.records.new_fields.value_shape import (
     join_all,
     shape_from_json,
     shape_of,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from braid.pipelines.new_fields.value_shape import (
+from braid.records.new_fields.value_shape import (
     NOTHING,
     Shape,
     join,

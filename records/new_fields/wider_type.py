@@ -6,7 +6,7 @@ from typing import Any, Final
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.json.exact_values import value_fault
 from braid.lake import DataField, DataType, TypeRoot, parse_type
-from braid.pipelines.new_fields.value_shape import NOTHING, Kind, Shape, new_fields
+from braid.records.new_fields.value_shape import NOTHING, Kind, Shape, new_fields
 from braid.registry.alteration.type_widening import is_safe_widening
 
 _BIGINT: Final = parse_type("BIGINT")

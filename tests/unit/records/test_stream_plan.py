@@ -3,10 +3,10 @@
 import pytest
 
 from braid.lake import InvalidRequest, UnsupportedFeature
-from braid.pipelines.stream_plan import plan_stream
+from braid.records.stream_plan import plan_stream
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import StreamDefinition
-from tests.unit.pipelines.given_streams import given_plan, given_spec, given_table
+from tests.unit.records.given_streams import given_plan, given_spec, given_table
 
 SPEC = given_spec({"id": "BIGINT", "a": "STRING", "b": "INT", "version": "INT"})
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from braid.pipelines.record_columns import OFFSET
-from braid.pipelines.sink.record_kinds import RecordKinds, SortedRecords
-from tests.unit.pipelines.given_streams import given_plan, given_records, given_spec
+from braid.records.record_columns import OFFSET
+from braid.records.record_kinds import RecordKinds, SortedRecords
+from tests.unit.records.given_streams import given_plan, given_records, given_spec
 
 SPEC = given_spec(
     {"id": "BIGINT", "a": "STRING", "version": "INT"}, ordering=None, deletes="clear_columns"

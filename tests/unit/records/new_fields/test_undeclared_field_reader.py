@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from braid.formats.json.message import read_message
-from braid.pipelines.new_fields.undeclared_field_reader import (
+from braid.records.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
     UnrepresentableFieldError,
 )
-from braid.pipelines.new_fields.value_shape import type_of
-from braid.pipelines.new_fields.wider_type import widened
-from tests.unit.pipelines.given_streams import given_plan, given_spec
+from braid.records.new_fields.value_shape import type_of
+from braid.records.new_fields.wider_type import widened
+from tests.unit.records.given_streams import given_plan, given_spec
 
 COLUMNS = {
     "id": "BIGINT",

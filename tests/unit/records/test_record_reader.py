@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from braid.lake.format.partition_path import escape
-from braid.pipelines.new_fields.undeclared_field_reader import (
+from braid.records.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
     UnrepresentableFieldError,
 )
-from braid.pipelines.partition_names import partition_bytes_max
-from braid.pipelines.sink.record_reader import ReadRecords, RecordReader
-from braid.pipelines.stream_plan import StreamPlan
+from braid.records.partition_names import partition_bytes_max
+from braid.records.record_reader import ReadRecords, RecordReader
+from braid.records.stream_plan import StreamPlan
 from braid.schemas import TableSpec
 from tests.unit.formats.json.test_message_reader import COLUMNS
-from tests.unit.pipelines.given_streams import given_plan, given_records, given_spec, given_table
+from tests.unit.records.given_streams import given_plan, given_records, given_spec, given_table
 
 ESCAPED = "\x00\x1f\"#%'*/:=?\\\x7f{}[]^"
 SPEC = given_spec(COLUMNS)

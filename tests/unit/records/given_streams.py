@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from braid.lake import Catalog, MemoryFileIO, Table
-from braid.pipelines.record_columns import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, VALUE
-from braid.pipelines.stream_plan import StreamPlan, plan_stream
+from braid.records.record_columns import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, VALUE
+from braid.records.stream_plan import StreamPlan, plan_stream
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import StreamDefinition, TableSpec

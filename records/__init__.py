@@ -1,0 +1,11 @@
+"""Records of a stream: what its declaration makes of them, before anything is written. No Spark, no service.
+
+| module | what |
+|---|---|
+| `stream_plan` | what reading and writing a stream needs to know, from its declaration and its table's schema |
+| `record_kinds` | which records are left out, are deletes, or are refused before they are read |
+| `record_reader` | the columns of records, and the faults of refused ones |
+| `trial` | sample records, read as the stream would read them |
+| `new_fields/` | fields of messages that a stream does not declare |
+| `record_columns`, `partition_names` | the columns of Kafka records; the length limit of partition names |
+"""

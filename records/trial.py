@@ -1,0 +1,114 @@
+"""Trial of a stream: sample records, read by the code that reads the records of the running stream.
+
+Nothing is written. What only writing finds is not told: rows that the table's writer refuses.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault
+from braid.formats.json_values import json_row
+from braid.formats.schema_source import SchemaSource
+from braid.formats.unpaired_surrogates import with_escaped_surrogates
+from braid.lake import TableSchema
+from braid.records.new_fields.undeclared_field_reader import (
+    UndeclaredFieldReader,
+    UnrepresentableFieldError,
+)
+from braid.records.record_columns import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, VALUE
+from braid.records.record_reader import ReadRecords, RecordReader
+from braid.records.stream_plan import StreamPlan
+from braid.schemas import OnNewField, SampleOutcome, SampleRecord, SampleResult
+
+_HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+
+def try_records(
+    plan: StreamPlan,
+    schema: TableSchema,
+    samples: Sequence[SampleRecord],
+    *,
+    schemas: SchemaSource | None = None,
+) -> list[SampleResult]:
+    """Return what becomes of records.
+
+    Args:
+        plan: The stream.
+        schema: The table's schema.
+        samples: The records.
+        schemas: The schemas that messages name; None where the stream's format names no registry.
+
+    Raises:
+        StorageUnavailable: The schema registry of the stream does not answer.
+    """
+    reader = RecordReader(plan, schema, schemas=schemas)
+    found = reader.read(_records(samples))
+    results = [SampleResult(outcome=SampleOutcome.IGNORED)] * len(samples)
+    changing = _changes(plan, schema, reader, found)
+    fields = {column.name: schema.field(column.name) for column in plan.columns}
+    for row, place in enumerate(found.records.column(OFFSET).to_pylist()):
+        if row in changing:
+            results[place] = changing[row]
+        elif row in found.faults:
+            results[place] = _dead_letter(found.faults[row])
+        else:
+            is_delete = bool(found.is_delete[row])
+            names = plan.delete_columns if is_delete else tuple(fields)
+            values = {name: found.columns[name][row].as_py() for name in names}
+            results[place] = SampleResult(
+                outcome=SampleOutcome.DELETE if is_delete else SampleOutcome.ROW,
+                row=json_row(values, [fields[name] for name in names]),
+            )
+    return results
+
+
+def _changes(
+    plan: StreamPlan, schema: TableSchema, reader: RecordReader, found: ReadRecords
+) -> dict[int, SampleResult]:
+    """Return what becomes of the records with values or fields that the table cannot hold as it is."""
+    if plan.spec.on_new_field is not OnNewField.EVOLVE:
+        return {}
+    fields = UndeclaredFieldReader(plan=plan, taken=tuple(schema.field_names))
+    values = found.records.column(VALUE)
+    results = {}
+    for row in sorted(
+        {*found.widenable, *(r for r in found.with_undeclared if r not in found.faults)}
+    ):
+        try:
+            delta = fields.read(reader.tree(values[row].as_py()))
+        except UnrepresentableFieldError as error:
+            if row not in found.faults:
+                results[row] = _dead_letter(Fault(DeadLetterReason.NEW_FIELD, str(error)))
+        except (ValueError, RecursionError):
+            continue
+        else:
+            if delta:
+                names = (*map(".".join, delta.new), *delta.wider)
+                results[row] = SampleResult(outcome=SampleOutcome.SCHEMA_CHANGE, changes=names)
+    return results
+
+
+def _dead_letter(fault: Fault) -> SampleResult:
+    return SampleResult(
+        outcome=SampleOutcome.DEAD_LETTER,
+        reason=fault.reason.value,
+        message=with_escaped_surrogates(fault.message),
+    )
+
+
+def _records(samples: Sequence[SampleRecord]) -> pa.RecordBatch:
+    """Return samples as Kafka records, whose offsets are their places."""
+    count = len(samples)
+    return pa.RecordBatch.from_pydict(
+        {
+            KEY: pa.array([one.key_bytes for one in samples], pa.binary()),
+            VALUE: pa.array([one.value_bytes for one in samples], pa.binary()),
+            HEADERS: pa.nulls(count, _HEADERS),
+            PARTITION: pa.array([0] * count, pa.int32()),
+            OFFSET: pa.array(range(count), pa.int64()),
+            TIMESTAMP: pa.array([0] * count, pa.timestamp("us", tz="UTC")),
+        }
+    )

@@ -1,0 +1,91 @@
+"""Sample records become what ingest would make of them, and nothing is written."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from braid.records.trial import try_records
+from braid.schemas import SampleRecord
+from tests.unit.records.given_streams import given_plan, given_spec, given_table
+
+COLUMNS = {"id": "BIGINT", "price": "DECIMAL(9, 2)", "version": "INT"}
+
+
+def tried(
+    *samples: Any, table: dict[str, Any] | None = None, **stream: Any
+) -> list[dict[str, Any]]:
+    """Return what becomes of values, or of samples, without what is not set."""
+    spec = given_spec(COLUMNS, **(table or {}))
+    given = [
+        SampleRecord.model_validate(one)
+        if one is None or "value" in one or "value_base64" in one or "key" in one
+        else SampleRecord(value=json.dumps(one))
+        for one in samples
+    ]
+    found = try_records(given_plan(spec, **stream), given_table(spec).schema, given)
+    return [one.model_dump(mode="json", exclude_defaults=True) for one in found]
+
+
+def test_rows_dead_letters_and_deletes_in_the_order_of_the_samples() -> None:
+    assert tried(
+        {"id": 1, "price": 1.5, "version": 1, "op": "c"},
+        {"id": 2, "price": "x", "version": 1, "op": "c"},
+        {"id": 3, "price": "x", "version": 2, "op": "d"},
+        {"id": 4, "op": "t"},
+        {"key": "5"},
+        {"value_base64": base64.b64encode(b"\xff").decode()},
+        table={"deletes": "clear_columns"},
+        where="op != 't'",
+        delete_when="op = 'd'",
+        on_tombstone="ignore",
+    ) == [
+        {"outcome": "row", "row": {"id": 1, "price": "1.50", "version": 1}},
+        {
+            "outcome": "dead_letter",
+            "reason": "wrong_type",
+            "message": 'field price: found "x", expected DECIMAL(9, 2) for column price',
+        },
+        {"outcome": "delete", "row": {"id": 3, "version": 2}},
+        {"outcome": "ignored"},
+        {"outcome": "ignored"},
+        {
+            "outcome": "dead_letter",
+            "reason": "malformed",
+            "message": "not UTF-8: invalid start byte at byte 0",
+        },
+    ]
+
+
+def test_keys_are_read() -> None:
+    columns = [{"column": "id", "source": "key"}, {"column": "price"}, {"column": "version"}]
+
+    assert tried({"key": "7", "value": '{"version": 1}'}, {"value": "{}"}, columns=columns) == [
+        {"outcome": "row", "row": {"id": 7, "price": None, "version": 1}},
+        {
+            "outcome": "dead_letter",
+            "reason": "missing_key",
+            "message": "key column id is missing or null",
+        },
+    ]
+
+
+def test_changes_of_the_table_that_new_fields_need() -> None:
+    found = tried(
+        {"id": 1, "version": 1, "new": 1, "price": None},
+        {"id": 1, "version": 2**40, "new": None},
+        {"id": 1, "version": "x", "new": 1},
+        {"id": 1, "version": 1, "Price": 1},
+        on_new_field="evolve",
+    )
+
+    assert found[0] == {"outcome": "schema_change", "changes": ["new"]}
+    assert found[1] == {"outcome": "schema_change", "changes": ["version"]}
+    assert (found[2]["outcome"], found[2]["reason"]) == ("dead_letter", "wrong_type")
+    assert (found[3]["outcome"], found[3]["reason"]) == ("dead_letter", "new_field")
+
+
+def test_a_value_is_given_once() -> None:
+    with pytest.raises(ValueError, match="and not both"):
+        SampleRecord(value="a", value_base64="YQ==")
