@@ -76,6 +76,8 @@ class StreamStatus(Contract):
         storage_reached_at: Time when the warehouse last answered the runner, ISO 8601, UTC.
         last_commit: The newest commit.
         account: Counts since the stream's first record.
+        skipped_offsets: Offsets that the stream has never read because its position was moved over them, on
+            request or because they had expired; `/offsets` names the ranges.
         dead_letters: Dead letters by reason, over all queries of the stream.
         back_pressure: The slowdown because compaction is behind; None unless a query is RUNNING and
             has committed.
@@ -110,6 +112,7 @@ class StreamStatus(Contract):
     storage_reached_at: str | None = None
     last_commit: LastCommit | None = None
     account: AccountView = Field(default_factory=AccountView)
+    skipped_offsets: int = 0
     dead_letters: Mapping[str, int] = Field(default_factory=dict)
     back_pressure: BackPressure | None = None
     records_since_start: int | None = None

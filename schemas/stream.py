@@ -93,6 +93,17 @@ class OnMissing(StrEnum):
     KEEP = "keep"
 
 
+class OnOffsetsExpired(StrEnum):
+    """The effect on a stream when Kafka has deleted records that it has not read yet.
+
+    `fail` stops the stream and reports the reason. `skip` continues with the oldest records that are left; the
+    position of the stream names the range that is missing.
+    """
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
 class ColumnSource(StrEnum):
     """The part of a record that a column is read from."""
 
@@ -180,6 +191,7 @@ class StreamDefinition(Contract):
         on_partitions_added: The effect of added partitions on a stream that is ordered by arrival alone.
         partitions_settle: With `continue`: the longest time until producers learn of new partitions,
             such as `6 min`; above their `metadata.max.age.ms`, whose default is 5 minutes.
+        on_offsets_expired: The effect when Kafka has deleted records that the stream has not read yet.
         kafka: The cluster of the topic.
         trigger_ms: The target time between the starts of two micro-batches, milliseconds.
         max_records_per_batch: The largest number of records in one micro-batch.
@@ -203,6 +215,7 @@ class StreamDefinition(Contract):
     partitioned_by_key: StrictBool = False
     on_partitions_added: OnPartitionsAdded = OnPartitionsAdded.STOP
     partitions_settle: str = Field(default="6 min", min_length=1, max_length=40)
+    on_offsets_expired: OnOffsetsExpired = OnOffsetsExpired.FAIL
     kafka: KafkaSpec = Field(default_factory=KafkaSpec)
     trigger_ms: PositiveInt = 5_000
     max_records_per_batch: PositiveInt = 500_000

@@ -6,7 +6,8 @@ A claim commits an empty snapshot with the stream's next epoch. Its steps, in th
    does no harm to a running query.
 2. Read the stream's position in the table, unless the stream starts as declared (another topic, for example).
 3. Determine the partitions that are read now (`added_partitions`).
-4. Commit the claim, which checks epoch and position once more.
+4. Commit the claim, which checks epoch and position once more, and moves the position over records that have
+   expired if the stream skips them.
 5. Determine the start offsets, and check that the topic has them.
 """
 
@@ -18,6 +19,7 @@ from braid.formats.kafka_clusters import DEFAULT_CLUSTER
 from braid.lake import (
     GroupClaim,
     GroupOrder,
+    MoveCause,
     StreamFallback,
     StreamPosition,
     TableCommitter,
@@ -27,6 +29,7 @@ from braid.pipelines.kafka.added_partitions import PartitionAssignment, plan_ass
 from braid.pipelines.kafka.source import check_topic, check_topic_id, initial_offsets, start_offsets
 from braid.pipelines.kafka.topic import Topic, TopicReader
 from braid.records.stream_plan import StreamPlan
+from braid.schemas import OnOffsetsExpired
 
 _LOG = logging.getLogger(__name__)
 
@@ -110,6 +113,9 @@ def claim_stream(
         topic_id=topic.topic_id,
         initial_offsets=initial_offsets(plan, earliest=earliest, end=end),
         added_offsets={number: earliest[number] for number in assigned.partitions},
+        skipped_to={number: earliest[number] for number in assigned.partitions}
+        if plan.spec.on_offsets_expired is OnOffsetsExpired.SKIP
+        else None,
         fallback=terms.fallback,
         expected_epoch=terms.expected_epoch,
         former_epoch=terms.former_epoch,
@@ -122,6 +128,14 @@ def claim_stream(
             growth=assigned.growth,
         ),
     )
+    newest = position.moves[-1] if position.moves else None
+    # Only a claim makes such a move, and it has the time of the claim.
+    if (
+        newest is not None
+        and newest.cause is MoveCause.EXPIRED
+        and newest.time_ms == position.commit_time_ms
+    ):
+        _LOG.warning("expired records skipped stream=%s ranges=%s", plan.key, dict(newest.offsets))
     offsets = start_offsets(
         position,
         earliest={number: earliest[number] for number in assigned.partitions},

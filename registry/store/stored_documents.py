@@ -20,6 +20,7 @@ from braid.lake import CorruptData
 from braid.registry.errors import FeaturesMissing
 from braid.schemas import (
     JsonFormat,
+    OnOffsetsExpired,
     StreamEntry,
     StreamSpec,
     TableDocument,
@@ -46,6 +47,9 @@ change of the table."""
 ON_MISSING: Final = "on_missing"
 """A table keeps columns, whose values an older version would write without their order, so that the merge drops
 them; or a stream says what a record without a field is, which an older version would read as null."""
+OFFSETS_EXPIRED: Final = "offsets_expired"
+"""A stream skips records that have expired: a version that ignores it fails instead, and drops the ranges that
+were skipped before."""
 FEATURES: Final[frozenset[str]] = frozenset(
     {
         ROW_TTL,
@@ -55,6 +59,7 @@ FEATURES: Final[frozenset[str]] = frozenset(
         SCHEMA_REGISTRIES,
         ON_MISSING,
         TIME_FORMATS,
+        OFFSETS_EXPIRED,
     }
 )
 """The features of this version. A change of documents that older versions must not act on adds its name
@@ -109,7 +114,14 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         stream: The declaration that the entry gets.
         besides: Features that the entry needs for another reason, or lists already.
     """
-    derived = {MESSAGE_FORMATS, RECORD_KINDS, SCHEMA_REGISTRIES, ON_MISSING, TIME_FORMATS}
+    derived = {
+        MESSAGE_FORMATS,
+        RECORD_KINDS,
+        SCHEMA_REGISTRIES,
+        ON_MISSING,
+        TIME_FORMATS,
+        OFFSETS_EXPIRED,
+    }
     needed = set(besides) - derived
     if not isinstance(stream.format, JsonFormat):
         needed.add(MESSAGE_FORMATS)
@@ -121,6 +133,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(ON_MISSING)
     if any(one.time_format or one.time_zone for one in stream.columns):
         needed.add(TIME_FORMATS)
+    if stream.on_offsets_expired is not OnOffsetsExpired.FAIL:
+        needed.add(OFFSETS_EXPIRED)
     return tuple(sorted(needed))
 
 

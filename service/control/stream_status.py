@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from braid.lake import BatchAccount, StreamPosition
+from braid.lake import BatchAccount, StreamPosition, skipped_ranges
 from braid.registry.store.progress import Report
 from braid.registry.store.stored_documents import missing_features
 from braid.schemas import (
@@ -88,6 +88,7 @@ def stream_status(
         account=_account(
             position.account if position else (progress.account if progress else None)
         ),
+        skipped_offsets=0 if position is None else _skipped_offsets(position),
         dead_letters=dict(progress.dead_letters_by_reason) if progress else {},
         back_pressure=running.back_pressure if running else None,
         records_since_start=running.records_since_start if running else None,
@@ -173,6 +174,14 @@ def _last_commit(
     if snapshot_id is None and progress is not None and is_same:
         snapshot_id = progress.last_commit_snapshot
     return LastCommit(snapshot_id=snapshot_id, time=iso_utc(time_ms))
+
+
+def _skipped_offsets(position: StreamPosition) -> int:
+    return sum(
+        end - start
+        for partition, offset in position.offsets.items()
+        for start, end in skipped_ranges(position.moves, partition, offset)
+    )
 
 
 def _account(account: Account | BatchAccount | None) -> AccountView:

@@ -11,7 +11,15 @@ from kafka import KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
 from braid.demo.broker import KafkaBroker
-from braid.lake import BatchAccount, InvalidRequest, OffsetMismatch, stored_offset
+from braid.lake import (
+    BatchAccount,
+    InvalidRequest,
+    MoveCause,
+    OffsetMismatch,
+    repeated_ranges,
+    skipped_ranges,
+    stored_offset,
+)
 from braid.schemas import TableSpec
 from tests.integration.ingest_bed import IngestBed, left
 
@@ -217,6 +225,57 @@ def test_records_that_the_topic_has_lost_are_not_passed_over(
         ingest.start()
 
     ingest.stop()
+
+
+def test_expired_records_are_skipped_and_told_where_declared(
+    bed: IngestBed, kafka: KafkaBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = bed.topic("left", partitions=1)
+    plan = bed.plan("left", topic=topic, on_offsets_expired="skip")
+    bed.produce(topic, [left(1, 1, "x")])
+    bed.ingest_available(plan)
+    bed.produce(topic, [left(2, 1, "y"), left(3, 1, "z")])
+    _delete_records(kafka, topic, before=2)
+
+    bed.ingest_available(plan)
+
+    position = bed.position("left")
+    assert [row["id"] for row in bed.rows("a")] == [1, 3]
+    assert (position.offsets, position.account.records) == ({0: 3}, 2)
+    assert skipped_ranges(position.moves, 0, 3) == [(1, 2)]
+    assert position.moves[0].cause is MoveCause.EXPIRED
+    assert "expired records skipped stream=db.wide/left ranges={0: (1, 2)}" in caplog.text
+
+
+def test_a_position_set_back_changes_no_row_and_one_set_forward_skips(bed: IngestBed) -> None:
+    topic = bed.topic("left", partitions=2)
+    plan = bed.plan("left", topic=topic)
+    bed.produce(topic, [left(number % 7, number, f"v{number}") for number in range(40)])
+    bed.ingest_available(plan)
+    rows = bed.rows()
+    committer = bed.table().committer()
+
+    committer.move_stream(bed.position("left"), offsets={0: 5, 1: 12}, commit_user="test")
+    bed.ingest_available(plan)
+
+    again = bed.position("left")
+    assert bed.rows() == rows
+    assert again.offsets == {0: 20, 1: 20}
+    assert repeated_ranges(again.moves, 0, 20) == [(5, 20)]
+    assert again.account.records == 40 + 15 + 8
+    assert again.account == bed.batch_accounts("left")
+
+    bed.produce(topic, [left(100 + number, 1, "new") for number in range(6)])
+    committer.move_stream(again, offsets={0: 22}, commit_user="test")
+    bed.ingest_available(plan)
+
+    after = bed.position("left")
+    assert after.offsets == {0: 23, 1: 23}
+    added = {row["id"] for row in bed.rows()} - {row["id"] for row in rows}
+    assert added == {101, 103, 104, 105}
+    assert skipped_ranges(after.moves, 0, 23) == [(20, 22)]
+    assert after.account.records == again.account.records + 4
+    assert after.account == bed.batch_accounts("left")
 
 
 def test_a_missing_topic_is_named(bed: IngestBed) -> None:

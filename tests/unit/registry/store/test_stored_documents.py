@@ -12,6 +12,7 @@ from braid.registry.store.leases import LeaseStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.store.stored_documents import (
     MESSAGE_FORMATS,
+    OFFSETS_EXPIRED,
     ON_MISSING,
     RECORD_KINDS,
     ROW_TTL,
@@ -30,6 +31,7 @@ from braid.schemas import (
     JsonFormat,
     OnDelete,
     OnMissing,
+    OnOffsetsExpired,
     PendingSchema,
     RowTtlSpec,
     SequenceGroupSpec,
@@ -215,6 +217,13 @@ def test_a_stream_with_a_time_format_needs_a_feature(declared: dict[str, str]) -
 
     assert features_of(STREAM.model_copy(update={"columns": columns})) == (TIME_FORMATS,)
     assert features_of(STREAM, besides=[TIME_FORMATS]) == ()
+
+
+def test_a_stream_that_skips_expired_records_needs_a_feature() -> None:
+    skipping = STREAM.model_copy(update={"on_offsets_expired": OnOffsetsExpired.SKIP})
+
+    assert features_of(skipping) == (OFFSETS_EXPIRED,)
+    assert features_of(STREAM, besides=[OFFSETS_EXPIRED]) == ()
 
 
 def test_a_table_whose_rows_expire_needs_a_feature() -> None:

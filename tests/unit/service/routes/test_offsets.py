@@ -135,6 +135,7 @@ def test_a_position_is_set_and_told(sales: HttpClient, catalog: Catalog) -> None
     after = sales.get(OFFSETS).json()
     assert after["read_again"] == {"0": [{"start": 40, "end": 100}]}
     assert after["offsets"] == {"0": 110, "1": 7}
+    assert sales.get(f"{SALES}/status").json()["skipped_offsets"] == 7
 
 
 def test_what_was_read_can_be_put_again(sales: HttpClient, catalog: Catalog) -> None:
