@@ -7,7 +7,7 @@
 | `cluster` | a cluster's address and options, for Spark and for kafka-python |
 | `bearer_tokens` | tokens of OAUTHBEARER for kafka-python |
 | `client_errors` | errors of kafka-python, with the login's mechanism |
-| `reachability` | whether a cluster accepts connections |
+| `reachability`, `trial_login` | whether a cluster accepts connections and the login |
 | `topic` | id, partitions and offsets of a topic |
 | `source` | options of Spark's source, and the offsets that a query starts at |
 | `added_partitions` | the partitions that a stream reads, and those that wait |

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from braid.pipelines.runner_process import _work_dir
+from braid.formats.kafka_clusters import KafkaClusters, NamedCluster
+from braid.lake import InvalidRequest
+from braid.pipelines.runner_process import _readable_jars, _work_dir
 
 
 @pytest.fixture
@@ -41,3 +43,19 @@ def test_a_given_folder_is_emptied_and_kept(tmp_path: Path) -> None:
     with _work_dir(tmp_path) as folder:
         assert list(folder.iterdir()) == []
     assert tmp_path.exists()
+
+
+def test_archives_of_clusters_are_there_or_named(tmp_path: Path) -> None:
+    there, missing = tmp_path / "there.jar", tmp_path / "missing.jar"
+    there.touch()
+
+    def clusters(*jars: Path) -> KafkaClusters:
+        cloud = NamedCluster(
+            name="cloud", bootstrap_servers="a:1", jars=tuple(str(jar) for jar in jars)
+        )
+        return KafkaClusters(by_name={"cloud": cloud})
+
+    assert _readable_jars(clusters(there)) == (str(there),)
+    with pytest.raises(InvalidRequest, match="archive") as caught:
+        _readable_jars(clusters(there, missing))
+    assert [problem.value for problem in caught.value.problems] == [str(missing)]
