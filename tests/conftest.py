@@ -1,5 +1,6 @@
 """Servers that are started once a run, and only if a test asks for them; and how Java starts."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,12 @@ settings.load_profile("suite")
 os.environ.setdefault("ORACLE_JVM", f"{READER.options()} {BUFFERED_MANIFESTS}")
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", JVM_OPTIONS)
 os.environ.setdefault("SPARK_SUBMIT_OPTS", SPARK.options())
+
+
+def pytest_collection_finish() -> None:
+    """Let garbage collections pass over modules and tests, which stay: a full one takes half a second."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ Source: table-format 2.1 and 2.2.
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NoReturn
 
 from braid.lake.errors import InvalidRequest, Problem, UnsupportedFeature
@@ -27,6 +28,8 @@ DEPTH_MAX: Final = 64
 
 _UNSUPPORTED_WORDS: Final = ("VARIANT", "BLOB", "VECTOR", "GEOMETRY", "GEOGRAPHY")
 _SHOWN_MAX: Final = 200
+_REMEMBERED_TYPES: Final = 512
+_REMEMBERED_MAX: Final = 64
 
 
 def parse_type(source: str | Mapping[str, object]) -> DataType:
@@ -42,6 +45,18 @@ def parse_type(source: str | Mapping[str, object]) -> DataType:
             VECTOR, GEOMETRY, GEOGRAPHY).
         InvalidRequest: The text is not a type of the format, or a length or precision is out of range.
     """
+    # Tables have many columns of few types, and types never change: short texts are parsed once.
+    if isinstance(source, str) and len(source) <= _REMEMBERED_MAX:
+        return _parse_short(source)
+    return _parse(source)
+
+
+@lru_cache(maxsize=_REMEMBERED_TYPES)
+def _parse_short(source: str) -> DataType:
+    return _parse(source)
+
+
+def _parse(source: str | Mapping[str, object]) -> DataType:
     try:
         parsed = _TypeText(source).parse() if isinstance(source, str) else _parse_object(source)
         is_too_deep = _depth(parsed) > DEPTH_MAX

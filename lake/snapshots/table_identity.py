@@ -5,7 +5,7 @@ does not identify its table, and both tables number their schemas from 0. The sc
 schema files are never overwritten, and each contains the millisecond in which it was created. Two tables whose
 schemas are equal, that millisecond included, can read each other's data files without harm.
 
-A check costs one small read, in a commit too. Further checks cost nothing as long as the newest
+A check costs one small read, in a commit too; the bytes are parsed once. Further checks cost nothing as long as the newest
 snapshot stays the same. Between the check and the publication the table may still be replaced: if a table is
 dropped while a process writes to it, the written rows are lost.
 """
@@ -26,6 +26,7 @@ class TableIdentity:
         self._file_io = file_io
         self._paths = paths
         self._schema = schema
+        self._known: bytes | None = None
         self._confirmed: Snapshot | None = None
 
     def confirm(self, snapshot: Snapshot | None) -> None:
@@ -47,13 +48,16 @@ class TableIdentity:
         except FileNotFoundError as error:
             message = f"table {self._paths.identifier} at {self._paths.root} is gone"
             raise TableNotFound(message) from error
-        with corrupt_at(path):
-            found = parse_schema(data)
-        if found != self._schema:
-            message = (
-                f"table {self._paths.identifier} at {self._paths.root} was dropped, and another is "
-                "in its place; open it anew"
-            )
-            raise TableNotFound(message)
+        # Equal bytes are an equal schema; only the first have to be parsed.
+        if data != self._known:
+            with corrupt_at(path):
+                found = parse_schema(data)
+            if found != self._schema:
+                message = (
+                    f"table {self._paths.identifier} at {self._paths.root} was dropped, and "
+                    "another is in its place; open it anew"
+                )
+                raise TableNotFound(message)
+            self._known = data
         if snapshot is not None:
             self._confirmed = snapshot
