@@ -8,6 +8,9 @@ not have
 2. where records of an earlier generation would be written in the present one, as newer than records that came
    after them: those below `GroupOrder.began`, if arrival alone orders them, and all, if another stream has
    written the group since.
+
+Where rows are ordered by when they were written, a stream that reads again shows older rows until it has passed
+its former position. A move forwards before that would keep them, so it is refused, too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,6 +27,7 @@ from braid.registry.layout.column_functions import column_functions, why_repetit
 from braid.registry.rules.arrival_rules import is_ordered_by_arrival_alone
 from braid.schemas import (
     FieldProblem,
+    MergeEngine,
     OffsetsRequest,
     PartitionChange,
     StreamEntry,
@@ -80,6 +84,7 @@ def plan_move(
         *_beyond_bounds(moving, measured, beyond_end=request.beyond_end),
         *_repetitions(moving, table, entry.spec),
         *_earlier_generations(moving, table, entry.spec, position, orders),
+        *_older_rows(moving, table, entry.spec, position),
     ]
     return MovePlan(partitions=moving, problems=tuple(problems))
 
@@ -207,4 +212,31 @@ def _earlier_generations(
                 message=f"records before offset {limit} would be written as newer than records that "
                 f"came after them: {why}",
                 hint=f"set {limit} or a later offset",
+            )
+
+
+def _older_rows(
+    moving: Mapping[int, PartitionChange],
+    table: TableSpec,
+    stream: StreamSpec,
+    position: StreamPosition,
+) -> Iterator[FieldProblem]:
+    is_stored = stream.sequence_group is not None or table.merge_engine is MergeEngine.FIRST_ROW
+    if is_stored or not is_ordered_by_arrival_alone(table, stream):
+        return
+    for partition, change in moving.items():
+        targets = [
+            move.offsets[partition][1] for move in position.moves if partition in move.offsets
+        ]
+        has_read_since = bool(targets) and targets[-1] < change.before
+        ahead = change.after - change.before - change.skipped
+        if ahead > 0 and has_read_since:
+            yield problem_at(
+                "offsets",
+                str(partition),
+                value=change.after,
+                message="the stream reads again, and its table orders rows by when they are written: "
+                f"rows of the {ahead} offsets ahead that it has read before would stay older than "
+                "they were",
+                hint="start the stream, and let it read up to its former position first",
             )

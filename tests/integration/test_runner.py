@@ -17,6 +17,8 @@ from braid.schemas import (
     StreamProgress,
     StreamState,
 )
+from braid.service.app import create_app
+from braid.service.settings import ServiceSettings
 from tests.integration.ingest_bed import IDENTIFIER, IngestBed, left
 from tests.integration.runner_bed import (
     Registry,
@@ -25,6 +27,7 @@ from tests.integration.runner_bed import (
     running_runner,
 )
 from tests.support.waiting import PATIENCE_S
+from tests.unit.service.http_client import HttpClient
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -72,6 +75,40 @@ def test_a_stream_is_kept_equal_to_its_registration(bed: IngestBed) -> None:
     assert stopped.account.accepted == 10
     assert free is None
     assert [row["a"] for row in bed.rows("a")] == ["y"] * 5
+
+
+def test_a_stopped_stream_is_set_back_over_http_and_reads_again(bed: IngestBed) -> None:
+    registry = Registry(bed)
+    client = HttpClient(create_app(ServiceSettings(warehouse=bed.warehouse)))
+    topic = bed.topic("right")
+    stream = f"/v1/tables/{IDENTIFIER.replace('.', '/')}/streams/right"
+    bed.produce(topic, [{"id": number % 4, "b": number / 2} for number in range(20)])
+    registry.register("right", topic=topic)
+    with running_runner(bed):
+        measured = {0: 10, 1: 10}
+        registry.wait_for("right", lambda p: has_read(20)(p) and p.end_offsets == measured)
+        early = client.put(f"{stream}/offsets", json={"offsets": {"0": 4}})
+        client.post(f"{stream}/stop").raise_for_status()
+        registry.wait_for("right", is_state(StreamState.STOPPED))
+        rows = bed.rows("b")
+        shown = client.get(f"{stream}/offsets")
+        etag = shown.headers["etag"]
+        beyond = client.put(f"{stream}/offsets", json={"offsets": {"0": 11}})
+        moved = client.put(
+            f"{stream}/offsets", json={"offsets": {"0": 4}}, headers={"if-match": etag}
+        )
+        client.post(f"{stream}/start").raise_for_status()
+        registry.wait_for("right", has_read(26))
+
+    assert (early.status_code, beyond.status_code, moved.status_code) == (409, 422, 200)
+    assert shown.json()["offsets"] == shown.json()["end_offsets"] == {"0": 10, "1": 10}
+    assert shown.json()["beginning_offsets"] == {"0": 0, "1": 0}
+    assert moved.json()["partitions"]["0"]["read_again"] == 6
+    after = client.get(f"{stream}/offsets").json()
+    assert (after["generation"], after["offsets"]) == (0, {"0": 10, "1": 10})
+    assert after["read_again"] == {"0": [{"start": 4, "end": 10}]}
+    assert bed.position("right").account.records == 26
+    assert bed.rows("b") == rows
 
 
 def test_a_waiting_stream_reports_why_and_affects_no_other(bed: IngestBed) -> None:

@@ -191,3 +191,19 @@ def test_a_stream_without_a_position_of_its_own_has_nothing_to_move() -> None:
     assert "one in another topic, before" in messages(moved)[0]
     assert "that of a former stream" in messages(former)[0]
     assert plan({"0": 1}, former_epoch=2).problems == ()
+
+
+def test_rows_that_are_ordered_by_writing_are_read_again_to_the_end() -> None:
+    whole = orders(sequence_groups=[], merge_engine="deduplicate")
+    back = PositionMove(time_ms=1, cause=MoveCause.REQUESTED, offsets={0: (100, 40)})
+    reading = replace(POSITION, offsets={0: 70, 1: 50}, moves=(back,))
+    unread = replace(POSITION, offsets={0: 40, 1: 50}, moves=(back,))
+    passed = replace(POSITION, offsets={0: 100, 1: 50}, moves=(back,))
+
+    refused = plan({"0": 100}, table=whole, position=reading)
+
+    assert "rows of the 30 offsets ahead that it has read before" in messages(refused)[0]
+    assert plan({"0": 100}, table=whole, position=unread).problems == ()
+    assert plan({"0": 130}, table=whole, position=passed).problems == ()
+    assert plan({"0": 60}, table=whole, position=reading).problems == ()
+    assert plan({"0": 100}, position=reading).problems == ()

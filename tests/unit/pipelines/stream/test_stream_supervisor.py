@@ -291,6 +291,20 @@ def test_lag_is_not_reported_while_it_is_not_measured(bench: Bench) -> None:
     assert (progress.lag_records, progress.lag_seconds) == (None, None)
 
 
+def test_the_bounds_of_the_topic_stay_reported_when_the_stream_stops(bench: Bench) -> None:
+    bench.step()
+    bench.step(after_ms=2_000)
+    measured = bench.supervisor.progress.topic_offsets
+    bench.want(DesiredState.STOPPED)
+    bench.step()
+
+    progress = bench.supervisor.progress
+    assert measured is not None
+    assert (dict(measured.beginning), dict(measured.end)) == ({0: 0}, {0: 8})
+    assert progress.topic_offsets == measured
+    assert progress.end_offsets == {}
+
+
 def test_a_stream_that_is_not_registered_any_more_is_stopped(bench: Bench) -> None:
     bench.step()
     bench.supervisor.set_registered(None)
