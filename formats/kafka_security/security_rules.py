@@ -133,6 +133,9 @@ class _Rules:
                 yield from self._unused(family, protocol)
         if "SASL" in protocol:
             yield from self._login(protocol)
+        elif self._token_provider is not None:
+            message = f"`token_provider` has no effect, because `{_PROTOCOL}` is `{protocol}`"
+            yield self._problem(_PROTOCOL, message, hint="set it to `SASL_SSL`")
         if protocol.endswith("SSL"):
             yield from self._tls()
 

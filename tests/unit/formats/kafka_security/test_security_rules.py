@@ -173,5 +173,6 @@ def test_a_provider_of_tokens_takes_the_place_of_the_endpoint() -> None:
 
     assert problems_of(options, "cloud") == []
     assert problems_of(PLAIN, "cloud") == ["sasl.mechanism"]
+    assert problems_of({}, "cloud") == ["security.protocol"]
     del options["sasl.login.callback.handler.class"]
     assert problems_of(options, "cloud") == ["sasl.login.callback.handler.class"]
