@@ -8,7 +8,8 @@
 | `registered_reader`, `joined_messages` | messages of several schemas; batches that were read in parts |
 | `csv_reader`, `raw_reader` | lines of CSV; messages that are one value |
 | `mapping/` | columns that are more than the value of a field |
-| `mapped_column`, `field_tree` | a column and the field that it is filled from; the declared part of a message |
+| `header_reader` | headers of records to columns |
+| `mapped_column`, `field_tree` | a column and the part or field of a record that it is filled from; the declared part of a message |
 | `record_conditions` | conditions over the fields of messages |
 | `arrays`, `arrow_cast` | rows of Arrow arrays; casts that truncate timestamps |
 | `text_values`, `times`, `integer_bounds`, `unpaired_surrogates` | values as texts; dates and times as texts; bounds of integer types; texts without a UTF-8 form |

@@ -23,6 +23,7 @@ class DeadLetterReason(StrEnum):
     OUT_OF_RANGE = "out_of_range"
     MISSING_KEY = "missing_key"
     MALFORMED_KEY = "malformed_key"
+    MALFORMED_HEADER = "malformed_header"
     NOT_NULL = "not_null"
     MISSING_FIELD = "missing_field"
     NULL_ORDERING = "null_ordering"
@@ -39,6 +40,8 @@ class DeadLetterReason(StrEnum):
         """The stage of processing that refused the record, in Connect's terms."""
         if self is DeadLetterReason.MALFORMED_KEY:
             return "KEY_CONVERTER"
+        if self is DeadLetterReason.MALFORMED_HEADER:
+            return "HEADER_CONVERTER"
         return "VALUE_CONVERTER" if self in _CONVERSION else "TASK_PUT"
 
 

@@ -1,9 +1,10 @@
-"""Mapped columns: columns of a table that are filled from a field of a record's value or Kafka key, or from the whole key."""
+"""Mapped columns: columns of a table that are filled from a part of a record, or from a field in it."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from braid.lake import DataType
+from braid.schemas import ColumnSource
 
 ISO: Final = "iso"
 """The name of the time format ISO 8601."""
@@ -30,13 +31,13 @@ class TimeFormat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MappedColumn:
-    """A column that is filled from a message.
+    """A column that is filled from a record.
 
     Attributes:
         name: The column's name in the table.
-        path: Field names from the root to the value; empty for the Kafka key as a whole.
+        path: Field names from the root to the value, or the name of a header; empty for a part as a whole.
         type: The column's type in the table.
-        from_key: Whether the column is read from the record's Kafka key instead of its value.
+        source: The part of the record.
         is_in_condition: Whether it is no column of the table, but a field that only a condition of the
             stream is about.
         finds_missing: Whether a message without the field is told from one with null
@@ -48,7 +49,7 @@ class MappedColumn:
     name: str
     path: tuple[str, ...]
     type: DataType
-    from_key: bool = False
+    source: ColumnSource = ColumnSource.VALUE
     is_in_condition: bool = False
     finds_missing: bool = False
     time_format: TimeFormat | None = None

@@ -35,10 +35,7 @@ class RawReader:
         """Return the columns of a batch of messages (see `MessageReader.read`)."""
         faults = Faults(len(payloads))
         arrays = [
-            _bytes(payloads, column, faults)
-            if column.type.root in _BINARIES
-            else text_column(_texts(payloads, faults), column, faults, subject="the message")
-            for column in self._columns
+            raw_column(payloads, column, faults, subject="the message") for column in self._columns
         ]
         return ReadMessages(arrays=arrays, faults=faults, with_undeclared=[])
 
@@ -47,13 +44,31 @@ class RawReader:
         return {RAW_FIELD: payload.decode()}
 
 
-def _bytes(payloads: pa.BinaryArray, column: MappedColumn, faults: Faults) -> pa.Array:
+def raw_column(
+    payloads: pa.BinaryArray, column: MappedColumn, faults: Faults, *, subject: str
+) -> pa.Array:
+    """Return the column of values that are read as a whole, in the Arrow form of its type; null where one is faulty.
+
+    Args:
+        payloads: The values.
+        column: The column.
+        faults: The faults of the records, to which those of the values are added.
+        subject: What a value is in its message, such as `the message`.
+    """
+    if column.type.root in _BINARIES:
+        return _bytes(payloads, column, faults, subject)
+    return text_column(_texts(payloads, faults), column, faults, subject=subject)
+
+
+def _bytes(
+    payloads: pa.BinaryArray, column: MappedColumn, faults: Faults, subject: str
+) -> pa.Array:
     bound = column.type.length
     if bound is not None:
         lengths = pc.binary_length(payloads)
         for row in rows_where(pc.greater(lengths, bound).fill_null(False)):
             message = (
-                f"the message: found {lengths[row]} bytes, expected {expected_form(column.type)} "
+                f"{subject}: found {lengths[row]} bytes, expected {expected_form(column.type)} "
                 f"for {column.purpose}"
             )
             faults.add(row, Fault(DeadLetterReason.OUT_OF_RANGE, message))

@@ -4,6 +4,7 @@
 |---|---|
 | `stream_plan` | what reading and writing a stream needs to know, from its declaration and its table's schema |
 | `record_kinds` | which records are left out, are deletes, or are refused before they are read |
+| `part_reader` | columns from headers, timestamp, partition, offset and topic |
 | `record_reader` | the columns of records, and the faults of refused ones |
 | `trial` | sample records, read as the stream would read them |
 | `new_fields/` | fields of messages that a stream does not declare |

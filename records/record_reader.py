@@ -4,9 +4,10 @@ A record is refused for the first of these reasons:
 
 1. `record_kinds` refuses it;
 2. its value is no message of the stream's format (`malformed`), or has a value that does not fit its column's
-   type (`wrong_type`, `out_of_range`, `not_null` inside of a value); or the Kafka key does not contain what is
-   read from it (`malformed_key`);
-3. it lacks the field of a column that rejects such records (`missing_field`), and is no delete;
+   type (`wrong_type`, `out_of_range`, `not_null` inside of a value); or the Kafka key or a header does not
+   contain what is read from it (`malformed_key`, `malformed_header`), or the timestamp is none that its column
+   holds (`out_of_range`);
+3. it lacks the field or the header of a column that rejects such records (`missing_field`), and is no delete;
 4. a value is too long to name a partition's directory (`out_of_range`), or the texts and bytes of the primary
    key together have more bytes than the table allows (`too_large`; partition columns do not count);
 5. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
@@ -42,11 +43,12 @@ from braid.formats.readers import message_reader
 from braid.formats.schema_source import SchemaSource
 from braid.lake import RowKind, TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
 from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.records.part_reader import PART_COLUMNS, PartReader
 from braid.records.partition_names import is_long_directory, partition_bytes_max
 from braid.records.record_columns import KEY
 from braid.records.record_kinds import RecordKinds
 from braid.records.stream_plan import StreamPlan
-from braid.schemas import OnMissing, OnNewField
+from braid.schemas import ColumnSource, OnMissing, OnNewField
 
 _TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
 _WIDENABLE: Final = (DeadLetterReason.OUT_OF_RANGE, DeadLetterReason.WRONG_TYPE)
@@ -71,7 +73,8 @@ class ReadRecords:
             a column that is not named is missing nowhere.
         faults: The faults of refused records, by row.
         seen_fields: Addresses of the fields of conditions that some record had a value for.
-        widenable: Rows that are refused for a value which a wider type of its column may hold, ascending.
+        widenable: Rows that are refused for a value of their message which a wider type of its column may hold,
+            ascending.
         with_undeclared: Rows whose message may have an undeclared field, ascending; only where the stream
             lets its table evolve.
     """
@@ -117,6 +120,11 @@ class RecordReader:
             else None
         )
         self._keys = KeyReader(plan.key_columns) if plan.key_columns else None
+        topic, parts = plan.spec.topic, plan.part_columns
+        needed = [column for column in parts if column.name in plan.delete_columns]
+        others = [column for column in parts if column.name not in plan.delete_columns]
+        self._parts = PartReader(needed, topic=topic) if needed else None
+        self._parts_beside = PartReader(others, topic=topic) if others else None
         self._checks = ValueChecks.of(schema)
 
     def read(self, records: pa.RecordBatch) -> ReadRecords:
@@ -142,13 +150,20 @@ class RecordReader:
         if len(deletes) and self._deletes is not None:
             messages_of_deletes = self._deletes.read(found.values.take(pa.array(deletes)))
             self._set_deletes(messages_of_deletes, deletes, columns, faults)
+        # What is wrong with a key or a header, no wider type of a field in the message can mend.
+        widenable = [
+            row for row in faults.rows if faults[row].reason in _WIDENABLE and row not in undecided
+        ]
         if self._keys is not None:
             keys = self._keys.read(records.column(KEY))
             columns |= zip((c.name for c in plan.key_columns), keys.arrays, strict=True)
             faults.add_found(keys.faults)
+        missing = dict(messages.missing)
+        if plan.part_columns:
+            self._read_parts(records, deletes, columns, missing, faults)
         assert columns.keys() == {c.name for c in plan.columns}, "each column of the plan is read"
         self._set_kind(columns, found.is_delete)
-        missing = self._missing(messages.missing, columns, found.is_delete)
+        missing = self._missing(missing, columns, found.is_delete)
         self._reject_missing(missing, faults)
         for check in (self._long, self._nulls, self._row_kinds, self._unreadable):
             check(columns, faults)
@@ -168,11 +183,7 @@ class RecordReader:
             },
             faults=faults,
             seen_fields=found.seen_fields,
-            widenable=[
-                row
-                for row in faults.rows
-                if faults[row].reason in _WIDENABLE and row not in undecided
-            ],
+            widenable=widenable,
             with_undeclared=undeclared,
         )
 
@@ -196,6 +207,27 @@ class RecordReader:
         for place in messages.faults.rows:
             faults.add(int(rows[place]), messages.faults[place])
 
+    def _read_parts(
+        self,
+        records: pa.RecordBatch,
+        deletes: npt.NDArray[np.int64],
+        columns: dict[str, pa.Array],
+        missing: dict[str, pa.BooleanArray],
+        faults: Faults,
+    ) -> None:
+        """Add the columns that are read from headers, or from what Kafka knows of the records."""
+        parts = records.select(PART_COLUMNS)
+        without_deletes = parts
+        if len(deletes):
+            rows = np.arange(records.num_rows)
+            without_deletes = parts.take(pa.array(rows, mask=np.isin(rows, deletes)))
+        for reader, batch in ((self._parts, parts), (self._parts_beside, without_deletes)):
+            if reader is not None:
+                found = reader.read(batch)
+                columns |= zip(reader.names, found.arrays, strict=True)
+                missing |= found.missing
+                faults.add_found(found.faults)
+
     def _set_kind(self, columns: dict[str, pa.Array], is_delete: npt.NDArray[np.bool_]) -> None:
         """Set the row kind of deletes, where a column holds it."""
         name = self._plan.kind_column
@@ -218,11 +250,12 @@ class RecordReader:
 
     def _reject_missing(self, missing: Mapping[str, pa.BooleanArray], faults: Faults) -> None:
         plan = self._plan
-        for column in plan.value_columns:
+        for column in plan.columns:
             if plan.written.on_missing.get(column.name) is not OnMissing.REJECT:
                 continue
             if column.name in missing:
-                message = f"field {column.address} of column {column.name} is missing"
+                part = "header" if column.source is ColumnSource.HEADER else "field"
+                message = f"{part} {column.address} of column {column.name} is missing"
                 fault = Fault(DeadLetterReason.MISSING_FIELD, message)
                 faults.add_all(rows_where(missing[column.name]), fault)
 

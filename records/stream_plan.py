@@ -22,6 +22,7 @@ from braid.lake import (
 from braid.registry.layout.stream_columns import StreamColumns, mapped_column, stream_columns
 from braid.registry.rules.arrival_rules import is_keyed, needs_keyed_partitions
 from braid.registry.rules.json_types import HINT, unreadable_in_json
+from braid.registry.rules.record_part_rules import part_misfit
 from braid.registry.rules.time_format_rules import why_no_times
 from braid.schemas import ColumnSource, OnNullOrdering, StreamSpec, TableSpec
 
@@ -35,7 +36,7 @@ class StreamPlan:
     Attributes:
         table: `<database>.<table>`.
         spec: The stream as registered.
-        columns: The columns that are filled from messages, in the order of the declaration.
+        columns: The columns that are filled from records, in the order of the declaration.
         written: All columns that the stream writes, generated ones included.
         ordering: Declared ordering columns; empty when arrival alone orders, or nothing does.
         generation: `restart_generation` of the stream's entry: the number of restarts requested.
@@ -77,12 +78,20 @@ class StreamPlan:
     @property
     def value_columns(self) -> tuple[MappedColumn, ...]:
         """The columns that are read from the record's value."""
-        return tuple(column for column in self.columns if not column.from_key)
+        return self._columns_from(ColumnSource.VALUE)
 
     @property
     def key_columns(self) -> tuple[MappedColumn, ...]:
         """The columns that are read from the record's Kafka key."""
-        return tuple(column for column in self.columns if column.from_key)
+        return self._columns_from(ColumnSource.KEY)
+
+    @property
+    def part_columns(self) -> tuple[MappedColumn, ...]:
+        """The columns that are read from headers, or from what Kafka knows of the record."""
+        return tuple(column for column in self.columns if not column.source.is_message)
+
+    def _columns_from(self, source: ColumnSource) -> tuple[MappedColumn, ...]:
+        return tuple(column for column in self.columns if column.source is source)
 
     @property
     def order_group(self) -> str | None:
@@ -154,13 +163,13 @@ def plan_stream(
         other_streams: The streams of the table; the stream itself is ignored among them.
 
     Raises:
-        InvalidRequest: The table has no such column, a column cannot be read from JSON
-            (`UnsupportedFeature`), or two columns read one field of the message in different ways.
-            Registration checks the first two; another engine may have changed the table since.
+        InvalidRequest: The table has no such column, a column cannot be read from JSON, or from its part of the
+            record (`UnsupportedFeature`), or two columns read one field of the message in different ways.
+            Registration checks this; another engine may have changed the table since.
     """
     written = stream_columns(spec, stream)
     group = written.group
-    columns = _typed(schema, written, stream=stream.name, table=table)
+    columns = _typed(schema, written, stream=stream, table=table)
     return StreamPlan(
         table=table,
         spec=stream,
@@ -196,7 +205,7 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
         InvalidRequest: What `plan_stream` raises.
     """
     # Only types and options come from the schema; the columns read and written come from the declaration.
-    columns = _typed(schema, plan.written, stream=plan.stream, table=plan.table)
+    columns = _typed(schema, plan.written, stream=plan.spec, table=plan.table)
     return replace(
         plan,
         columns=columns,
@@ -211,7 +220,7 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
 
 
 def _conditions(stream: StreamSpec, columns: Iterable[MappedColumn]) -> RecordConditions:
-    from_value = [column for column in columns if not column.from_key]
+    from_value = [column for column in columns if column.source is ColumnSource.VALUE]
     return record_conditions(stream.where, stream.delete_when, from_value)
 
 
@@ -262,7 +271,7 @@ def _typed(
     schema: TableSchema,
     written: StreamColumns,
     *,
-    stream: str,
+    stream: StreamSpec,
     table: str,
 ) -> tuple[MappedColumn, ...]:
     """Return the columns with the schema's types.
@@ -270,7 +279,7 @@ def _typed(
     Args:
         schema: The table's schema.
         written: All columns that the stream writes.
-        stream: The stream's name, for the error message.
+        stream: The stream.
         table: The table's name, for the error message.
     """
     types = {column.name: column.type for column in schema.fields}
@@ -285,7 +294,7 @@ def _typed(
         if name not in types
     ]
     if problems:
-        message = f"stream {stream} does not fit table {table}"
+        message = f"stream {stream.name} does not fit table {table}"
         raise InvalidRequest(message, problems=problems)
     columns = tuple(
         replace(
@@ -293,25 +302,25 @@ def _typed(
         )
         for one in written.mapped
     )
-    _check_types(columns)
-    for from_key in (False, True):
+    _check_types(columns, stream.topic)
+    for source in (ColumnSource.VALUE, ColumnSource.KEY):
         # The key and the value are two messages: the same path in both is no conflict.
-        _check_paths(tuple(column for column in columns if column.from_key is from_key))
+        _check_paths(tuple(column for column in columns if column.source is source))
     return columns
 
 
-def _check_types(columns: tuple[MappedColumn, ...]) -> None:
-    """Refuse columns that cannot be read from JSON."""
+def _check_types(columns: tuple[MappedColumn, ...], topic: str) -> None:
+    """Refuse columns that cannot be read from JSON, or from their part of the record."""
     problems = [
         Problem(field=column.name, value=str(column.type), message=reason, hint=HINT)
         for column in columns
         if (reason := unreadable_in_json(column.type)) is not None
     ]
+    found = ((c, why_no_times(c) or part_misfit(c.source, c.type, topic=topic)) for c in columns)
     problems += [
-        Problem(field=column.name, value=str(column.type), message=message, hint=hint)
-        for column in columns
-        if (found := why_no_times(column)) is not None
-        for message, hint in [found]
+        Problem(field=column.name, value=str(column.type), message=reason[0], hint=reason[1])
+        for column, reason in found
+        if reason is not None
     ]
     if problems:
         message = f"column {problems[0].field} cannot be read"

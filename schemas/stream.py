@@ -105,10 +105,29 @@ class OnOffsetsExpired(StrEnum):
 
 
 class ColumnSource(StrEnum):
-    """The part of a record that a column is read from."""
+    """The part of a record that a column is read from.
+
+    `value` and `key` are messages. The others are known of every record, whatever its value is: a header, the time
+    that the producer or the broker gave it, and its place in Kafka.
+    """
 
     VALUE = "value"
     KEY = "key"
+    HEADER = "header"
+    TIMESTAMP = "timestamp"
+    PARTITION = "partition"
+    OFFSET = "offset"
+    TOPIC = "topic"
+
+    @property
+    def is_message(self) -> bool:
+        """Whether a column is read from a field of this part, or from the part as a message."""
+        return self in (ColumnSource.VALUE, ColumnSource.KEY)
+
+    @property
+    def has_names(self) -> bool:
+        """Whether a column without a path is read from what has the column's name in this part."""
+        return self in (ColumnSource.VALUE, ColumnSource.HEADER)
 
 
 class StreamColumn(Contract):
@@ -116,10 +135,11 @@ class StreamColumn(Contract):
 
     Attributes:
         column: A column of the table.
-        path: Field names from the root of the message, joined by dots. None: the column's name; for
-            a column that is read from the Kafka key, the key as a whole.
+        path: Field names from the root of the message, joined by dots; for a header its name. None: the
+            column's name; for a column that is read from the Kafka key, the key as a whole.
         source: The record's value, or its Kafka key: text, or a JSON object if there is a path.
-            Only columns of the primary key are read from the Kafka key.
+            Only columns of the primary key are read from the Kafka key. Or a header, the record's
+            timestamp, its partition, offset or topic.
         on_missing: The treatment of records without the field; None: `keep` if the column's sequence group
             keeps it, else `null`.
         time_format: The form of a DATE, TIME or TIMESTAMP: `iso`; `epoch_s`, `epoch_ms`, `epoch_us`,
@@ -141,10 +161,10 @@ class StreamColumn(Contract):
 
     @property
     def source_path(self) -> tuple[str, ...]:
-        """The field names from the root to the value; empty for the key as a whole."""
+        """The field names from the root to the value, or the name of a header; empty for a whole part."""
         if self.path is None:
-            return () if self.source is ColumnSource.KEY else (self.column,)
-        return tuple(self.path.split("."))
+            return (self.column,) if self.source.has_names else ()
+        return (self.path,) if self.source is ColumnSource.HEADER else tuple(self.path.split("."))
 
 
 class KafkaSpec(Contract):

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from braid.formats.fault import Fault
+from braid.formats.fault import Fault, Faults
 from braid.formats.json.exact_values import ValueFault, exact_value, shown
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.mapping.time_formats import TimeTexts, is_number, time_texts
@@ -41,7 +41,10 @@ class TimesReader:
         found = self._messages.read(payloads)
         arrays = list(found.arrays)
         for index, column, times in self._times:
-            arrays[index] = time_column(arrays[index], column, times, found)
+            subject = f"field {column.address}"
+            arrays[index] = time_column(
+                arrays[index], column, found.faults, subject=subject, times=times
+            )
         return replace(found, arrays=arrays)
 
     def tree(self, payload: bytes) -> Any:
@@ -74,16 +77,32 @@ def as_texts(columns: Sequence[MappedColumn]) -> list[MappedColumn]:
 
 
 def time_column(
-    texts: pa.StringArray, column: MappedColumn, times: TimeTexts, found: ReadMessages
+    texts: pa.StringArray,
+    column: MappedColumn,
+    faults: Faults,
+    *,
+    subject: str,
+    times: TimeTexts | None = None,
 ) -> pa.Array:
-    """Return the column of texts; adds the faults of those that are unfit to `found`."""
+    """Return a column with a time format, in the Arrow form of its type; null where a text is unfit.
+
+    Args:
+        texts: The texts.
+        column: The column.
+        faults: The faults of the records, to which those of the texts are added.
+        subject: What a text is in its message, such as `field sent`.
+        times: The forms of the column's texts, if they are at hand.
+    """
+    if times is None:
+        assert column.time_format is not None, "the column has a time format"
+        times = time_texts(column.time_format, column.type)
     array, unfit = times.column(texts)
     for row, reason in unfit.items():
         message = (
-            f"field {column.address}: found {_shown(texts[row].as_py())}, "
+            f"{subject}: found {_shown(texts[row].as_py())}, "
             f"expected {expected_time(column)} for {column.purpose}"
         )
-        found.faults.add(row, Fault(reason, message))
+        faults.add(row, Fault(reason, message))
     return array
 
 

@@ -23,6 +23,7 @@ from braid.formats.message_reader import MessageReader
 from braid.formats.readers import message_reader
 from braid.formats.schema_source import SchemaSource
 from braid.lake import TableSchema, assign_buckets
+from braid.records.part_reader import PART_COLUMNS, PartReader
 from braid.records.record_columns import KEY, OFFSET, PARTITION, VALUE
 from braid.records.stream_plan import StreamPlan
 
@@ -92,10 +93,20 @@ class BucketRouter:
             found = reader.read(batch.column(payload))
             is_readable &= ~found.faults.is_faulty
             columns |= zip(names, found.arrays, strict=True)
+        if self._parts is not None:
+            found = self._parts.read(batch.select(PART_COLUMNS))
+            is_readable &= ~found.faults.is_faulty
+            columns |= zip(self._parts.names, found.arrays, strict=True)
         for array in columns.values():
             if array.null_count:
                 is_readable &= pc.is_valid(array).to_numpy(zero_copy_only=False)
         return columns, is_readable
+
+    @cached_property
+    def _parts(self) -> PartReader | None:
+        key = frozenset(self.plan.written.key)
+        from_parts = [column for column in self.plan.part_columns if column.name in key]
+        return PartReader(from_parts, topic=self.plan.spec.topic) if from_parts else None
 
     @cached_property
     def _readers(self) -> list[tuple[MessageReader | KeyReader, list[str], str]]:

@@ -12,7 +12,6 @@ from braid.registry.alteration.alteration import Alteration
 from braid.registry.alteration.change_locations import Origin
 from braid.registry.layout.physical_table import physical_groups
 from braid.schemas import (
-    ColumnSource,
     ColumnSpec,
     SequenceGroupSpec,
     StreamColumn,
@@ -225,7 +224,7 @@ def _renamed(mapping: StreamColumn, old: str, new: str) -> StreamColumn:
     if mapping.column != old:
         return mapping
     renamed = mapping.model_copy(update={"column": new})
-    if mapping.source is ColumnSource.KEY:
+    if not mapping.source.has_names:
         return renamed
-    # A mapping without a path reads the field of the column's name, which is the old one in messages.
+    # A mapping without a path reads the field or header of the column's name, which is the old one in records.
     return renamed.model_copy(update={"path": mapping.path or old})

@@ -10,7 +10,6 @@ from braid.formats.mapped_column import ISO, MappedColumn, TimeFormat
 from braid.lake import DataType
 from braid.registry.layout.physical_table import PhysicalGroup, physical_group
 from braid.schemas import (
-    ColumnSource,
     OnMissing,
     SequenceGroupSpec,
     StreamColumn,
@@ -59,7 +58,7 @@ def mapped_column(mapping: StreamColumn, data_type: DataType) -> MappedColumn:
         name=mapping.column,
         path=mapping.source_path,
         type=data_type,
-        from_key=mapping.source is ColumnSource.KEY,
+        source=mapping.source,
         time_format=TimeFormat(mapping.time_format or ISO, mapping.time_zone)
         if has_format
         else None,

@@ -7,7 +7,7 @@ Pure. A kept column has a sequence group of the table format to itself (`braid.r
 2. The order of its group has comparable bytes.
 3. With all of a group's columns kept, tracking columns have to be left for the group itself.
 4. A stream keeps what the table declares as kept, because the table's columns depend on it.
-5. `keep` and `reject` are for fields that a message can lack.
+5. `keep` and `reject` are for fields that a message can lack, and for headers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -124,7 +124,10 @@ def check_on_missing(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProb
         if mapping.source is ColumnSource.KEY:
             message = "a Kafka key has every column that is read from it, or the record is refused"
             hint = "leave it out"
-        elif isinstance(stream.format, _ALWAYS_WHOLE):
+        elif not mapping.source.is_message and mapping.source is not ColumnSource.HEADER:
+            message = f"every record has its {mapping.source.value}"
+            hint = "leave it out"
+        elif mapping.source.is_message and isinstance(stream.format, _ALWAYS_WHOLE):
             message = f"a message of the format `{stream.format.type}` has every field"
             hint = "leave it out"
         elif mapping.on_missing is OnMissing.KEEP and mapping.column not in kept:

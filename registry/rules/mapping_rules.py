@@ -52,10 +52,12 @@ def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
                 *path, value=mapping.column, message="mapped twice", hint="map it once"
             )
         seen.add(mapping.column)
-        yield from _check_path(stream, index, inside)
+        if mapping.source.is_message:
+            yield from _check_path(stream, index, inside)
         data_type = types.get(mapping.column)
         if data_type is not None:
-            yield from _check_readers(stream, index, data_type, readers)
+            if mapping.source.is_message:
+                yield from _check_readers(stream, index, data_type, readers)
             reason = unreadable_in_json(data_type)
             if reason is not None:
                 yield problem_at(*path, value=mapping.column, message=reason, hint=JSON_HINT)

@@ -7,8 +7,8 @@ Pure.
    written with the kind -D, and the table's options decide what that does.
 3. A delete never restores or removes what a late record should decide: `remove_row` has the rules of the table's
    `deletes: remove_row`, also where the table's engine removes rows without a declaration.
-4. A tombstone has a Kafka key and nothing else. So it deletes only where the whole key is read from the Kafka key,
-   arrival alone orders the stream's records, and nothing else of the record has to be written.
+4. A tombstone has no value. So it deletes only where the key, the columns that order records and all others that a
+   delete needs are read from the Kafka key, a header or another part that the record has without one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -156,40 +156,40 @@ def _hint_for(table: TableSpec, deletes: Deletes, declared: OnDelete) -> str:
 
 def _check_tombstones(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
     sources = {mapping.column: mapping.source for mapping in stream.columns}
-    not_in_key = [
-        name
-        for name in table.primary_key
-        if name in sources and sources[name] is not ColumnSource.KEY
-    ]
-    if not_in_key:
+    in_value = {name for name, source in sources.items() if source is ColumnSource.VALUE}
+    key = [name for name in table.primary_key if name in in_value]
+    if key:
         yield _tombstone_problem(
             stream,
-            f"a tombstone has no value, and the key columns {quoted_list(not_in_key)} are read from it",
+            f"a tombstone has no value, and the key columns {quoted_list(key)} are read from it",
             'read the key from the Kafka key: {"column": "'
-            f'{not_in_key[0]}", "source": "key"}}, {_OTHERWISE}',
+            f'{key[0]}", "source": "key"}}, {_OTHERWISE}',
         )
     group = table.sequence_group(stream.sequence_group) if stream.sequence_group else None
-    ordering = (*((group.ordering or ()) if group else ()), *sequence_fields(table))
+    declared = (*((group.ordering or ()) if group else ()), *sequence_fields(table))
+    ordering = [name for name in declared if name in in_value]
     if ordering:
         yield _tombstone_problem(
             stream,
             f"a tombstone has no value, and {quoted_list(ordering)}, which order the records, are read "
             "from it",
             "send deletes with a value and declare `delete_when`, order the group by arrival (no "
-            f"`ordering`), {_OTHERWISE}",
+            f"`ordering`) or by the record's `timestamp` or a `header`, {_OTHERWISE}",
         )
-    kept = () if table.delete_retention is None else table.delete_retention.columns or ()
+    retained = () if table.delete_retention is None else table.delete_retention.columns or ()
+    kept = [name for name in retained if name in in_value]
     if kept and stream.on_tombstone is OnDelete.REMOVE_ROW:
         yield _tombstone_problem(
             stream,
             f"a tombstone has no value, and {quoted_list(kept)}, which hold the time of a delete, are read "
             "from it",
-            f"leave the `columns` of `delete_retention` out, {_OTHERWISE}",
+            "leave the `columns` of `delete_retention` out, read them from the record's `timestamp` or a "
+            f"`header`, {_OTHERWISE}",
         )
     needed = [
         column.name
         for column in table.columns
-        if column.name in sources
+        if column.name in in_value
         and column.name not in table.primary_key
         and column.name != table.options.get(ROW_KIND_FIELD)
         and (data_type := parsed_type(column.type)) is not None

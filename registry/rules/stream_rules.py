@@ -16,7 +16,8 @@ Pure functions from a table, its streams and one more stream to the problems of 
 8. Columns that a stream adds to the table fulfil these rules, too: `new_field_rules`.
 9. A stream reads columns only from fields that messages of its format have: `format_rules`.
 10. A stream's deletes have the effect that the table declares for them: `record_kind_rules`.
-11. Of a record without a column's field it keeps the older value only where the table declares it: `keep_rules`.
+11. It reads columns from headers, the timestamp and the place of a record as these parts allow: `record_part_rules`.
+12. Of a record without a column's field it keeps the older value only where the table declares it: `keep_rules`.
 
 Two streams may read one topic: each keeps its own position and account, and they own different
 columns.
@@ -37,6 +38,7 @@ from braid.registry.rules.keep_rules import check_on_missing
 from braid.registry.rules.mapping_rules import check_mapping
 from braid.registry.rules.new_field_rules import check_kept_columns, check_new_fields
 from braid.registry.rules.record_kind_rules import check_record_kinds
+from braid.registry.rules.record_part_rules import check_record_parts
 from braid.registry.rules.table_rules import UNORDERED_RISK
 from braid.registry.rules.time_format_rules import check_time_formats
 from braid.schemas import (
@@ -72,6 +74,7 @@ def check_stream(
         *check_format(table, stream),
         *check_mapping(table, stream),
         *check_time_formats(table, stream),
+        *check_record_parts(table, stream),
         *check_record_kinds(table, stream),
         *check_on_missing(table, stream),
         *_check_key(table, stream),

@@ -50,6 +50,9 @@ them; or a stream says what a record without a field is, which an older version 
 OFFSETS_EXPIRED: Final = "offsets_expired"
 """A stream skips records that have expired: a version that ignores it fails instead, and drops the ranges that
 were skipped before."""
+RECORD_PARTS: Final = "record_parts"
+"""A stream reads columns from headers, the timestamp or the place of a record: a version without these sources cannot
+read the declaration."""
 FEATURES: Final[frozenset[str]] = frozenset(
     {
         ROW_TTL,
@@ -60,6 +63,7 @@ FEATURES: Final[frozenset[str]] = frozenset(
         ON_MISSING,
         TIME_FORMATS,
         OFFSETS_EXPIRED,
+        RECORD_PARTS,
     }
 )
 """The features of this version. A change of documents that older versions must not act on adds its name
@@ -121,6 +125,7 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         ON_MISSING,
         TIME_FORMATS,
         OFFSETS_EXPIRED,
+        RECORD_PARTS,
     }
     needed = set(besides) - derived
     if not isinstance(stream.format, JsonFormat):
@@ -135,6 +140,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(TIME_FORMATS)
     if stream.on_offsets_expired is not OnOffsetsExpired.FAIL:
         needed.add(OFFSETS_EXPIRED)
+    if not all(column.source.is_message for column in stream.columns):
+        needed.add(RECORD_PARTS)
     return tuple(sorted(needed))
 
 

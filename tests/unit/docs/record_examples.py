@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,25 @@ def examples_of(guide: Path) -> list[tuple[str, ...]]:
     return found
 
 
-def check_example(declared: str, registration: str, records: str, counted: str, rows: str) -> None:
-    """Check that table and stream are admitted, and that the records become what the example shows."""
+def check_example(
+    declared: str,
+    registration: str,
+    records: str,
+    counted: str,
+    rows: str,
+    *,
+    parts: Mapping[str, Sequence[Any]] | None = None,
+) -> None:
+    """Check that table and stream are admitted, and that the records become what the example shows.
+
+    Args:
+        declared: The table.
+        registration: The stream.
+        records: A line for each record: its key, and its value behind a blank.
+        counted: A line of a table for each record, with what it counts as.
+        rows: The rows of the table, as lines.
+        parts: Other columns of the Kafka records by name, with a value for each record.
+    """
     spec = TableSpec.model_validate_json(declared)
     definition: dict[str, Any] = orjson.loads(registration)
     stream = complete_stream(spec, StreamDefinition.model_validate(definition), name="s")
@@ -46,6 +64,10 @@ def check_example(declared: str, registration: str, records: str, counted: str, 
         [value.encode() if blank else None for _, blank, value in lines],
         keys=[key.encode() for key, _, _ in lines],
     )
+    for name, values in (parts or {}).items():
+        field = batch.schema.field(name)
+        index = batch.schema.get_field_index(name)
+        batch = batch.set_column(index, field, pa.array(values, field.type))
 
     found = RecordReader(plan, table.schema).read(batch)
 

@@ -1,5 +1,6 @@
 """Every example of the guides to message formats and mapping becomes the rows and dead letters that it shows."""
 
+import datetime as dt
 import json
 import re
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from braid.formats.json_values import json_row
 from braid.records.record_columns import RECORD_COLUMNS
 from braid.records.record_reader import RecordReader
+from tests.unit.docs.record_examples import check_example
 from tests.unit.records.given_streams import given_plan, given_spec, given_table
 
 GUIDES = [
@@ -30,7 +32,8 @@ EXAMPLES = [example for guide in GUIDES for example in EXAMPLE.findall(guide)]
 
 def test_every_registration_is_an_example_that_is_run() -> None:
     for guide in GUIDES:
-        assert len(EXAMPLE.findall(guide)) == guide.count("```json registration") > 0
+        parts = guide.count("```json registration of parts")
+        assert len(EXAMPLE.findall(guide)) + parts == guide.count("```json registration") > parts
 
 
 @pytest.mark.parametrize(
@@ -61,6 +64,34 @@ def test_messages_become_what_the_guide_shows(
         for row in range(len(lines))
     ]
     assert shown == [line.split(" | `")[1].removesuffix("` |") for line in table.splitlines()]
+
+
+PARTS = re.compile(
+    r"```json table\n(.*?)```\n\n```json registration of parts\n(.*?)```\n\n"
+    r"```text records with time, key, headers and value\n(.*?)```\n\n"
+    r"\| record \| counts as \|\n\|---\|---\|\n((?:\|[^\n]*\n)+)\n```json rows\n(.*?)```",
+    re.DOTALL,
+)
+
+
+def test_parts_of_records_become_what_the_guide_shows() -> None:
+    ((table, registration, lines, counted, rows),) = PARTS.findall(GUIDES[0])
+    times, records, headers = [], [], []
+    for line in lines.splitlines():
+        time, key, parts, *value = line.split(" ", 3)
+        times.append(dt.datetime.fromisoformat(time))
+        records.append(" ".join([key, *value]))
+        pairs = [] if parts == "-" else [part.split("=") for part in parts.split(",")]
+        headers.append([{"key": name, "value": text.encode()} for name, text in pairs])
+
+    check_example(
+        table,
+        registration,
+        "\n".join(records),
+        counted,
+        rows,
+        parts={"timestamp": times, "headers": headers},
+    )
 
 
 def _records(values: list[bytes]) -> pa.RecordBatch:

@@ -34,7 +34,12 @@ def test_own_headers_come_first_and_null_ones_stay() -> None:
 
 @pytest.mark.parametrize(
     ("reason", "stage"),
-    [(DeadLetterReason.MALFORMED, "VALUE_CONVERTER"), (DeadLetterReason.TOMBSTONE, "TASK_PUT")],
+    [
+        (DeadLetterReason.MALFORMED, "VALUE_CONVERTER"),
+        (DeadLetterReason.MALFORMED_KEY, "KEY_CONVERTER"),
+        (DeadLetterReason.MALFORMED_HEADER, "HEADER_CONVERTER"),
+        (DeadLetterReason.TOMBSTONE, "TASK_PUT"),
+    ],
 )
 def test_the_stage_separates_conversion_from_the_rest(reason: DeadLetterReason, stage: str) -> None:
     assert reason.stage == stage

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from braid.lake.format.partition_path import escape
@@ -13,11 +14,18 @@ from braid.records.new_fields.undeclared_field_reader import (
     UnrepresentableFieldError,
 )
 from braid.records.partition_names import partition_bytes_max
+from braid.records.record_columns import HEADERS
 from braid.records.record_reader import ReadRecords, RecordReader
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import TableSpec
 from tests.unit.formats.json.test_message_reader import COLUMNS
-from tests.unit.records.given_streams import given_plan, given_records, given_spec, given_table
+from tests.unit.records.given_streams import (
+    AT,
+    given_plan,
+    given_records,
+    given_spec,
+    given_table,
+)
 
 ESCAPED = "\x00\x1f\"#%'*/:=?\\\x7f{}[]^"
 SPEC = given_spec(COLUMNS)
@@ -506,3 +514,163 @@ def test_a_delete_by_condition_misses_no_field() -> None:
 
     assert reasons(found) == {1: "missing_field"}
     assert found.missing["a"].to_pylist() == [False, True]
+
+
+PART_COLUMNS: list[dict[str, Any]] = [
+    {"column": "id", "source": "key"},
+    {"column": "shop", "source": "header", "path": "x-shop"},
+    {"column": "a"},
+    {"column": "note", "source": "header"},
+    {"column": "place", "source": "offset"},
+    {"column": "origin", "source": "topic"},
+    {"column": "at", "source": "timestamp"},
+]
+PART_TYPES = {
+    "id": "INT",
+    "shop": "INT",
+    "a": "INT",
+    "note": "STRING",
+    "place": "BIGINT",
+    "origin": "STRING",
+    "at": "TIMESTAMP(3)",
+}
+
+
+def with_headers(
+    batch: pa.RecordBatch, *headers: Sequence[tuple[str, bytes | None]]
+) -> pa.RecordBatch:
+    """Return records with headers of their own."""
+    index = batch.schema.get_field_index(HEADERS)
+    each = [[{"key": name, "value": value} for name, value in one] for one in headers]
+    array = pa.array(each, batch.schema.field(index).type)
+    return batch.set_column(index, batch.schema.field(index), array)
+
+
+@pytest.mark.parametrize("format_", ["json", "raw", {"type": "csv", "fields": ["a", "b"]}])
+def test_a_stream_may_read_no_field_of_its_messages(format_: object) -> None:
+    spec = given_spec({"id": "INT", "at": "TIMESTAMP(3)", "note": "STRING"}, ordering=("at",))
+    columns = [one for one in PART_COLUMNS if one["column"] in ("id", "at", "note")]
+    plan = given_plan(spec, columns=columns, format=format_)
+    reader = RecordReader(plan, given_table(spec).schema)
+    value = b"1,2" if isinstance(format_, dict) else b"{}"
+
+    found = reader.read(
+        with_headers(given_records([value] * 2, keys=[b"1", b"2"]), [("note", b"n")], [])
+    )
+
+    assert reasons(found) == {}
+    assert found.columns["note"].to_pylist() == ["n", None]
+    assert found.columns["at"].to_pylist() == [AT.replace(tzinfo=None, microsecond=678_000)] * 2
+
+
+def test_columns_of_the_parts_of_records() -> None:
+    spec = given_spec(PART_TYPES, ordering=("at",), primary_key=["id", "shop"])
+    spec = spec.model_copy(
+        update={
+            "sequence_groups": (
+                spec.sequence_groups[0].model_copy(
+                    update={"columns": ("a", "note", "place", "origin"), "keep": ("note",)}
+                ),
+            )
+        }
+    )
+    reader = RecordReader(given_plan(spec, columns=PART_COLUMNS), given_table(spec).schema)
+    headers: list[list[tuple[str, bytes | None]]] = [
+        [("x-shop", b"5"), ("note", b"first"), ("note", b"last")],
+        [("x-shop", b"6")],
+        [("x-shop", b"7"), ("note", None)],
+        [("x-shop", b"seven")],
+        [("note", b"no shop")],
+        [("x-shop", b"3000000000")],
+        [("x-shop", b"8"), ("note", b"\xff")],
+    ]
+
+    found = reader.read(with_headers(given_records([{"a": 1}] * 7, keys=[b"1"] * 7), *headers))
+
+    assert reasons(found) == {
+        3: "malformed_header",
+        4: "missing_key",
+        5: "out_of_range",
+        6: "malformed_header",
+    }
+    assert found.faults[3].message == ('header x-shop: found "seven", expected INT for column shop')
+    assert {name: array[:3].to_pylist() for name, array in found.columns.items()} == {
+        "id": [1, 1, 1],
+        "shop": [5, 6, 7],
+        "a": [1, 1, 1],
+        "note": ["last", None, None],
+        "place": [0, 1, 2],
+        "origin": ["topic"] * 3,
+        "at": [AT.replace(tzinfo=None, microsecond=678_000)] * 3,
+    }
+    # A header without a value is there.
+    assert found.missing["note"].to_pylist()[:3] == [False, True, False]
+
+
+def test_a_record_without_the_header_that_its_column_needs_is_refused() -> None:
+    spec = given_spec({"id": "INT", "note": "STRING"}, ordering=None)
+    columns = [PART_COLUMNS[0], {**PART_COLUMNS[3], "path": "n.1", "on_missing": "reject"}]
+    reader = RecordReader(given_plan(spec, columns=columns), given_table(spec).schema)
+
+    found = reader.read(given_records([{}, {}], keys=[b"1", b"2"]))
+
+    assert reasons(found) == {0: "missing_field", 1: "missing_field"}
+    assert found.faults[0].message == "header n.1 of column note is missing"
+
+
+def test_a_tombstone_has_its_key_and_its_order_from_the_parts_of_the_record() -> None:
+    spec = given_spec(
+        {"id": "INT", "note": "STRING", "place": "BIGINT", "shop": "INT", "at": "TIMESTAMP(3)"},
+        ordering=("at", "shop"),
+        deletes="clear_columns",
+    )
+    columns = [one for one in PART_COLUMNS if one["column"] not in ("a", "origin")]
+    plan = given_plan(spec, columns=columns, on_tombstone="clear_columns")
+    reader = RecordReader(plan, given_table(spec).schema)
+    headers: list[list[tuple[str, bytes | None]]] = [
+        [("x-shop", b"1"), ("note", b"\xff")],
+        [("x-shop", b"2"), ("note", b"n")],
+        [("x-shop", b"x")],
+    ]
+
+    found = reader.read(with_headers(given_records([None, {}, None], keys=[b"7"] * 3), *headers))
+
+    assert plan.delete_columns == ("id", "shop", "at")
+    assert found.is_delete.tolist() == [True, False, True]
+    # The note of a delete is not read, so it cannot be wrong.
+    assert reasons(found) == {2: "malformed_header"}
+    assert {name: array[:2].to_pylist() for name, array in found.columns.items()} == {
+        "id": [7, 7],
+        "shop": [1, 2],
+        "note": [None, "n"],
+        "place": [None, 1],
+        "at": [AT.replace(tzinfo=None, microsecond=678_000)] * 2,
+    }
+
+
+def test_a_wider_type_is_sought_for_values_of_the_message_alone() -> None:
+    spec = given_spec(
+        {"id": "INT", "a": "INT", "shop": "INT", "version": "INT"},
+        ordering=None,
+        deletes="clear_columns",
+    )
+    columns = [*PART_COLUMNS[:3], {"column": "version"}]
+    plan = given_plan(spec, columns=columns, on_new_field="evolve", on_tombstone="clear_columns")
+    reader = RecordReader(plan, given_table(spec).schema)
+    far = b"3000000000"
+    rows: list[tuple[Any, bytes, bytes]] = [
+        ({"a": 1 << 40}, b"1", b"1"),
+        ({"a": 1}, far, b"1"),
+        ({"a": 1}, b"1", far),
+        (None, far, b"1"),
+    ]
+
+    found = reader.read(
+        with_headers(
+            given_records([value for value, _, _ in rows], keys=[key for _, key, _ in rows]),
+            *([("x-shop", header)] for _, _, header in rows),
+        )
+    )
+
+    assert reasons(found) == dict.fromkeys(range(4), "out_of_range")
+    assert found.widenable == [0]

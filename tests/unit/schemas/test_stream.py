@@ -54,6 +54,25 @@ def test_a_value_is_read_from_the_field_of_its_columns_name_unless_a_path_is_giv
 
 
 @pytest.mark.parametrize(
+    ("source", "path", "expected"),
+    [
+        ("key", None, ()),
+        ("key", "a.b", ("a", "b")),
+        ("header", None, ("total",)),
+        ("header", "a.b", ("a.b",)),
+        ("timestamp", None, ()),
+        ("topic", None, ()),
+    ],
+)
+def test_a_part_of_a_record_is_read_by_its_names(
+    source: str, path: str | None, expected: tuple[str, ...]
+) -> None:
+    declared = {"column": "total", "source": source, "path": path}
+
+    assert StreamColumn.model_validate(declared).source_path == expected
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"starting_offsets": "yesterday"},

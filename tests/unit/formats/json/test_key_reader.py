@@ -11,6 +11,7 @@ from braid.formats.json.key_reader import KeyReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.lake import parse_type
+from braid.schemas import ColumnSource
 from tests.unit.formats.json.both_ways import given_columns
 
 MALFORMED = (None, "malformed_key")
@@ -71,7 +72,7 @@ def read(columns: tuple[MappedColumn, ...], *keys: bytes | None) -> ReadMessages
 
 
 def whole(sql: str) -> tuple[MappedColumn, ...]:
-    return (MappedColumn(name="id", path=(), type=parse_type(sql), from_key=True),)
+    return (MappedColumn(name="id", path=(), type=parse_type(sql), source=ColumnSource.KEY),)
 
 
 def one_value(found: ReadMessages) -> tuple[Any, str | None]:

@@ -14,7 +14,7 @@ from braid.formats.mapped_column import MappedColumn, TimeFormat
 from braid.formats.message_reader import ReadMessages
 from braid.formats.readers import message_reader
 from braid.lake import parse_type
-from braid.schemas import AvroFormat, CsvFormat, JsonFormat, RawFormat
+from braid.schemas import AvroFormat, ColumnSource, CsvFormat, JsonFormat, RawFormat
 
 AT = dt.datetime.fromisoformat("2026-01-02T03:04:05.678")
 MS = 1_767_323_045_678
@@ -134,7 +134,9 @@ def test_a_raw_message_is_a_time() -> None:
     ],
 )
 def test_kafka_keys(path: tuple[str, ...], keys: list[bytes | None]) -> None:
-    found = KeyReader([column(path=path, from_key=True)]).read(pa.array(keys, pa.binary()))
+    found = KeyReader([column(path=path, source=ColumnSource.KEY)]).read(
+        pa.array(keys, pa.binary())
+    )
 
     assert [
         one if isinstance(one, dt.datetime | None) else one.split(":")[0] for one in rows(found)

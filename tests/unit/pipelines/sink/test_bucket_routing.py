@@ -106,3 +106,33 @@ def test_a_key_goes_to_the_bucket_of_its_text_as_written() -> None:
     buckets = routed.column(BUCKET).to_pylist()
     assert buckets[:9] == buckets[9:]
     assert len(set(buckets)) > 1
+
+
+def test_a_key_from_a_header_and_the_topic_has_the_bucket_of_the_same_key_from_the_value() -> None:
+    spec = given_spec(
+        {"id": "BIGINT", "origin": "STRING", "a": "STRING"},
+        buckets=8,
+        primary_key=["id", "origin"],
+        sequence_groups=[{"name": "s", "columns": ["a"]}],
+    )
+    schema = given_table(spec).schema
+    columns = [
+        {"column": "id", "source": "header", "path": "number"},
+        {"column": "origin", "source": "topic"},
+        {"column": "a"},
+    ]
+    ids = [*range(9), 1 << 40]
+
+    by_value = BucketRouter(plan=given_plan(spec), schema=schema)(
+        given_records([{"id": one, "origin": "topic"} for one in ids])
+    )
+    router = BucketRouter(plan=given_plan(spec, columns=columns), schema=schema)
+    by_parts = [
+        router(given_records([{}], headers=[("number", str(one).encode())])).column(BUCKET)[0]
+        for one in ids
+    ]
+    unreadable = router(given_records([{}], headers=[("number", b"x")]))
+
+    assert by_value.column(BUCKET).to_pylist() == [bucket.as_py() for bucket in by_parts]
+    assert len(set(by_value.column(BUCKET).to_pylist())) > 1
+    assert unreadable.column(BUCKET).to_pylist() == [0]

@@ -7,7 +7,7 @@ import pytest
 from braid.lake import Table
 from braid.registry.errors import DefinitionDiffers
 from braid.registry.registrar import Registrar
-from braid.schemas import OnMissing, StreamColumn
+from braid.schemas import ColumnSource, OnMissing, StreamColumn
 from tests.unit.registry.alteration.changing import ORDERS, agrees, changed, names_of, refused
 from tests.unit.registry.shop import definition, orders
 
@@ -62,6 +62,27 @@ def test_a_renamed_column_keeps_what_its_stream_does_with_records_without_it(
         column="unit", path="currency", on_missing=OnMissing.REJECT
     )
     assert entry.features == ("on_missing",)
+
+
+@pytest.mark.parametrize(
+    ("source", "column", "path"),
+    [("header", "currency", "currency"), ("timestamp", "sent", None)],
+)
+def test_a_renamed_column_is_read_from_the_same_part_of_the_record(
+    registrar: Registrar, source: str, column: str, path: str | None
+) -> None:
+    changed(
+        registrar,
+        {"change": "add_column", "column": "sent", "type": "BIGINT", "sequence_group": "sales"},
+    )
+    names = ("id", "region", "order_version", "total", "currency", "sent")
+    columns = [{"column": name, "source": source if name == column else "value"} for name in names]
+    registrar.put_stream(ORDERS, "sales", definition("sales", columns=columns))
+
+    changed(registrar, {"change": "rename_column", "column": column, "to": "renamed"})
+
+    read = {one.column: one for one in registrar.document(ORDERS).streams["sales"].spec.columns}
+    assert read["renamed"] == StreamColumn(column="renamed", path=path, source=ColumnSource(source))
 
 
 def test_a_new_group_can_keep_its_columns(registrar: Registrar, table: Table) -> None:

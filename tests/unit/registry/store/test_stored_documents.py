@@ -15,6 +15,7 @@ from braid.registry.store.stored_documents import (
     OFFSETS_EXPIRED,
     ON_MISSING,
     RECORD_KINDS,
+    RECORD_PARTS,
     ROW_TTL,
     SCHEMA_REGISTRIES,
     START_ANEW,
@@ -26,6 +27,7 @@ from braid.registry.store.stored_documents import (
     with_table_features,
 )
 from braid.schemas import (
+    ColumnSource,
     ColumnSpec,
     CsvFormat,
     JsonFormat,
@@ -224,6 +226,21 @@ def test_a_stream_that_skips_expired_records_needs_a_feature() -> None:
 
     assert features_of(skipping) == (OFFSETS_EXPIRED,)
     assert features_of(STREAM, besides=[OFFSETS_EXPIRED]) == ()
+
+
+def test_a_stream_that_reads_parts_of_records_needs_a_feature() -> None:
+    def reading(source: ColumnSource) -> StreamSpec:
+        columns = (StreamColumn(column="k"), StreamColumn(column="v", source=source))
+        return STREAM.model_copy(update={"columns": columns})
+
+    needed = {source: features_of(reading(source)) for source in ColumnSource}
+
+    messages = {ColumnSource.VALUE, ColumnSource.KEY}
+    assert {source for source, found in needed.items() if found == ()} == messages
+    assert {found for source, found in needed.items() if source not in messages} == {
+        (RECORD_PARTS,)
+    }
+    assert features_of(STREAM, besides=[RECORD_PARTS]) == ()
 
 
 def test_a_table_whose_rows_expire_needs_a_feature() -> None:

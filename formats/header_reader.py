@@ -1,0 +1,78 @@
+"""Reader of Kafka headers: columns from the headers of records, each of which is one value as a whole.
+
+A header is read as a raw message is: bytes for BINARY, a text in UTF-8 for every other type. Of several headers of
+one name the last one counts, as in Kafka's own `Headers.lastHeader`. A header without a value is null.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault, Faults
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapping.times_reader import as_texts, time_column
+from braid.formats.message_reader import ReadMessages
+from braid.formats.raw_reader import raw_column
+from braid.lake import to_arrow_type
+
+
+class HeaderReader:
+    """Reads the headers of one stream's records."""
+
+    def __init__(self, columns: Sequence[MappedColumn]) -> None:
+        """Prepare to read.
+
+        Args:
+            columns: The columns, each with the name of its header as the only name of its path.
+        """
+        self._columns = tuple(columns)
+
+    def read(self, headers: pa.ListArray) -> ReadMessages:
+        """Return the columns of a batch of records.
+
+        Args:
+            headers: Of each record a list of structs of `key`, a string, and `value`, binary; or null.
+        """
+        faults = Faults(len(headers))
+        arrays: list[pa.Array] = []
+        missing: dict[str, pa.BooleanArray] = {}
+        if headers.null_count == len(headers):
+            # Most topics have no headers, and their batches need no closer look.
+            arrays = [pa.nulls(len(headers), to_arrow_type(one.type)) for one in self._columns]
+            is_missing = pa.repeat(pa.scalar(True), len(headers))
+            missing = {one.name: is_missing for one in self._columns if one.finds_missing}
+            return ReadMessages(arrays=arrays, faults=faults, with_undeclared=[], missing=missing)
+        records = pc.list_parent_indices(headers).to_numpy(zero_copy_only=False)
+        each = headers.flatten()
+        names, values = pc.struct_field(each, "key"), pc.struct_field(each, "value")
+        for column in self._columns:
+            (name,) = column.path
+            found = np.flatnonzero(pc.equal(names, name).to_numpy(zero_copy_only=False))
+            place = np.full(len(headers), -1)
+            # Of several headers of a record the last assignment stays.
+            place[records[found]] = found
+            is_missing = place < 0
+            arrays.append(_column(values.take(pa.array(place, mask=is_missing)), column, faults))
+            if column.finds_missing:
+                missing[column.name] = pa.array(is_missing)
+        return ReadMessages(arrays=arrays, faults=faults, with_undeclared=[], missing=missing)
+
+
+def _column(values: pa.BinaryArray, column: MappedColumn, faults: Faults) -> pa.Array:
+    found = Faults(len(values))
+    subject = f"header {column.address}"
+    (plain,) = as_texts([column])
+    array = raw_column(values, plain, found, subject=subject)
+    if column.time_format is not None:
+        array = time_column(array, column, found, subject=subject)
+    for row in found.rows:
+        fault = found[row]
+        if fault.reason is DeadLetterReason.MALFORMED:
+            fault = Fault(fault.reason, f"{subject}: {fault.message}")
+        is_far = fault.reason is DeadLetterReason.OUT_OF_RANGE
+        reason = fault.reason if is_far else DeadLetterReason.MALFORMED_HEADER
+        faults.add(row, Fault(reason, fault.message))
+    return array

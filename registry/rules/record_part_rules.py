@@ -1,0 +1,135 @@
+"""Rules for columns that are read from a part of the record besides its messages.
+
+Pure. The parts are headers, the timestamp, and the record's place: partition, offset and topic.
+
+1. The column has a type that holds the part.
+2. Only a header has a name, which is the column's `path`.
+3. Key columns are read from headers and the topic. The timestamp and the place tell records apart, not rows: the
+   same event that is sent again would be another row.
+4. The place orders nothing. Offsets of two partitions cannot be compared, and begin anew in a topic that is made
+   again; in the order of arrival the engine compares them together with the partition and a generation.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from braid.lake import DataType, TypeRoot
+from braid.registry.layout.column_functions import sequence_fields
+from braid.registry.layout.declared_types import declared_type
+from braid.schemas import ColumnSource, FieldProblem, StreamSpec, TableSpec
+from braid.schemas.field_problems import problem_at, quoted_list
+
+HEADER_NAME_LENGTH_MAX: Final = 1_000  # characters; Kafka's own bound is the record's
+
+_TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
+_TYPES: Final[Mapping[ColumnSource, tuple[TypeRoot, ...]]] = {
+    ColumnSource.TIMESTAMP: (TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ, TypeRoot.BIGINT),
+    ColumnSource.PARTITION: (TypeRoot.INT, TypeRoot.BIGINT),
+    ColumnSource.OFFSET: (TypeRoot.BIGINT,),
+    ColumnSource.TOPIC: _TEXTS,
+}
+_SHOWN: Final = {
+    ColumnSource.TIMESTAMP: "TIMESTAMP(3), with or without LOCAL TIME ZONE, or BIGINT for milliseconds",
+    ColumnSource.PARTITION: "INT",
+    ColumnSource.OFFSET: "BIGINT",
+    ColumnSource.TOPIC: "STRING",
+}
+_OF_KEYS: Final = (
+    ColumnSource.VALUE,
+    ColumnSource.KEY,
+    ColumnSource.HEADER,
+    ColumnSource.TOPIC,
+)
+_PLACE: Final = (ColumnSource.PARTITION, ColumnSource.OFFSET, ColumnSource.TOPIC)
+
+
+def part_misfit(source: ColumnSource, data_type: DataType, *, topic: str) -> tuple[str, str] | None:
+    """Return why a column of a type cannot be read from a part of the record, with a hint; None: it can.
+
+    Args:
+        source: The part.
+        data_type: The column's type.
+        topic: The stream's topic.
+    """
+    types = _TYPES.get(source)
+    if types is None:
+        return None
+    shown = f"declare the column as {_SHOWN[source]}"
+    if data_type.root not in types:
+        return f"the {source.value} of a record is no {data_type}", shown
+    if source is ColumnSource.TOPIC and len(topic) > (data_type.length or len(topic)):
+        return f"the name of the topic, `{topic}`, does not fit {data_type}", shown
+    return None
+
+
+def check_record_parts(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    """Yield the problems of columns that are read from headers, the timestamp or the record's place."""
+    group = table.sequence_group(stream.sequence_group) if stream.sequence_group else None
+    ordering = {*((group.ordering or ()) if group else ()), *sequence_fields(table)}
+    for index, mapping in enumerate(stream.columns):
+        source = mapping.source
+        if source.is_message:
+            continue
+        if mapping.path is not None:
+            yield from _check_name(source, mapping.path, index)
+        if source is not ColumnSource.HEADER and (mapping.time_format or mapping.time_zone):
+            yield problem_at(
+                "columns",
+                index,
+                "time_format" if mapping.time_format else "time_zone",
+                value=mapping.time_format or mapping.time_zone,
+                message=f"the {source.value} of a record is no text",
+                hint="leave it out",
+            )
+        data_type = declared_type(table, mapping.column)
+        misfit = None
+        if data_type is not None:
+            misfit = part_misfit(source, data_type, topic=stream.topic)
+        if misfit is not None:
+            message, hint = misfit
+            yield problem_at(
+                "columns", index, "column", value=mapping.column, message=message, hint=hint
+            )
+        problem = None
+        if mapping.column in table.primary_key:
+            problem = _why_no_key(source)
+        elif mapping.column in ordering and source in _PLACE:
+            problem = (
+                f"the {source.value} of a record does not order records: offsets are compared within a "
+                "partition only, and begin anew in a topic that is made again",
+                "leave the column out of the ordering: arrival, with partition and offset, completes the "
+                "order anyway, and is the whole order of a group without `ordering`",
+            )
+        if problem is not None:
+            message, hint = problem
+            yield problem_at(
+                "columns", index, "source", value=source.value, message=message, hint=hint
+            )
+
+
+def _check_name(source: ColumnSource, name: str, index: int) -> Iterator[FieldProblem]:
+    path = ("columns", index, "path")
+    if source is not ColumnSource.HEADER:
+        yield problem_at(
+            *path,
+            value=name,
+            message=f"the {source.value} of a record has no fields",
+            hint="leave `path` out",
+        )
+    elif len(name) > HEADER_NAME_LENGTH_MAX:
+        yield problem_at(
+            *path,
+            value=name,
+            message=f"the name of a header has at most {HEADER_NAME_LENGTH_MAX} characters, this has {len(name)}",
+            hint="use a shorter name",
+        )
+
+
+def _why_no_key(source: ColumnSource) -> tuple[str, str] | None:
+    if source in _OF_KEYS:
+        return None
+    return (
+        f"the {source.value} of a record tells records apart, not rows: an event that is sent again would "
+        "be another row",
+        f"read key columns from {quoted_list([one.value for one in _OF_KEYS])}",
+    )
