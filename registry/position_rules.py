@@ -9,8 +9,9 @@ not have
    after them: those below `GroupOrder.began`, if arrival alone orders them, and all, if another stream has
    written the group since.
 
-Where rows are ordered by when they were written, a stream that reads again shows older rows until it has passed
-its former position. A move forwards before that would keep them, so it is refused, too.
+Where rows are ordered by when they were written, or removed by deletes that compactions may have dropped, a stream
+that reads again shows older rows until it has passed its former position. A move forwards before that would keep
+them, so it is refused, too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,7 @@ from braid.schemas import (
     FieldProblem,
     MergeEngine,
     OffsetsRequest,
+    OnDelete,
     PartitionChange,
     StreamEntry,
     StreamSpec,
@@ -221,8 +223,7 @@ def _older_rows(
     stream: StreamSpec,
     position: StreamPosition,
 ) -> Iterator[FieldProblem]:
-    is_stored = stream.sequence_group is not None or table.merge_engine is MergeEngine.FIRST_ROW
-    if is_stored or not is_ordered_by_arrival_alone(table, stream):
+    if not _has_older_rows(table, stream):
         return
     for partition, change in moving.items():
         targets = [
@@ -235,8 +236,16 @@ def _older_rows(
                 "offsets",
                 str(partition),
                 value=change.after,
-                message="the stream reads again, and its table orders rows by when they are written: "
-                f"rows of the {ahead} offsets ahead that it has read before would stay older than "
-                "they were",
+                message=f"the stream reads again, and has yet to pass {ahead} offsets that it has read "
+                "before: rows would stay older than they were",
                 hint="start the stream, and let it read up to its former position first",
             )
+
+
+def _has_older_rows(table: TableSpec, stream: StreamSpec) -> bool:
+    """Return whether rows are older than they were while a stream reads again."""
+    if OnDelete.REMOVE_ROW in (stream.on_delete, stream.on_tombstone):
+        return True
+    # Groups store the order of their records, and the first row stays.
+    is_stored = stream.sequence_group is not None or table.merge_engine is MergeEngine.FIRST_ROW
+    return not is_stored and is_ordered_by_arrival_alone(table, stream)

@@ -45,13 +45,15 @@ def plan(
     position: StreamPosition | None = POSITION,
     stream: str = "payments",
     former_epoch: int | None = None,
+    on_tombstone: str = "dead_letter",
     measured: TopicOffsets | None = None,
     beyond_end: bool = False,
     orders_of_groups: tuple[GroupOrder, ...] = (),
 ) -> MovePlan:
     table = table or orders()
     entry = StreamEntry(
-        spec=complete_stream(table, definition(), name=stream), former_epoch=former_epoch
+        spec=complete_stream(table, definition(on_tombstone=on_tombstone), name=stream),
+        former_epoch=former_epoch,
     )
     return plan_move(
         OffsetsRequest(offsets=offsets, beyond_end=beyond_end),
@@ -202,8 +204,9 @@ def test_rows_that_are_ordered_by_writing_are_read_again_to_the_end() -> None:
 
     refused = plan({"0": 100}, table=whole, position=reading)
 
-    assert "rows of the 30 offsets ahead that it has read before" in messages(refused)[0]
+    assert "has yet to pass 30 offsets that it has read before" in messages(refused)[0]
     assert plan({"0": 100}, table=whole, position=unread).problems == ()
     assert plan({"0": 130}, table=whole, position=passed).problems == ()
     assert plan({"0": 60}, table=whole, position=reading).problems == ()
     assert plan({"0": 100}, position=reading).problems == ()
+    assert plan({"0": 100}, position=reading, on_tombstone="remove_row").problems != ()
