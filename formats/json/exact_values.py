@@ -91,7 +91,10 @@ def exact_value(value: Any, data_type: DataType, *, address: str = "") -> Any:
         reason = DeadLetterReason.WRONG_TYPE
     except OverflowError:
         reason = DeadLetterReason.OUT_OF_RANGE
-    raise ValueFault(reason, address, shown(value), expected_form(data_type))
+    expected = expected_form(data_type)
+    if data_type.root in DATE_AND_TIME_TYPES and is_number(value):
+        expected += " (a column with a `time_format` reads numbers)"
+    raise ValueFault(reason, address, shown(value), expected)
 
 
 def value_fault(value: Any, data_type: DataType) -> DeadLetterReason | None:
@@ -120,6 +123,13 @@ def shown(value: Any) -> str:
             return value.text[:_SHOWN_CHARACTERS]
         case _:
             return json.dumps(value)[:_SHOWN_CHARACTERS]
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a JSON value is a number."""
+    return isinstance(value, int | float | Decimal | OversizedNumber) and not isinstance(
+        value, bool
+    )
 
 
 def json_kind(value: Any) -> str:

@@ -5,6 +5,7 @@
 | BOOLEAN, integers, FLOAT, DOUBLE | boolean or number within its bounds | |
 | CHAR, VARCHAR | text within its length; or its JSON text, where streams send other values, too | |
 | BINARY, VARBINARY | base64 text within its length | |
+| VARCHAR of usual numbers (`MappedColumn.takes_scalars`) | its JSON text | |
 | DATE, TIME, TIMESTAMP of either kind | text | `formats.times` |
 | DECIMAL | its JSON text, because msgspec reads more texts as one than are one | `formats.text_values` |
 | ARRAY | list of its element's values | one array for the values of all lists |
@@ -28,14 +29,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from braid.formats.arrays import rows_where
+from braid.formats.arrays import replace_rows, rows_where
 from braid.formats.integer_bounds import INTEGER_BOUND
 from braid.formats.json.exact_values import FLOAT_MAX, ValueFault, exact_value
 from braid.formats.json.message import NUMBER_CHARACTERS_MAX, read_message
 from braid.formats.text_values import plain_values
 from braid.formats.times import DATE_AND_TIME_TYPES, time_array
-from braid.lake import DataType, TypeRoot, to_arrow_type
+from braid.lake import DataType, TypeRoot, parse_type, to_arrow_type
 
+_STRING: Final = parse_type("STRING")
+_USUAL_NUMBER: Final = r"^(0|-?[1-9][0-9]{0,30})(\.[0-9]{1,30})?$"
+_PLAIN_TEXT: Final = r'^"[^"\\]*"$'
 NULL: Final = msgspec.Raw(b"null")
 _TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
 _BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
@@ -220,6 +224,27 @@ def _decimals(values: Sequence[Any], data_type: DataType) -> Built:
     written = pa.array(map(bytes, values), pa.binary()).cast(pa.string())
     found = plain_values(pc.utf8_trim(written, '"'), data_type)
     return found, rows_where(pc.and_(found.is_null(), pc.not_equal(written, "null")))
+
+
+def scalar_text_column() -> TypedColumn:
+    """Return how the values of a column of texts without a bound are decoded that are usually numbers."""
+    return _raw(_scalars)
+
+
+def _scalars(values: Sequence[Any]) -> Built:
+    """Return texts as `_texts` does, numbers and plain texts vectorised."""
+    written = pa.array(map(bytes, values), pa.binary()).cast(pa.string())
+    is_number = pc.match_substring_regex(written, _USUAL_NUMBER)
+    is_text = pc.match_substring_regex(written, _PLAIN_TEXT)
+    nothing = pa.scalar(None, pa.string())
+    array = pc.if_else(is_number, written, nothing)
+    if pc.any(is_text).as_py():
+        array = pc.if_else(is_text, pc.utf8_slice_codeunits(written, 1, -1), array)
+    rows = rows_where(pc.and_(array.is_null(), pc.not_equal(written, "null")))
+    if not rows:
+        return array, rows
+    others, undecided = _texts([values[row] for row in rows], _STRING)
+    return replace_rows(array, rows, others.to_pylist()), [rows[place] for place in undecided]
 
 
 def _texts(values: Sequence[Any], data_type: DataType) -> Built:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from braid.formats.field_tree import FieldTree, field_tree
-from braid.formats.json.typed_columns import NULL, TypedColumn, typed_column
+from braid.formats.json.typed_columns import NULL, TypedColumn, scalar_text_column, typed_column
 from braid.formats.mapped_column import MappedColumn
 
 _UNSET: Final = msgspec.UNSET
@@ -78,10 +78,10 @@ class TypedDecoder:
         """
         self._columns = columns
         self.typed = {
-            column.name: typed_column(
-                column.type,
-                keeps_texts_raw=keeps_texts_raw or column.takes_scalars,
-                refuses_unknown=refuses_unknown,
+            column.name: scalar_text_column()
+            if column.takes_scalars
+            else typed_column(
+                column.type, keeps_texts_raw=keeps_texts_raw, refuses_unknown=refuses_unknown
             )
             for column in columns
         }

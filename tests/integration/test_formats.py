@@ -389,3 +389,37 @@ def test_a_row_keeps_what_newer_records_leave_out(
     (letter,) = bed.records(f"{topic}.dead-letters")
     assert letter.value == json.dumps(first[3]).encode()
     assert dict(letter.headers)["braid.reason"] == b"missing_field"
+
+
+def test_times_in_declared_forms(kafka: KafkaBroker, session: SparkSession, tmp_path: Path) -> None:
+    columns = {name: COLUMNS[name] for name in ("id", "day", "time", "at", "moment", "version")}
+    group = {"name": "s", "ordering": ["version"], "columns": ["day", "time", "at", "moment"]}
+    bed = _bed(kafka, session, tmp_path, columns, sequence_groups=[group])
+    topic = bed.topic("times")
+    times = {
+        "day": "02.01.2026",
+        "time": 11_045.678,
+        "at": 1_767_323_045_678_901,
+        "moment": "2 Jan 2026 04:04:05.678",
+    }
+    rows = [{"id": 7, "version": 1, **times}, {"id": 8, "version": 1}]
+    bad = [
+        json.dumps({"id": 9, "version": 1, name: value}).encode()
+        for name, value in {"day": "2026-01-02", "time": 86_400, "at": "now", "moment": 0}.items()
+    ]
+    bed.produce(topic, [*(json.dumps(row).encode() for row in rows), *bad])
+    forms: dict[str, dict[str, str]] = {
+        "day": {"time_format": "dd.MM.yyyy"},
+        "time": {"time_format": "epoch_s"},
+        "at": {"time_format": "epoch_us"},
+        "moment": {"time_format": "d MMM yyyy HH:mm:ss.SSS", "time_zone": "Europe/Berlin"},
+    }
+    mapped = [{"column": name, **forms.get(name, {})} for name in columns]
+
+    bed.ingest_available(bed.plan("s", topic=topic, columns=mapped))
+
+    first, second = bed.rows(*[*columns][1:])
+    assert first == {name: ROW[name] for name in columns}
+    assert second == {**dict.fromkeys(columns), "id": 8, "version": 1}
+    assert bed.position("s").account == BatchAccount(accepted=2, dead_lettered=4)
+    assert {letter.value for letter in bed.records(f"{topic}.dead-letters")} == {*bad}

@@ -138,6 +138,7 @@ def test_innocent_values_have_no_fault() -> None:
     ("sql", "value", "expected"),
     [
         ("DATE", "tomorrow", "DATE, written as 2026-01-02 for"),
+        ("DATE", 20455, "2026-01-02 (a column with a `time_format` reads numbers) for"),
         ("TIME(3)", "noon", "TIME(3), written as 03:04, 03:04:05 or 03:04:05.678 for"),
         (
             "TIMESTAMP(3)",

@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import fastavro
@@ -147,3 +148,41 @@ def test_kafka_keys(path: tuple[str, ...], keys: list[bytes | None]) -> None:
         None,
     ]
     assert all("written as epoch_ms" in found.faults[row].message for row in found.faults.rows)
+
+
+def test_numbers_kept_as_they_are_written_are_the_texts_of_any_other_column() -> None:
+    written = [
+        "0",
+        "-0",
+        "7",
+        "-1.50",
+        "0.0",
+        "1e5",
+        "1E400",
+        "1" * 40,
+        "0." + "1" * 40,
+        "true",
+        "null",
+    ]
+    written += [
+        '"a"',
+        '""',
+        r'"a\"b"',
+        r'"\u00e4"',
+        '"ä"',
+        r'"\ud800"',
+        "[1, 2]",
+        '{"a": 1}',
+        " 7 ",
+        "01",
+    ]
+    messages = pa.array(
+        [f'{{"at": {one}}}'.encode() for one in written] + [b"{}", None], pa.binary()
+    )
+    plain = MappedColumn(name="at", path=("at",), type=parse_type("STRING"))
+
+    expected = rows(message_reader(JsonFormat(), [plain]).read(messages))
+    found = rows(message_reader(JsonFormat(), [replace(plain, takes_scalars=True)]).read(messages))
+
+    assert found == expected
+    assert found[:6] == ["0", "0", "7", "-1.50", "0.0", "1e5"]
