@@ -23,6 +23,7 @@ from braid.records.record_reader import ReadRecords, RecordReader
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import OnNewField, SampleOutcome, SampleRecord, SampleResult
 
+_PLACE: Final = "place among the samples"
 _HEADERS: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
@@ -49,7 +50,7 @@ def try_records(
     results = [SampleResult(outcome=SampleOutcome.IGNORED)] * len(samples)
     changing = _changes(plan, schema, reader, found)
     fields = {column.name: schema.field(column.name) for column in plan.columns}
-    for row, place in enumerate(found.records.column(OFFSET).to_pylist()):
+    for row, place in enumerate(found.records.column(_PLACE).to_pylist()):
         if row in changing:
             results[place] = changing[row]
         elif row in found.faults:
@@ -86,7 +87,9 @@ def _changes(
             continue
         else:
             if delta:
-                names = (*map(".".join, delta.new), *delta.wider)
+                names = tuple(
+                    map(with_escaped_surrogates, (*map(".".join, delta.new), *delta.wider))
+                )
                 results[row] = SampleResult(outcome=SampleOutcome.SCHEMA_CHANGE, changes=names)
     return results
 
@@ -100,15 +103,22 @@ def _dead_letter(fault: Fault) -> SampleResult:
 
 
 def _records(samples: Sequence[SampleRecord]) -> pa.RecordBatch:
-    """Return samples as Kafka records, whose offsets are their places."""
-    count = len(samples)
+    """Return samples as Kafka records, beside their places."""
+    headers = [
+        [{"key": name, "value": text.encode()} for name, text in one.headers.items()] or None
+        for one in samples
+    ]
+    offsets = [place if one.offset is None else one.offset for place, one in enumerate(samples)]
+    timestamps = pa.array([one.timestamp_ms for one in samples], pa.int64())
+    in_utc = timestamps.cast(pa.timestamp("ms", tz="UTC")).cast(pa.timestamp("us", tz="UTC"))
     return pa.RecordBatch.from_pydict(
         {
             KEY: pa.array([one.key_bytes for one in samples], pa.binary()),
             VALUE: pa.array([one.value_bytes for one in samples], pa.binary()),
-            HEADERS: pa.nulls(count, _HEADERS),
-            PARTITION: pa.array([0] * count, pa.int32()),
-            OFFSET: pa.array(range(count), pa.int64()),
-            TIMESTAMP: pa.array([0] * count, pa.timestamp("us", tz="UTC")),
+            HEADERS: pa.array(headers, _HEADERS),
+            PARTITION: pa.array([one.partition for one in samples], pa.int32()),
+            OFFSET: pa.array(offsets, pa.int64()),
+            TIMESTAMP: in_utc,
+            _PLACE: pa.array(range(len(samples)), pa.int32()),
         }
     )

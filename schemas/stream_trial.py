@@ -7,10 +7,12 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, model_validator
 
-from braid.schemas.contract import Contract, at_most
+from braid.schemas.contract import INT_MAX, Contract, at_most
 from braid.schemas.stream import StreamDefinition
 
 SAMPLES_MAX: Final = 100
+_HEADERS_MAX: Final = 100
+_TIMESTAMP_MS_MAX: Final = 253_402_300_799_999  # the last one of the year 9999
 
 
 def _base64(text: str) -> str:
@@ -29,12 +31,20 @@ class SampleRecord(Contract):
         key_base64: The Kafka key in base64.
         value: The value as a text; None, without `value_base64`: the record has none.
         value_base64: The value in base64.
+        headers: Headers by name, with their texts.
+        timestamp_ms: The record's timestamp, milliseconds since the epoch, UTC.
+        partition: The Kafka partition.
+        offset: The offset in it; None: the place of the record among the samples.
     """
 
     key: str | None = None
     key_base64: _Base64 | None = None
     value: str | None = Field(default=None, examples=['{"id": 7}'])
     value_base64: _Base64 | None = None
+    headers: Annotated[Mapping[str, str], at_most(_HEADERS_MAX)] = Field(default_factory=dict)
+    timestamp_ms: int = Field(default=0, strict=True, ge=0, le=_TIMESTAMP_MS_MAX)
+    partition: int = Field(default=0, strict=True, ge=0, le=INT_MAX)
+    offset: int | None = Field(default=None, strict=True, ge=0, lt=2**63)
 
     @model_validator(mode="after")
     def _is_given_once(self) -> "SampleRecord":

@@ -89,3 +89,60 @@ def test_changes_of_the_table_that_new_fields_need() -> None:
 def test_a_value_is_given_once() -> None:
     with pytest.raises(ValueError, match="and not both"):
         SampleRecord(value="a", value_base64="YQ==")
+
+
+def test_what_is_known_of_a_record_besides_its_value() -> None:
+    spec = given_spec(
+        {
+            "id": "BIGINT",
+            "at": "TIMESTAMP(3)",
+            "sent": "TIMESTAMP(3)",
+            "part": "INT",
+            "place": "BIGINT",
+        },
+        ordering=None,
+    )
+    columns = [
+        {"column": "id"},
+        {"column": "at", "source": "timestamp"},
+        {"column": "sent", "source": "header", "time_format": "epoch_ms"},
+        {"column": "part", "source": "partition"},
+        {"column": "place", "source": "offset"},
+    ]
+    record = {
+        "value": '{"id": 1}',
+        "headers": {"sent": "1767323045678"},
+        "timestamp_ms": 1_767_323_045_000,
+        "partition": 3,
+        "offset": 2**40,
+    }
+    samples = [{"value": '{"id": 2}'}, record, {**record, "headers": {"sent": "now"}}]
+
+    found = try_records(
+        given_plan(spec, columns=columns),
+        given_table(spec).schema,
+        [SampleRecord.model_validate(one) for one in samples],
+    )
+
+    assert [one.row for one in found] == [
+        {"id": 2, "at": "1970-01-01T00:00:00.000", "sent": None, "part": 0, "place": 0},
+        {
+            "id": 1,
+            "at": "2026-01-02T03:04:05.000",
+            "sent": "2026-01-02T03:04:05.678",
+            "part": 3,
+            "place": 2**40,
+        },
+        None,
+    ]
+    assert found[2].reason == "malformed_header"
+
+
+def test_names_and_values_that_utf8_does_not_have() -> None:
+    half = SampleRecord(value='{"id": 1, "version": 1, "\\ud800": 1, "price": "\\ud800"}')
+    name = SampleRecord(value='{"id": 1, "version": 1, "\\ud800": 1}')
+    spec = given_spec(COLUMNS)
+    for mode in ("ignore", "reject", "evolve"):
+        plan = given_plan(spec, on_new_field=mode)
+        for one in try_records(plan, given_table(spec).schema, [half, name]):
+            assert one.model_dump_json()
