@@ -65,7 +65,8 @@ def merge_spec(schema: TableSchema) -> MergeSpec:
     Raises:
         UnsupportedFeature: The schema has an aggregate function that is unknown here.
     """
-    problems = unsupported_merging(schema)
+    functions = effective_functions(schema)
+    problems = _unknown(functions, schema)
     if problems:
         text = "the table uses an aggregate function that is unknown here"
         raise UnsupportedFeature(text, problems=problems)
@@ -86,7 +87,7 @@ def merge_spec(schema: TableSchema) -> MergeSpec:
         ignore_delete=options.ignore_delete and engine is not MergeEngine.AGGREGATION,
         remove_record_on_delete=removes.get(engine, False),
         removing_columns=frozenset(removing_columns(schema.options) if partial else ()),
-        functions=effective_functions(schema),
+        functions=functions,
     )
 
 
@@ -132,10 +133,13 @@ def _functions_of(schema: TableSchema, *, aggregation: bool) -> Iterator[ColumnF
 
 def unsupported_merging(schema: TableSchema) -> list[Problem]:
     """Return one problem for every declaration of an aggregate function that is unknown here."""
+    return _unknown(effective_functions(schema), schema)
+
+
+def _unknown(functions: Sequence[ColumnFunction], schema: TableSchema) -> list[Problem]:
     # A default function is one declaration, whatever the number of its columns.
     declared = {
-        function_key(schema.options, function.column): function.name
-        for function in effective_functions(schema)
+        function_key(schema.options, function.column): function.name for function in functions
     }
     return [
         Problem(

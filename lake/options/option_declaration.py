@@ -60,6 +60,12 @@ class Option(Generic[ValueT]):
         return self.key, *self.fallbacks
 
     @property
+    def deciding_keys(self) -> tuple[str, ...]:
+        """The keys that the value depends on: its own, and those of the option that it follows."""
+        followed = self.default.base.deciding_keys if isinstance(self.default, Following) else ()
+        return *self.keys, *followed
+
+    @property
     def shown_default(self) -> str:
         """The default as a person would write it; empty when there is none."""
         if self.default_text is not None:

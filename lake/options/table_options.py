@@ -9,7 +9,7 @@ keys and the reference page come (`braid.lake.options.option_declaration`).
 Source: merge-semantics 9 and table-format 1, 4, 6, 9 to 13, 19.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -789,9 +789,12 @@ class TableOptions:
                 its value, and what is valid.
         """
         problems: list[Problem] = []
+        # A table gives few options; the others have the defaults of the class.
+        given = {name for key in _DECIDED.keys() & options.keys() for name in _DECIDED[key]}
         values: dict[str, Any] = {
             attribute: declaration.read(options, problems)
             for attribute, declaration in OPTIONS.items()
+            if attribute in given
         }
         if problems:
             text = "the table's options cannot be read"
@@ -803,3 +806,9 @@ class TableOptions:
 
 OPTIONS: Final[Mapping[str, Option[Any]]] = declared_options(TableOptions)
 """Every option that this engine knows, by attribute of `TableOptions`."""
+
+_DECIDED: Final[Mapping[str, Sequence[str]]] = {
+    key: [name for name, declaration in OPTIONS.items() if key in declaration.deciding_keys]
+    for key in {key for declaration in OPTIONS.values() for key in declaration.deciding_keys}
+}
+"""The attributes that depend on a key of the options."""

@@ -1,7 +1,7 @@
 """Merging adjacent records first, where that is allowed, has the result of merging all at once."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from braid.lake.errors import SchemaMismatch
 from braid.lake.format.system_columns import SEQUENCE_NUMBER, VALUE_KIND, RowKind
 from braid.lake.lsm.level_0_merge import can_merge_adjacent
 from braid.lake.merge.fold import drop_retracts, fold
+from braid.lake.merge.spec import MergeSpec, merge_spec
 from braid.lake.options.table_options import MergeEngine
 from tests.property.declarations import draw_declaration
 from tests.property.function_columns import BY_NAME
@@ -48,9 +49,8 @@ def test_adjacent_records_merged_first_give_the_same_rows(
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_function_that_is_let_in_shows(name: str, engine: str) -> None:
     """One key, few records: where a function has a weakness it comes out at once."""
-    for history, begin, end in small_histories(name, engine, count=150):
-        if can_merge_adjacent(history.spec):
-            assert shows(history, begin, end, Machine.ROW) in (False, None)
+    for history, begin, end in small_histories(name, engine, count=150, where=can_merge_adjacent):
+        assert shows(history, begin, end, Machine.ROW) in (False, None)
 
 
 @pytest.mark.parametrize(
@@ -67,28 +67,38 @@ def test_every_excluded_case_has_a_history_whose_result_differs(name: str, engin
     """Without examples the test above would prove nothing."""
     assert any(
         shows(history, begin, end, Machine.ROW)
-        for history, begin, end in small_histories(name, engine, count=600)
-        if not can_merge_adjacent(history.spec) and not history.spec.sequence_fields
+        for history, begin, end in small_histories(name, engine, count=600, where=is_excluded)
     )
 
 
 def test_retracts_among_neighbours_do_show() -> None:
     assert any(
         shows(with_removals(history), begin, end, Machine.ROW)
-        for history, begin, end in small_histories("last_value", "partial-update", count=600)
-        if can_merge_adjacent(history.spec)
+        for history, begin, end in small_histories(
+            "last_value", "partial-update", count=600, where=can_merge_adjacent
+        )
     )
 
 
-def small_histories(name: str, engine: str, *, count: int) -> Iterator[tuple[History, int, int]]:
-    """Yield histories of one key in tables with a function, and the neighbours to merge, adds."""
+def is_excluded(spec: MergeSpec) -> bool:
+    return not can_merge_adjacent(spec) and not spec.sequence_fields
+
+
+def small_histories(
+    name: str, engine: str, *, count: int, where: Callable[[MergeSpec], bool]
+) -> Iterator[tuple[History, int, int]]:
+    """Yield histories of one key in tables with a function, and the neighbours to merge, adds.
+
+    Of `count` tables those whose merging is as asked for.
+    """
     chance = random.Random(7)
     for seed in range(count):
         table = draw_declaration(chance, engines=(engine,), functions=(BY_NAME[name],))
         shape = Shape(row_count=chance.randint(3, 6), key_values=1, null_share=0.4)
-        history = draw_history(table, shape, np.random.default_rng(seed))
         begin = chance.randint(0, shape.row_count - 2)
-        yield history, begin, chance.randint(begin + 2, shape.row_count)
+        end = chance.randint(begin + 2, shape.row_count)
+        if where(merge_spec(table.schema)):
+            yield draw_history(table, shape, np.random.default_rng(seed)), begin, end
 
 
 def shows(history: History, begin: int, end: int, machine: Machine) -> bool | None:
