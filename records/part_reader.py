@@ -15,14 +15,12 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.formats.times import moment_bounds
 from braid.lake import to_arrow_type
-from braid.records.record_columns import HEADERS, OFFSET, PARTITION, TIMESTAMP
+from braid.records.record_columns import HEADERS, NO_TIMESTAMP_US, OFFSET, PARTITION, TIMESTAMP
 from braid.schemas import ColumnSource
 
 PART_COLUMNS: Final = (HEADERS, PARTITION, OFFSET, TIMESTAMP)
 """The columns of Kafka records that a reader needs."""
 
-# Kafka's -1 milliseconds: the record has no timestamp.
-_NO_TIMESTAMP_US: Final = -1_000
 _MS: Final = pa.timestamp("ms", tz="UTC")
 
 
@@ -93,7 +91,7 @@ def _times(timestamps: pa.TimestampArray, column: MappedColumn, faults: Faults) 
             f"expected a time of the years {years} for {column.purpose}"
         )
         faults.add(row, Fault(DeadLetterReason.OUT_OF_RANGE, message))
-    is_none = pc.or_(is_far, pc.equal(micros, _NO_TIMESTAMP_US).fill_null(False))
+    is_none = pc.or_(is_far, pc.equal(micros, NO_TIMESTAMP_US).fill_null(False))
     near = pc.if_else(is_none, pa.scalar(None, timestamps.type), timestamps)
     if not pa.types.is_timestamp(wanted):
         return cut_cast(near, _MS).cast(pa.int64())

@@ -6,7 +6,7 @@
 | HEADERS | list of structs of `key`, a string, and `value`, binary; null where the record has none |
 | PARTITION | int32 |
 | OFFSET | int64 |
-| TIMESTAMP | timestamp[us, UTC]: the producer's or the broker's, as the topic is configured |
+| TIMESTAMP | timestamp[us, UTC]: the producer's or the broker's, as the topic is configured; NO_TIMESTAMP_US: none |
 """
 
 from typing import Final
@@ -17,6 +17,9 @@ HEADERS: Final = "headers"
 PARTITION: Final = "partition"
 OFFSET: Final = "offset"
 TIMESTAMP: Final = "timestamp"
+
+NO_TIMESTAMP_US: Final = -1_000
+"""Kafka's -1 milliseconds: the record has no timestamp."""
 
 RECORD_COLUMNS: Final = (KEY, VALUE, HEADERS, PARTITION, OFFSET, TIMESTAMP)
 """All of them, in the order in which they are passed."""

@@ -114,10 +114,13 @@ class IngestBed:
         *,
         keys: Sequence[bytes] = (),
         partition: int | None = None,
+        headers: Sequence[Sequence[tuple[str, bytes]]] = (),
+        timestamps_ms: Sequence[int] = (),
     ) -> None:
         """Send messages: bytes as they are, None as null, everything else as JSON.
 
-        Without a partition the message's number decides, so that all are used.
+        Without a partition the message's number decides, so that all are used. Keys, headers and timestamps
+        are one for each message, or none at all.
         """
         producer = KafkaProducer(
             bootstrap_servers=self.broker.bootstrap_servers, max_request_size=64 << 20
@@ -132,6 +135,8 @@ class IngestBed:
                     # The client takes a null value only with a key.
                     key=keys[number] if keys else b"key" if message is None else None,
                     partition=number % count if partition is None else partition,
+                    headers=[*headers[number]] if headers else None,
+                    timestamp_ms=timestamps_ms[number] if timestamps_ms else None,
                 )
             producer.flush()
         finally:

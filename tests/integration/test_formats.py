@@ -246,27 +246,75 @@ def test_messages_of_protobuf_become_rows(
     assert sorted(letters) == sorted(bad)
 
 
-def test_raw_messages_are_values_of_the_rows_of_their_keys(
+def test_raw_messages_are_rows_with_the_parts_of_their_records(
     kafka: KafkaBroker, session: SparkSession, tmp_path: Path
 ) -> None:
-    bed = _bed(
-        kafka,
-        session,
-        tmp_path,
-        {"id": "STRING", "body": "BYTES"},
-        sequence_groups=[{"name": "s", "columns": ["body"]}],
+    columns = {
+        "id": "STRING",
+        "sent": "TIMESTAMP(3)",
+        "body": "BYTES",
+        "shop": "INT",
+        "part": "INT",
+        "place": "BIGINT",
+        "origin": "STRING",
+    }
+    group = {"name": "s", "ordering": ["sent"], "columns": [*columns][2:]}
+    bed = _bed(kafka, session, tmp_path, columns, sequence_groups=[group], deletes="clear_columns")
+    # The broker keeps records of 1970.
+    topic = bed.topic("raw", configs={"retention.ms": "-1"})
+    # The key, the value, the seconds of the time, and the last header.
+    records: list[tuple[bytes, bytes | None, int, bytes]] = [
+        (b"a", b"\x00\xff", 2, b"7"),
+        (b"b", b"{", 2, b"8"),
+        (b"c", b"gone", 2, b"9"),
+        (b"a", b"older", 1, b"9"),
+        (b"b", None, 1, b""),
+        (b"c", None, 3, b""),
+        (b"\xff", b"x", 4, b"1"),
+        (b"d", b"y", 4, b"one"),
+    ]
+    bed.produce(
+        topic,
+        [value for _, value, _, _ in records],
+        keys=[key for key, _, _, _ in records],
+        partition=1,
+        headers=[[("x-shop", b"first"), ("x-shop", last)] for _, _, _, last in records],
+        timestamps_ms=[seconds * 1_000 for _, _, seconds, _ in records],
     )
-    topic = bed.topic("raw")
-    messages = [b"\x00\xff", b"{", b"newer", b"x"]
-    bed.produce(topic, messages, keys=[b"a", b"b", b"a", b"\xff"], partition=0)
-    columns = [{"column": "id", "source": "key"}, {"column": "body", "path": "value"}]
+    sources: dict[str, dict[str, str]] = {
+        "id": {"source": "key"},
+        "sent": {"source": "timestamp"},
+        "body": {"path": "value"},
+        "shop": {"source": "header", "path": "x-shop"},
+        "part": {"source": "partition"},
+        "place": {"source": "offset"},
+        "origin": {"source": "topic"},
+    }
+    plan = bed.plan(
+        "s",
+        topic=topic,
+        format="raw",
+        columns=[{"column": name, **source} for name, source in sources.items()],
+        on_tombstone="clear_columns",
+    )
 
-    bed.ingest_available(bed.plan("s", topic=topic, format="raw", columns=columns))
+    bed.ingest_available(plan)
 
-    assert bed.rows("body") == [{"id": "a", "body": b"newer"}, {"id": "b", "body": b"{"}]
-    assert bed.position("s").account == BatchAccount(accepted=2, folded=1, dead_lettered=1)
-    (letter,) = bed.records(f"{topic}.dead-letters")
-    assert (letter.key, letter.value) == (b"\xff", b"x")
+    second = dt.datetime.fromisoformat("1970-01-01T00:00:02")
+    place = {"sent": second, "part": 1, "origin": topic}
+    assert bed.rows(*[*columns][1:]) == [
+        {"id": "a", "body": b"\x00\xff", "shop": 7, "place": 0, **place},
+        {"id": "b", "body": b"{", "shop": 8, "place": 1, **place},
+        {**dict.fromkeys(columns), "id": "c", "sent": second + dt.timedelta(seconds=1)},
+    ]
+    account = bed.position("s").account
+    assert (account.accepted + account.folded, account.dead_lettered) == (6, 2)
+    letters = bed.records(f"{topic}.dead-letters")
+    assert {letter.key: dict(letter.headers)["braid.reason"] for letter in letters} == {
+        b"\xff": b"malformed_key",
+        b"d": b"malformed_header",
+    }
+    assert {letter.value for letter in letters} == {b"x", b"y"}
 
 
 def test_streams_take_their_records_deletes_and_tombstones_of_one_topic(
