@@ -66,7 +66,7 @@ def test_the_problem_of_an_unknown_field_lists_the_known_ones(client: HttpClient
     assert top["pointer"] == "/bucket"
     assert "`buckets`" in top["hint"]
     assert nested["pointer"] == "/sequence_groups/0/order"
-    assert nested["hint"] == "known fields: `columns`, `deletes`, `name`, `ordering`"
+    assert nested["hint"] == "known fields: `columns`, `deletes`, `keep`, `name`, `ordering`"
 
 
 def test_all_mistakes_are_reported_at_once(client: HttpClient) -> None:
