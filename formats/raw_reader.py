@@ -75,7 +75,11 @@ def _bytes(
     return payloads.cast(to_arrow_type(column.type))
 
 
-def _texts(payloads: pa.BinaryArray, faults: Faults) -> list[str | None]:
+def _texts(payloads: pa.BinaryArray, faults: Faults) -> pa.StringArray:
+    try:
+        return payloads.cast(pa.string())
+    except pa.ArrowInvalid:
+        pass  # One of them is not UTF-8: the loop finds which.
     texts: list[str | None] = []
     for row, payload in enumerate(payloads.to_pylist()):
         try:
@@ -83,4 +87,4 @@ def _texts(payloads: pa.BinaryArray, faults: Faults) -> list[str | None]:
         except UnicodeDecodeError as error:
             texts.append(None)
             faults.add(row, not_utf8(error))
-    return texts
+    return pa.array(texts, pa.string())

@@ -70,9 +70,13 @@ def _json_value(text: str, data_type: DataType) -> Any:
 
 
 def text_column(
-    texts: Sequence[str | None], column: MappedColumn, faults: Faults, *, subject: str
+    texts: Sequence[str | None] | pa.StringArray,
+    column: MappedColumn,
+    faults: Faults,
+    *,
+    subject: str,
 ) -> pa.Array:
-    """Return the column of a list of texts, in the Arrow form of its type.
+    """Return the column of texts, in the Arrow form of its type.
 
     Args:
         texts: The texts; None is null.
@@ -80,7 +84,7 @@ def text_column(
         faults: The faults of the messages, to which those of the texts are added.
         subject: What a text is in its message, such as `field price`.
     """
-    array = pa.array(texts, pa.string())
+    array = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.string())
     found = plain_values(array, column.type)
     is_undecided = pc.and_(found.is_null(), array.is_valid())
     rows = rows_where(is_undecided)
