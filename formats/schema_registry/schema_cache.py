@@ -111,7 +111,9 @@ class SchemaCache:
         except OversizedAnswerError as error:
             message = f"{what} has more than {ANSWER_BYTES_MAX} bytes"
             raise UnknownSchemaError(message) from error
-        kind = answer.get("schemaType", SchemaKind.AVRO)
+        kind = answer.get("schemaType")
+        if kind is None:  # registries leave it out, or say null, for Avro
+            kind = SchemaKind.AVRO
         if kind not in tuple(SchemaKind):
             message = f"{what} is of the kind {kind!r:.80}, which cannot be read"
             raise UnknownSchemaError(message)

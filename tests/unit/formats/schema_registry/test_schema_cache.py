@@ -60,8 +60,10 @@ def test_a_schema_is_fetched_once(server: RegistryServer, cache: SchemaCache) ->
 def test_a_schema_without_a_kind_is_avro(server: RegistryServer, cache: SchemaCache) -> None:
     server.put_schema(1, '"string"')
     server.put_schema(2, "x", schemaType="THRIFT")
+    server.put_schema(3, '"string"', schemaType=None)
 
     assert cache.schema(1).kind is SchemaKind.AVRO
+    assert cache.schema(3).kind is SchemaKind.AVRO
     with pytest.raises(UnknownSchemaError, match="id 2 is of the kind 'THRIFT'"):
         cache.schema(2)
 
