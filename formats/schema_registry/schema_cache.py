@@ -205,14 +205,24 @@ class _References:
     def _parsed(self, reference: object) -> tuple[str, tuple[str, int]]:
         match reference:
             case {"name": str(name), "subject": str(subject), "version": int(version)}:
-                parsed = (name, (subject, version))
+                # JSON can hold half of a surrogate pair, which no address and no dead letter can.
+                if not _is_text(name) or not _is_text(subject):
+                    self._refuse("a reference of it has a name or subject that is no Unicode text")
             case _:
                 self._refuse("a reference of it has no name, subject and version")
-        return parsed
+        return name, (subject, version)
 
     def _refuse(self, reason: str) -> NoReturn:
         message = f"{self._what} cannot be used: {reason}"
         raise UnknownSchemaError(message)
+
+
+def _is_text(found: str) -> bool:
+    try:
+        found.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _shown(version: tuple[str, int]) -> str:

@@ -126,6 +126,8 @@ def test_references_may_be_as_deep_as_the_bound(server: RegistryServer, cache: S
         ),
         ({}, [{"name": "a"}], "no name, subject and version"),
         ({}, {"name": "a"}, "its references are no list"),
+        ({}, [reference("\ud800")], "a name or subject that is no Unicode text"),
+        ({}, [{**reference("a"), "name": "\ud800"}], "a name or subject that is no Unicode text"),
     ],
 )
 def test_references_that_cannot_be_used_are_told(
