@@ -19,7 +19,7 @@ class NamedSchemaRegistry:
         password: The reference to the login's password.
         token: The reference to a bearer token; None without one.
         ca_file: Absolute path of the certificates that sign the registry's, PEM; None: those of the system.
-        timeout_ms: Longest wait for an answer of one address, milliseconds.
+        timeout_ms: Longest time from the connection to one address to the end of its answer, milliseconds.
         topics: Patterns of the topics whose streams may use the registry (`*`, `?`, `[a-z]`).
     """
 

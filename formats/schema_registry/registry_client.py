@@ -23,9 +23,9 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final, NoReturn
-from urllib.parse import urlsplit
 
 from braid.formats.schema_registry.registry_connection import RegistryConnection
+from braid.formats.schema_registry.timed_exchange import Deadline, TimedExchange
 from braid.lake import StorageUnavailable
 
 ANSWER_BYTES_MAX: Final = 4 << 20
@@ -64,7 +64,7 @@ class RegistryClient:
 
         Args:
             connection: The registry.
-            now_s: The clock that bounds the time of an answer, seconds.
+            now_s: The clock that bounds the time of an exchange, seconds.
         """
         self._connection = connection
         self._now_s = now_s
@@ -106,49 +106,22 @@ class RegistryClient:
         return ssl.create_default_context(cadata=self._connection.certificates)
 
     def _ask(self, url: str, path: str) -> Mapping[str, Any]:
-        connection = self._open(url)
+        headers = {"Accept": _ACCEPT}
+        if self._connection.authorization is not None:
+            headers["Authorization"] = self._connection.authorization
+        deadline = Deadline(self._connection.timeout_ms / 1_000, self._now_s)
         try:
-            headers = {"Accept": _ACCEPT}
-            if self._connection.authorization is not None:
-                headers["Authorization"] = self._connection.authorization
-            deadline_s = self._now_s() + self._connection.timeout_ms / 1_000
-            connection.request("GET", f"{urlsplit(url).path}{path}", headers=headers)
-            with connection.getresponse() as response:
-                return _read(response.status, self._body(response, deadline_s))
+            with (
+                TimedExchange(url, deadline, tls=lambda: self._tls) as exchange,
+                exchange.get(path, headers) as response,
+            ):
+                return _read(response.status, _body(response))
         except TimeoutError:
-            self._refuse_late()
+            _refuse(f"does not answer within {self._connection.timeout_ms} ms")
         except OSError as error:
             _refuse(f"cannot be reached: {error.strerror or error}")
         except http.client.HTTPException as error:
             _refuse(f"does not speak HTTP: {type(error).__name__}")
-        finally:
-            connection.close()
-
-    def _open(self, url: str) -> http.client.HTTPConnection:
-        parts = urlsplit(url)
-        assert parts.hostname is not None, "the operators' file is checked"
-        timeout_s = self._connection.timeout_ms / 1_000
-        if parts.scheme == "https":
-            return http.client.HTTPSConnection(
-                parts.hostname, parts.port, timeout=timeout_s, context=self._tls
-            )
-        return http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout_s)
-
-    def _body(self, response: http.client.HTTPResponse, deadline_s: float) -> bytes:
-        # The socket's limit is for each piece, so an answer could come bit by bit without end.
-        body = bytearray()
-        while piece := response.read1(_CHUNK_BYTES):
-            body += piece
-            if len(body) > ANSWER_BYTES_MAX:
-                if response.status == http.client.OK:
-                    raise OversizedAnswerError
-                break
-            if self._now_s() > deadline_s:
-                self._refuse_late()
-        return bytes(body)
-
-    def _refuse_late(self) -> NoReturn:
-        _refuse(f"does not answer within {self._connection.timeout_ms} ms")
 
     def _unavailable(self, refusals: list[str], *, is_login: bool) -> StorageUnavailable:
         name = self._connection.name
@@ -160,6 +133,17 @@ class RegistryClient:
 
 def _refuse(reason: str, *, is_login: bool = False) -> NoReturn:
     raise _Refusal(reason, is_login=is_login)
+
+
+def _body(response: http.client.HTTPResponse) -> bytes:
+    body = bytearray()
+    while piece := response.read1(_CHUNK_BYTES):
+        body += piece
+        if len(body) > ANSWER_BYTES_MAX:
+            if response.status == http.client.OK:
+                raise OversizedAnswerError
+            break
+    return bytes(body)
 
 
 def _read(status: int, body: bytes) -> Mapping[str, Any]:

@@ -23,7 +23,7 @@ class RegistryConnection:
         urls: Its addresses, without a slash at the end.
         authorization: The value of the header `Authorization`; None without a login; never shown.
         certificates: The certificates that sign the registry's, PEM; None: those of the system.
-        timeout_ms: Longest wait for an answer of one address, milliseconds.
+        timeout_ms: Longest time from the connection to one address to the end of its answer, milliseconds.
     """
 
     name: str
