@@ -19,8 +19,10 @@ from pydantic import BaseModel, ValidationError
 from braid.lake import CorruptData
 from braid.registry.errors import FeaturesMissing
 from braid.schemas import (
+    AvroFormat,
     JsonFormat,
     OnOffsetsExpired,
+    ProtobufFormat,
     StreamEntry,
     StreamSpec,
     TableDocument,
@@ -33,6 +35,8 @@ START_ANEW: Final = "start_anew"
 """A stream has a `former_epoch`: a version that ignores it reads records a second time."""
 MESSAGE_FORMATS: Final = "message_formats"
 """A stream has another format than JSON: a version without formats cannot read the declaration."""
+SCHEMA_FORMATS: Final = "schema_formats"
+"""Messages of a stream are Avro or Protobuf: a version that has other formats only cannot read the declaration."""
 RECORD_KINDS: Final = "record_kinds"
 """A stream has conditions over its records, or deletes: a version without them would write each of its records
 as a row, and refuse tombstones."""
@@ -58,6 +62,7 @@ FEATURES: Final[frozenset[str]] = frozenset(
         ROW_TTL,
         START_ANEW,
         MESSAGE_FORMATS,
+        SCHEMA_FORMATS,
         RECORD_KINDS,
         SCHEMA_REGISTRIES,
         ON_MISSING,
@@ -120,6 +125,7 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
     """
     derived = {
         MESSAGE_FORMATS,
+        SCHEMA_FORMATS,
         RECORD_KINDS,
         SCHEMA_REGISTRIES,
         ON_MISSING,
@@ -130,6 +136,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
     needed = set(besides) - derived
     if not isinstance(stream.format, JsonFormat):
         needed.add(MESSAGE_FORMATS)
+    if isinstance(stream.format, AvroFormat | ProtobufFormat):
+        needed.add(SCHEMA_FORMATS)
     if stream.tells_kinds:
         needed.add(RECORD_KINDS)
     if schema_registry_of(stream.format) is not None:

@@ -17,6 +17,7 @@ from braid.registry.store.stored_documents import (
     RECORD_KINDS,
     RECORD_PARTS,
     ROW_TTL,
+    SCHEMA_FORMATS,
     SCHEMA_REGISTRIES,
     START_ANEW,
     TIME_FORMATS,
@@ -27,6 +28,7 @@ from braid.registry.store.stored_documents import (
     with_table_features,
 )
 from braid.schemas import (
+    AvroFormat,
     ColumnSource,
     ColumnSpec,
     CsvFormat,
@@ -35,6 +37,7 @@ from braid.schemas import (
     OnMissing,
     OnOffsetsExpired,
     PendingSchema,
+    ProtobufFormat,
     RowTtlSpec,
     SequenceGroupSpec,
     StreamColumn,
@@ -187,6 +190,24 @@ def test_a_stream_of_another_format_than_json_needs_a_feature() -> None:
     assert features_of(STREAM) == ()
     assert features_of(csv, besides=[START_ANEW]) == (MESSAGE_FORMATS, START_ANEW)
     assert features_of(STREAM, besides=[START_ANEW, MESSAGE_FORMATS]) == (START_ANEW,)
+
+
+@pytest.mark.parametrize(
+    ("declared", "others"),
+    [
+        (AvroFormat.model_validate({"type": "avro", "schema": "{}"}), set()),
+        (AvroFormat(schema_registry="shop"), {SCHEMA_REGISTRIES}),
+        (ProtobufFormat(descriptor_set="CgA=", message="M"), set()),
+        (ProtobufFormat(schema_registry="shop"), {SCHEMA_REGISTRIES}),
+    ],
+)
+def test_a_stream_of_a_format_with_a_schema_needs_a_feature(
+    declared: AvroFormat | ProtobufFormat, others: set[str]
+) -> None:
+    stream = STREAM.model_copy(update={"format": declared})
+
+    assert set(features_of(stream)) == {MESSAGE_FORMATS, SCHEMA_FORMATS} | others
+    assert features_of(STREAM, besides=[SCHEMA_FORMATS]) == ()
 
 
 def test_a_stream_with_a_schema_registry_needs_a_feature() -> None:
