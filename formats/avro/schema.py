@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from braid.formats.avro.names import is_full_name, is_name
 from braid.formats.native.kinds import NativeKind
 from braid.formats.native.leaf_arrays import Leaf
 
@@ -42,6 +43,7 @@ class AvroKind(StrEnum):
 
 
 _PRIMITIVES: Final = frozenset(list(AvroKind)[:8])
+_NAMED: Final = frozenset({AvroKind.RECORD, AvroKind.ENUM, AvroKind.FIXED})
 _COMPLEX: Final = frozenset(list(AvroKind)[8:]) - {AvroKind.UNION}
 _LOGICAL: Final[Mapping[str, tuple[frozenset[AvroKind], Leaf]]] = {
     "date": (frozenset({AvroKind.INT}), Leaf(NativeKind.DATE)),
@@ -222,6 +224,11 @@ class _Types:
         if any(branch.kind is AvroKind.UNION for branch in branches):
             message = "a union directly in a union"
             raise AvroSchemaError(message)
+        # Of records, enums and fixed types a union can have several, by name; of others one of each kind.
+        same = [id(one) if one.kind in _NAMED else one.kind for one in branches]
+        if len(set(same)) < len(same):
+            message = f"a type twice in the union {_shown(schema)}"
+            raise AvroSchemaError(message)
         return AvroType(AvroKind.UNION, branches=branches)
 
     def _declared(
@@ -248,9 +255,14 @@ class _Types:
 
     def _name(self, found: AvroType, schema: dict[str, Any], namespace: str) -> str:
         """Register a type under its name; return the namespace inside of it."""
-        name, own = _property(schema, "name"), schema.get("namespace", namespace)
-        if not isinstance(name, str) or not name or not isinstance(own, str):
+        name, own = _property(schema, "name"), schema.get("namespace")
+        if not is_full_name(name) or name.rpartition(".")[2] in _PRIMITIVES:
             message = f"found {_shown(name)}, expected the name of a type"
+            raise AvroSchemaError(message)
+        if own is None:
+            own = namespace
+        if own != "" and not is_full_name(own):
+            message = f"found {_shown(own)}, expected a namespace"
             raise AvroSchemaError(message)
         full = _full_name(name, own)
         if full in self._named:
@@ -265,7 +277,7 @@ class _Types:
             raise AvroSchemaError(message)
         for declared in fields:
             name = _property(declared, "name")
-            if not isinstance(name, str) or name in record.fields:
+            if not is_name(name) or name in record.fields:
                 message = f"found {_shown(name)}, expected the name of a field, each once"
                 raise AvroSchemaError(message)
             record.fields[name] = self.parse(_property(declared, "type"), namespace, depth + 1)
@@ -283,8 +295,11 @@ def _property(schema: Any, name: str) -> Any:
 
 
 def _symbols(symbols: Any) -> tuple[str, ...]:
-    if not isinstance(symbols, list) or not all(isinstance(one, str) for one in symbols):
-        message = f"found {_shown(symbols)}, expected a list of symbols"
+    if not isinstance(symbols, list) or not symbols or not all(map(is_name, symbols)):
+        message = f"found {_shown(symbols)}, expected a list of symbols, at least one"
+        raise AvroSchemaError(message)
+    if len(set(symbols)) < len(symbols):
+        message = f"a symbol twice in {_shown(symbols)}"
         raise AvroSchemaError(message)
     return tuple(symbols)
 

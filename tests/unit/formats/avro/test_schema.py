@@ -32,6 +32,28 @@ def record(*types: Any, name: str = "R", **options: Any) -> Any:
             json.dumps(record({"type": "enum", "name": "E", "symbols": [1]})),
             "expected a list of symbols",
         ),
+        (
+            json.dumps(record({"type": "enum", "name": "E", "symbols": []})),
+            "expected a list of symbols, at least one",
+        ),
+        (
+            json.dumps(record({"type": "enum", "name": "E", "symbols": ["A", "\ud800"]})),
+            r'found \["A", "\\ud800"\], expected a list of symbols',
+        ),
+        (
+            json.dumps(record({"type": "enum", "name": "E", "symbols": ["A", "B", "A"]})),
+            "a symbol twice in",
+        ),
+        (
+            json.dumps({"type": "record", "name": "R", "fields": [{"name": "a b", "type": "int"}]}),
+            'found "a b", expected the name of a field',
+        ),
+        (json.dumps(record(name="a..R")), 'found "a..R", expected the name of a type'),
+        (json.dumps(record(name="1R")), 'found "1R", expected the name of a type'),
+        (json.dumps(record(name="shop.int")), 'found "shop.int", expected the name of a type'),
+        (json.dumps(record(namespace="a-b")), 'found "a-b", expected a namespace'),
+        (json.dumps(record(["null", "int", {"type": "int"}])), "a type twice in the union"),
+        (json.dumps(record(record(name="S"), ["null", "S", "S"])), "a type twice in the union"),
         (json.dumps(record(record(name="R"))), 'the type "R" is declared twice'),
         (
             json.dumps({"type": "record", "name": "R", "fields": [{"name": "a"}]}),
@@ -79,3 +101,18 @@ def test_a_logical_type_that_does_not_fit_is_ignored() -> None:
 
     kinds = [part.native_kind for part in found.fields.values()]
     assert kinds == [NativeKind.TEXT, NativeKind.BYTES, NativeKind.BYTES, NativeKind.DECIMAL]
+
+
+def test_names_have_letters_of_any_script_and_types_the_namespace_around_them() -> None:
+    kind = {"type": "enum", "name": "Zustand", "namespace": None, "symbols": ["offen", "bezahlt_ä"]}
+    order = {
+        "type": "record",
+        "name": "Größe",
+        "namespace": "läden.süd",
+        "fields": [{"name": "größe", "type": kind}, {"name": "b", "type": "läden.süd.Zustand"}],
+    }
+
+    found = parse_avro_schema(json.dumps(order))
+
+    assert found.fields["größe"] is found.fields["b"]
+    assert found.fields["b"].symbols == ("offen", "bezahlt_ä")
