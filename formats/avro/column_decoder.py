@@ -135,12 +135,12 @@ class _Decoder:
                 return self._list(declared, data_type, rows, depth)
             case AvroKind.MAP, TypeRoot.MAP:
                 return self._map(declared, data_type, rows, depth)
-            case ((AvroKind.RECORD | AvroKind.ARRAY | AvroKind.MAP), _):
-                self.skip(declared, rows, depth)
+            case _ if _has_array(declared):
+                values = self._scalars(declared, rows)
+                return self._column_of_leaf(values, declared, data_type, rows)
+            case _:
                 self._cursors.refuse(rows)
                 return pa.nulls(len(rows), wanted)
-            case _:
-                return self._leaf(declared, data_type, rows)
 
     def skip(self, declared: AvroType, rows: Ints, depth: int) -> None:
         """Advance past values."""
@@ -303,16 +303,14 @@ class _Decoder:
         counts = cursors.longs(rows)
         negative = np.flatnonzero(counts < 0)
         if len(negative):
-            cursors.longs(rows[negative])  # the block's size in bytes
+            sizes = cursors.longs(rows[negative])  # in bytes, of the block
+            cursors.refuse(rows[negative[sizes < 0]])
             counts[negative] = -counts[negative]
         # Items without a byte are possible; how many of them are too many, the exact decoder knows.
         wrong = np.flatnonzero((counts < 0) | (counts > cursors.left(rows)))
         cursors.refuse(rows[wrong])
         counts[wrong] = 0
         return counts
-
-    def _leaf(self, declared: AvroType, data_type: DataType, rows: Ints) -> pa.Array:
-        return self._column_of_leaf(self._scalars(declared, rows), declared, data_type, rows)
 
     def _column_of_leaf(
         self, values: pa.Array, declared: AvroType, data_type: DataType, rows: Ints
@@ -368,7 +366,7 @@ class _Decoder:
         sizes = declared.size if is_fixed else cursors.longs(rows)
         starts, lengths = cursors.spans(rows, sizes)
         match declared.native_kind:
-            case NativeKind.DECIMAL if declared.scale <= _DECIMAL_DIGITS:
+            case NativeKind.DECIMAL:
                 wrong = np.flatnonzero(lengths > _DECIMAL_BYTES_MAX)
                 if len(wrong):
                     cursors.refuse(rows[wrong])
@@ -377,11 +375,21 @@ class _Decoder:
                 numbers = pa.py_buffer(cursors.unscaled(starts, lengths))
                 kind = pa.decimal128(_DECIMAL_DIGITS, declared.scale)
                 return pa.Array.from_buffers(kind, len(rows), [None, numbers])
-            case NativeKind.BYTES:
+            case _:
                 return cursors.binary(starts, lengths)
-            case _:  # a UUID in bytes, a duration, a decimal with a very long fraction
-                cursors.refuse(rows)
-                return pa.nulls(len(rows), pa.string())
+
+
+def _has_array(declared: AvroType) -> bool:
+    """Return whether values are read as the array of their leaf; all others are left to the exact decoder."""
+    match declared.native_kind:
+        case NativeKind.DECIMAL:  # Arrow has no longer fractions
+            return declared.scale <= _DECIMAL_DIGITS
+        case NativeKind.LIST | NativeKind.MAP | NativeKind.RECORD | NativeKind.UNREADABLE:
+            return False
+        case NativeKind.TEXT:  # not a UUID in bytes
+            return declared.kind is not AvroKind.FIXED
+        case _:
+            return True
 
 
 _TEXT: Final = AvroType(AvroKind.STRING, leaf=Leaf(NativeKind.TEXT))

@@ -325,6 +325,28 @@ def test_a_count_of_items_without_bytes_cannot_fill_the_memory() -> None:
     )
 
 
+def test_a_decimal_that_arrow_does_not_hold_is_read_one_by_one() -> None:
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 60, "scale": 40}
+    schema = schema_of(("f", decimal), ("list", {"type": "array", "items": decimal}))
+    reader = reader_of(schema, {"f": "DECIMAL(20, 2)", "list": "ARRAY<DECIMAL(20, 2)>"})
+    unscaled = (-12 * 10**40 - 5 * 10**37).to_bytes(18, "big", signed=True)
+    one = b"\x24" + unscaled
+
+    found = rows(reader, [one + b"\x02" + one + b"\x00"] * MANY)
+
+    assert found == [(Decimal("-12.01"), [Decimal("-12.01")])] * MANY
+
+
+def test_a_block_of_a_negative_size_is_malformed_in_every_batch() -> None:
+    schema = schema_of(("list", {"type": "array", "items": "int"}))
+    reader = reader_of(schema, {"list": "ARRAY<INT>"})
+    message = b"\x01\x01\x02\x00"  # -1 items in -1 bytes
+    fault = ("malformed", "not Avro of the schema: the length at byte 1 is negative")
+
+    assert rows(reader, [message]) == [fault]
+    assert rows(reader, [message] * MANY) == [fault] * MANY
+
+
 def test_blocks_with_their_size_and_keys_that_repeat() -> None:
     schema = schema_of(
         ("list", {"type": "array", "items": "int"}), ("map", {"type": "map", "values": "int"})
