@@ -58,11 +58,17 @@ REGISTERED: Final = "registered.proto"
 _IMPORTS_MAX: Final = 100
 _SHOWN_MAX: Final = 10
 _NAME_MAX: Final = 200
-TIMESTAMP: Final = "google.protobuf.Timestamp"
+_TIMESTAMP: Final = "google.protobuf.Timestamp"
 _DURATION: Final = "google.protobuf.Duration"
 _WRAPPERS: Final = frozenset(
     message.full_name for message in wrappers_pb2.DESCRIPTOR.message_types_by_name.values()
 )
+_SPECIAL: Final = {
+    message.full_name: message
+    for file in (duration_pb2, timestamp_pb2, wrappers_pb2)
+    for message in file.DESCRIPTOR.message_types_by_name.values()
+}
+"""The well-known types that are not read as records."""
 _KINDS: Final = {
     FieldDescriptor.CPPTYPE_BOOL: NativeKind.BOOLEAN,
     FieldDescriptor.CPPTYPE_INT32: NativeKind.WHOLE,
@@ -106,7 +112,17 @@ class MessageType:
         """Its fields, by name."""
         return {field.name: FieldType(field) for field in self.descriptor.fields}
 
-    @property
+    @cached_property
+    def special_name(self) -> str | None:
+        """The full name of the well-known type that it is, of those that are not read as records; else None.
+
+        A file may declare a type of that name with other fields, which is a message like any other.
+        """
+        known = _SPECIAL.get(self.descriptor.full_name)
+        is_known = known is not None and _shape(self.descriptor) == _shape(known)
+        return self.descriptor.full_name if is_known else None
+
+    @cached_property
     def message_class(self) -> Any:
         """The class of its messages."""
         return message_factory.GetMessageClass(self.descriptor)
@@ -138,8 +154,9 @@ class FieldType:
 
     @cached_property
     def wrapped(self) -> "FieldType | None":
-        """The field inside of a wrapper; None if it is none."""
-        if self.message is None or self.message.descriptor.full_name not in _WRAPPERS:
+        """The field inside of a wrapper; None if it is none, such as a list of wrappers."""
+        is_list = self.descriptor.is_repeated and not self.is_item
+        if is_list or self.message is None or self.message.special_name not in _WRAPPERS:
             return None
         return self.message.fields["value"]
 
@@ -152,8 +169,8 @@ class FieldType:
         if self.wrapped is not None:
             return self.wrapped.native_kind
         if self.message is not None:
-            match self.message.descriptor.full_name:
-                case name if name == TIMESTAMP:
+            match self.message.special_name:
+                case name if name == _TIMESTAMP:
                     return NativeKind.MOMENT
                 case name if name == _DURATION:
                     return NativeKind.UNREADABLE
@@ -180,6 +197,11 @@ class FieldType:
         """The fields of a record, by name."""
         is_record = self.native_kind is NativeKind.RECORD and self.message is not None
         return self.message.fields if is_record and self.message is not None else {}
+
+
+def _shape(message: Descriptor) -> list[tuple[str, int, int, bool]]:
+    """Return the fields of a message without parts, as far as they decide how it is read."""
+    return [(field.name, field.number, field.type, field.is_repeated) for field in message.fields]
 
 
 def parse_descriptor_set(text: str, message: str) -> MessageType:

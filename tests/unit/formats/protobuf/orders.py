@@ -5,7 +5,8 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2
 
-from braid.formats.protobuf.schema import MessageType, parse_descriptor_set
+from braid.formats.protobuf.proto_file import parse_proto_file
+from braid.formats.protobuf.schema import MessageType, find_message, parse_descriptor_set
 
 F = descriptor_pb2.FieldDescriptorProto
 NAME = "shop.Order"
@@ -88,3 +89,9 @@ def order_set() -> str:
 def order_type() -> MessageType:
     """Return the type of the messages."""
     return parse_descriptor_set(order_set(), NAME)
+
+
+def type_of(text: str, **imports: str) -> MessageType:
+    """Return the type of the message `M` of a file; of imports the name has the ending `.proto` there."""
+    texts = {"m.proto": text, **{f"{name}.proto": other for name, other in imports.items()}}
+    return find_message({name: parse_proto_file(one, name) for name, one in texts.items()}, "M")

@@ -11,14 +11,17 @@ import pytest
 
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.protobuf.reader import ProtobufReader
+from braid.formats.protobuf.schema import MessageType
 from braid.lake import parse_type
-from tests.unit.formats.protobuf.orders import order_type
+from tests.unit.formats.protobuf.orders import order_type, type_of
 
 TYPE = order_type()
 Order: Any = TYPE.message_class
 
 
-def reader_of(columns: dict[str, str], **options: Any) -> ProtobufReader:
+def reader_of(
+    columns: dict[str, str], *, declared: MessageType = TYPE, **options: Any
+) -> ProtobufReader:
     """Return the reader of columns, by path and type."""
     mapped = [
         MappedColumn(
@@ -29,12 +32,14 @@ def reader_of(columns: dict[str, str], **options: Any) -> ProtobufReader:
         )
         for path, sql in columns.items()
     ]
-    return ProtobufReader(TYPE, mapped, **options)
+    return ProtobufReader(declared, mapped, **options)
 
 
-def rows(columns: dict[str, str], messages: Sequence[bytes | None]) -> list[Any]:
+def rows(
+    columns: dict[str, str], messages: Sequence[bytes | None], declared: MessageType = TYPE
+) -> list[Any]:
     """Return per message its row, or the reason and message of its fault."""
-    found = reader_of(columns).read(pa.array(messages, pa.binary()))
+    found = reader_of(columns, declared=declared).read(pa.array(messages, pa.binary()))
     return [
         (found.faults[row].reason.value, found.faults[row].message)
         if row in found.faults
@@ -195,3 +200,31 @@ def test_a_text_that_is_no_utf8_is_malformed_of_proto3() -> None:
     ((reason, _),) = rows({"f_string": "STRING"}, [message])
 
     assert reason == "malformed"
+
+
+@pytest.mark.parametrize(
+    ("name", "sql", "given"),
+    [
+        ("StringValue", "STRING", "x"),
+        ("BytesValue", "BYTES", b"\xff"),
+        ("BoolValue", "BOOLEAN", True),
+        ("Int64Value", "BIGINT", -1),
+        ("UInt64Value", "DECIMAL(20, 0)", Decimal(2**64 - 1)),
+        ("DoubleValue", "DOUBLE", 0.5),
+    ],
+)
+def test_repeated_wrappers_are_lists_of_what_they_wrap(name: str, sql: str, given: Any) -> None:
+    declared = type_of(
+        'syntax = "proto3"; import "google/protobuf/wrappers.proto";'
+        f"message M {{ repeated google.protobuf.{name} list = 1;"
+        f" map<string, google.protobuf.{name}> map = 2; google.protobuf.{name} one = 3; }}"
+    )
+    value = int(given) if isinstance(given, Decimal) else given
+    message = declared.message_class(list=[{"value": value}, {}], map={"k": {"value": value}})
+    columns = {"list": f"ARRAY<{sql}>", "map": f"MAP<STRING, {sql}>", "one": sql}
+
+    ((items, entries, one),) = rows(columns, [message.SerializeToString()], declared)
+
+    assert (items[0], entries, one) == (given, [("k", given)], None)
+    assert not items[1]  # the default
+    assert rows({"list": "STRING"}, [b""], declared) == [("[]",)]

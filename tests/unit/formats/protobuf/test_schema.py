@@ -8,7 +8,7 @@ from google.protobuf import descriptor_pb2
 from braid.formats.native.kinds import NativeKind
 from braid.formats.protobuf.errors import ProtobufSchemaError
 from braid.formats.protobuf.schema import parse_descriptor_set
-from tests.unit.formats.protobuf.orders import NAME, order_file, order_set, order_type
+from tests.unit.formats.protobuf.orders import NAME, order_file, order_set, order_type, type_of
 
 
 def set_of(*files: descriptor_pb2.FileDescriptorProto) -> str:
@@ -25,6 +25,42 @@ def test_kinds_of_fields() -> None:
     assert kinds["item"] is NativeKind.RECORD
     assert (kinds["items"], kinds["texts"]) == (NativeKind.LIST, NativeKind.MAP)
     assert (kinds["at"], kinds["took"]) == (NativeKind.MOMENT, NativeKind.UNREADABLE)
+
+
+IN_PACKAGE = 'syntax = "proto3"; package google.protobuf; '
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "kind"),
+    [
+        ("Timestamp", "int64 seconds = 1; int32 nanos = 2;", NativeKind.MOMENT),
+        ("Timestamp", "string seconds = 1; string nanos = 2;", NativeKind.RECORD),
+        ("Timestamp", "repeated int64 seconds = 1; int32 nanos = 2;", NativeKind.RECORD),
+        ("Timestamp", "int64 seconds = 2; int32 nanos = 1;", NativeKind.RECORD),
+        ("Timestamp", "int64 seconds = 1;", NativeKind.RECORD),
+        ("Duration", "int64 seconds = 1; int32 nanos = 2;", NativeKind.UNREADABLE),
+        ("Duration", "int64 millis = 1;", NativeKind.RECORD),
+        ("StringValue", "string value = 1;", NativeKind.TEXT),
+        ("StringValue", "bytes value = 1;", NativeKind.RECORD),
+        ("StringValue", "string x = 1;", NativeKind.RECORD),
+        ("StringValue", "", NativeKind.RECORD),
+        ("StringValue", "StringValue value = 1;", NativeKind.RECORD),
+        ("StringValue", "repeated StringValue value = 1;", NativeKind.RECORD),
+    ],
+)
+def test_a_well_known_type_has_the_well_known_fields(
+    name: str, body: str, kind: NativeKind
+) -> None:
+    declared = type_of(
+        f'syntax = "proto3"; import "own.proto"; message M {{ google.protobuf.{name} one = 1;'
+        f" repeated google.protobuf.{name} list = 2; }}",
+        own=f"{IN_PACKAGE} message {name} {{ {body} }}",
+    )
+    item = declared.fields["list"].item
+
+    assert declared.fields["one"].native_kind is kind
+    assert item is not None
+    assert item.native_kind is kind
 
 
 def test_files_may_stand_in_any_order() -> None:

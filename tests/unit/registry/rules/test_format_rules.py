@@ -1,10 +1,13 @@
 """A stream reads columns only from fields that messages of its format have."""
 
 import json
+from base64 import b64encode
 from typing import Any
 
 import pytest
+from google.protobuf import descriptor_pb2
 
+from braid.formats.protobuf.proto_file import parse_proto_file
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
 from tests.unit.formats.protobuf.orders import NAME, order_set
@@ -117,6 +120,41 @@ def test_columns_fit_the_fields_of_a_message() -> None:
             "/format/descriptor_set",
             "no schema of messages: no message Order, found shop.Item, shop.Order",
         )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "own", "found"),
+    [
+        ("", None, []),
+        ("", "string value = 1;", ["a record, not DECIMAL(10, 2)"]),
+        ("", "DoubleValue value = 1;", ["a record, not DECIMAL(10, 2)"]),
+        ("", "string x = 1;", ["a record, not DECIMAL(10, 2)"]),
+        ("repeated", None, ["a list, not DECIMAL(10, 2)"]),
+    ],
+)
+def test_a_wrapper_has_the_well_known_fields(label: str, own: str | None, found: list[str]) -> None:
+    wrappers = "google/protobuf/wrappers.proto"
+    texts = {
+        "m": f'syntax = "proto3"; import "{wrappers}"; message M {{ int64 id = 1; string region = 2;'
+        f" {label} google.protobuf.DoubleValue paid = 3;"
+        " string method = 4; }",
+    }
+    if own is not None:
+        texts[wrappers] = (
+            f'syntax = "proto3"; package google.protobuf; message DoubleValue {{ {own} }}'
+        )
+    files = descriptor_pb2.FileDescriptorSet(
+        file=[parse_proto_file(text, name) for name, text in texts.items()]
+    )
+    declared = {
+        "type": "protobuf",
+        "descriptor_set": b64encode(files.SerializeToString()).decode(),
+        "message": "M",
+    }
+
+    assert problems(declared) == [
+        ("/columns/2/column", f"the field `paid` is {text}") for text in found
     ]
 
 
