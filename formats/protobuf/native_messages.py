@@ -27,10 +27,12 @@ def native_record(message: Any, declared: MessageType) -> dict[str, Any]:
     Raises:
         UnicodeDecodeError: A text is not UTF-8, which a parser of proto2 does not check.
     """
+    # Of the class: an attribute of the message may be its field of that name.
+    has_field = type(message).HasField
     return {
         name: native_value_of(getattr(message, name), part)
         for name, part in declared.fields.items()
-        if not part.descriptor.has_presence or message.HasField(name)
+        if not part.descriptor.has_presence or has_field(message, name)
     }
 
 

@@ -162,7 +162,7 @@ class ProtobufReader:
                 return pa.nulls(count, to_arrow_type(column.type)), np.ones(count, bool), ()
             if part.native_kind is not NativeKind.RECORD or part.message is None:
                 return pa.nulls(count, to_arrow_type(column.type)), is_missing, everything
-            is_missing |= [not holder.HasField(name) for holder in holders]
+            is_missing |= _are_absent(holders, found, name)
             # Of a message that is missing the fields have their defaults, and are left out below.
             holders = list(map(attrgetter(name), holders))
             found = part.message
@@ -170,8 +170,7 @@ class ProtobufReader:
         if declared is None:
             return pa.nulls(count, to_arrow_type(column.type)), np.ones(count, bool), ()
         if declared.descriptor.has_presence:
-            name = declared.descriptor.name
-            is_missing |= [not holder.HasField(name) for holder in holders]
+            is_missing |= _are_absent(holders, found, column.path[-1])
         try:
             array, unfit = _field_column(holders, is_missing, declared, column.type)
         except UnicodeDecodeError:
@@ -180,6 +179,13 @@ class ProtobufReader:
 
 
 _NO_MESSAGE: Final = malformed("not a message of the schema")
+
+
+def _are_absent(messages: Sequence[Any], declared: MessageType, name: str) -> list[bool]:
+    """Return where messages do not have a field that tells absence from a default."""
+    # Of the class: an attribute of a message may be its field of that name.
+    has_field = declared.message_class.HasField
+    return [not has_field(message, name) for message in messages]
 
 
 def _field_column(

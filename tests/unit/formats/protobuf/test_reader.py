@@ -228,3 +228,24 @@ def test_repeated_wrappers_are_lists_of_what_they_wrap(name: str, sql: str, give
     assert (items[0], entries, one) == (given, [("k", given)], None)
     assert not items[1]  # the default
     assert rows({"list": "STRING"}, [b""], declared) == [("[]",)]
+
+
+@pytest.mark.parametrize(
+    "name", ["HasField", "ListFields", "FromString", "DESCRIPTOR", "__class__", "value", "items"]
+)
+def test_a_field_may_have_any_name(name: str) -> None:
+    declared = type_of(
+        f'syntax = "proto3"; message M {{ optional int32 id = 1; optional int32 {name} = 2;'
+        f" optional M inner = 3; map<string, M> map = 4; }}"
+    )
+    inner = b"\x10\x07"
+    messages = [b"\x08\x01\x10\x02", b"\x08\x01\x1a\x02" + inner, b"\x22\x04\x12\x02" + inner]
+
+    found = rows({"id": "INT", name: "INT", f"inner.{name}": "INT"}, messages, declared)
+    assert found == [(1, 2, None), (1, None, 7), (None, None, None)]
+    found = rows({"id": "STRING", "inner": "STRING", "map": "STRING"}, messages, declared)
+    assert found == [
+        ("1", None, "{}"),
+        ("1", f'{{"{name}":7,"map":{{}}}}', "{}"),
+        (None, None, f'{{"":{{"{name}":7,"map":{{}}}}}}'),
+    ]
