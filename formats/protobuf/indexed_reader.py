@@ -17,11 +17,13 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.formats.protobuf.errors import ProtobufSchemaError
 from braid.formats.protobuf.reader import ProtobufReader
-from braid.formats.protobuf.schema import REGISTERED, find_message, message_name
+from braid.formats.protobuf.schema import REGISTERED, MessageType, message_names, pool_of
+from braid.formats.schema_registry.recent_entries import RecentEntries
 
 _FIRST: Final = b"\x00"
 _INDEXES_MAX: Final = 64
 _VARINT_BYTES_MAX: Final = 5
+_READERS_MAX: Final = 256
 
 
 class IndexedProtobufReader:
@@ -46,14 +48,16 @@ class IndexedProtobufReader:
         Raises:
             ProtobufSchemaError: The files have no message, or are wrong.
         """
-        self._files = files
+        self._pool = pool_of(files)
+        self._names = message_names(files[REGISTERED])
         self._columns = tuple(columns)
         self._options: dict[str, Any] = {
             "paths_of_other_streams": paths_of_other_streams,
             "finds_undeclared": finds_undeclared,
         }
-        # Messages of a file are few, so the readers need no bound.
-        self._readers: dict[str, ProtobufReader] = {}
+        self._readers = RecentEntries[tuple[int, ...], ProtobufReader](
+            count_max=_READERS_MAX, size_max=_READERS_MAX
+        )
         self._reader((0,))
 
     def read(self, payloads: pa.BinaryArray) -> ReadMessages:
@@ -91,11 +95,17 @@ class IndexedProtobufReader:
         return self._reader(indexes).tree(body)
 
     def _reader(self, indexes: tuple[int, ...]) -> ProtobufReader:
-        name = message_name(self._files[REGISTERED], indexes)
-        if name not in self._readers:
-            message = find_message(self._files, name)
-            self._readers[name] = ProtobufReader(message, self._columns, **self._options)
-        return self._readers[name]
+        known = self._readers.get(indexes)
+        if known is not None:
+            return known
+        name = self._names.get(indexes)
+        if name is None:
+            text = f"no message of the indexes {list(indexes)}"
+            raise ProtobufSchemaError(text)
+        message = MessageType(self._pool.FindMessageTypeByName(name))
+        reader = ProtobufReader(message, self._columns, **self._options)
+        self._readers.put(indexes, reader, size=1)
+        return reader
 
 
 def _split_indexes(payload: bytes) -> tuple[tuple[int, ...], bytes]:

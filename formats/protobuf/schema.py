@@ -229,10 +229,7 @@ def find_message(files: Mapping[str, Any], message: str) -> MessageType:
     Raises:
         ProtobufSchemaError: A file or the message is missing, or a file is wrong.
     """
-    pool = descriptor_pool.DescriptorPool()
-    added: set[str] = set()
-    for name in files:
-        _add(name, files, pool, added, ())
+    pool = pool_of(files)
     try:
         return MessageType(pool.FindMessageTypeByName(message))
     except KeyError as error:
@@ -244,6 +241,19 @@ def find_message(files: Mapping[str, Any], message: str) -> MessageType:
         shown = ", ".join(names[:_SHOWN_MAX]) + (" and more" if len(names) > _SHOWN_MAX else "")
         text = f"no message {message[:_NAME_MAX]}, found {shown or 'none'}"
         raise ProtobufSchemaError(text) from error
+
+
+def pool_of(files: Mapping[str, Any]) -> Any:
+    """Return a `DescriptorPool` with the descriptors of files, by their names, and of all that they import.
+
+    Raises:
+        ProtobufSchemaError: A file is missing or wrong.
+    """
+    pool = descriptor_pool.DescriptorPool()
+    added: set[str] = set()
+    for name in files:
+        _add(name, files, pool, added, ())
+    return pool
 
 
 def registered_files(text: str, references: Mapping[str, str]) -> dict[str, Any]:
@@ -267,25 +277,26 @@ def registered_files(text: str, references: Mapping[str, str]) -> dict[str, Any]
     return files
 
 
-def message_name(file: Any, indexes: Sequence[int]) -> str:
-    """Return the full name of a message of a file.
+def message_names(file: Any) -> dict[tuple[int, ...], str]:
+    """Return the full names of all messages of a file.
 
     Args:
         file: The file's descriptor.
-        indexes: The index of the message in the file, or of the one around it, and so on inwards.
 
-    Raises:
-        ProtobufSchemaError: The file has no such message.
+    Returns:
+        The names by the indexes of the message: its index in the file, or that of the message around it, and so
+            on inwards. The messages of the entries of maps have none.
     """
-    names, messages = [file.package] if file.package else [], file.message_type
-    for index in indexes:
-        declared = [one for one in messages if not one.options.map_entry]
-        if not 0 <= index < len(declared):
-            text = f"no message of the indexes {list(indexes)}"
-            raise ProtobufSchemaError(text)
-        names.append(declared[index].name)
-        messages = declared[index].nested_type
-    return ".".join(names)
+    found: dict[tuple[int, ...], str] = {}
+    todo: list[tuple[tuple[int, ...], str, Any]] = [((), file.package, file.message_type)]
+    while todo:
+        around, package, messages = todo.pop()
+        declared = (one for one in messages if not one.options.map_entry)
+        for index, one in enumerate(declared):
+            indexes, name = (*around, index), f"{package}.{one.name}" if package else one.name
+            found[indexes] = name
+            todo.append((indexes, name, one.nested_type))
+    return found
 
 
 def _add(

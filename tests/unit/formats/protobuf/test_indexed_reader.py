@@ -6,11 +6,13 @@ import pyarrow as pa
 import pytest
 
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.protobuf.indexed_reader import IndexedProtobufReader
 from braid.formats.protobuf.schema import find_message, registered_files
 from braid.formats.readers import message_reader
 from braid.formats.schema_source import RegisteredSchema, SchemaKind, UnknownSchemaError
 from braid.lake import parse_type
 from braid.schemas import ProtobufFormat
+from tests.unit.formats.protobuf.steps import steps
 
 PART = 'syntax = "proto3"; package parts; message Part { int64 x = 1; }'
 TEXT = """syntax = "proto3"; package shop;
@@ -133,3 +135,48 @@ def test_undeclared_fields_are_those_of_the_message_s_type() -> None:
     found = reader(finds_undeclared=True).read(pa.array([ORDER, line], pa.binary()))
 
     assert found.with_undeclared == [0]  # `texts`
+
+
+def reader_of_types(count: int) -> IndexedProtobufReader:
+    """Return the reader of a file with many messages."""
+    text = " ".join(f"message M{number} {{ int64 x = {number + 1}; }}" for number in range(count))
+    column = MappedColumn(name="x", path=("x",), type=parse_type("BIGINT"))
+    return IndexedProtobufReader(registered_files(f'syntax = "proto3"; {text}', {}), [column])
+
+
+def with_indexes(first: int, count: int) -> pa.BinaryArray:
+    """Return messages of the types from an index on, each with its number as `x`."""
+    return pa.array(
+        [
+            b"\2" + _varint(2 * number) + _varint((number + 1) << 3) + _varint(number)
+            for number in range(first, first + count)
+        ],
+        pa.binary(),
+    )
+
+
+def _varint(number: int) -> bytes:
+    return (
+        bytes([number & 0x7F | 0x80]) + _varint(number >> 7) if number > 0x7F else bytes([number])
+    )
+
+
+@pytest.mark.parametrize("are_known", [True, False])
+def test_a_message_costs_as_much_whatever_the_number_of_types(are_known: bool) -> None:
+    def cost(count: int) -> int:
+        reader = reader_of_types(count)
+        messages = with_indexes(0 if are_known else count, 20)
+        return steps(lambda: reader.read(messages))
+
+    few, many = cost(20), cost(400)
+
+    assert many < few * 1.1
+
+
+def test_more_types_are_read_than_readers_are_kept() -> None:
+    reader = reader_of_types(300)
+
+    for _ in range(2):
+        found = reader.read(with_indexes(0, 300))
+        assert found.arrays[0].to_pylist() == [*range(300)]
+        assert not found.faults.rows
