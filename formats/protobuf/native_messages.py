@@ -4,11 +4,10 @@ A field that a message does not have is left out, if its declaration tells absen
 `optional`, `oneof`, proto2); fields that do not tell always have a value.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor import EnumDescriptor, FieldDescriptor
 
 from braid.formats.native.kinds import NativeKind
 from braid.formats.native.values import Moment, Unreadable
@@ -64,17 +63,16 @@ def native_value_of(value: Any, declared: FieldType) -> Any:
         case NativeKind.FLOAT:
             is_short = declared.descriptor.cpp_type == FieldDescriptor.CPPTYPE_FLOAT
             return np.float32(value) if is_short else value
+        case NativeKind.TEXT if declared.descriptor.enum_type is not None:
+            return enum_name(value, declared.descriptor.enum_type)
         case _:
-            names = enum_names(declared)
-            return value if names is None else names.get(value, str(value))
+            return value
 
 
-def enum_names(declared: FieldType) -> Mapping[int, str] | None:
-    """Return the names of an enum by number, the first where several have one; None of another field."""
-    enum = declared.descriptor.enum_type
-    if enum is None:
-        return None
-    return {number: value.name for number, value in enum.values_by_number.items()}
+def enum_name(number: int, enum: EnumDescriptor) -> str:
+    """Return the name of a value of an enum; of one that the enum does not have the number."""
+    value = enum.values_by_number.get(number)
+    return str(number) if value is None else value.name
 
 
 def key_text(key: Any) -> str:

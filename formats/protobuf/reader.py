@@ -25,7 +25,7 @@ from braid.formats.native.leaf_arrays import Leaf, leaf_column
 from braid.formats.native.native_types import undeclared_fields
 from braid.formats.native.record_values import record_values
 from braid.formats.native.values import json_value
-from braid.formats.protobuf.native_messages import enum_names, native_record, native_value_of
+from braid.formats.protobuf.native_messages import enum_name, native_record, native_value_of
 from braid.formats.protobuf.schema import FieldType, MessageType
 from braid.lake import DataType, TypeRoot, to_arrow_type
 
@@ -215,9 +215,10 @@ def _leaf_array(
     values: list[Any], is_missing: npt.NDArray[np.bool_], declared: FieldType
 ) -> pa.Array:
     descriptor = declared.descriptor
-    names = enum_names(declared)
-    if names is not None:
-        values = [names.get(number) or str(number) for number in values]
+    enum = descriptor.enum_type
+    if enum is not None:
+        names = {number: enum_name(number, enum) for number in set(values)}
+        values = [names[number] for number in values]
     is_bytes = descriptor.type == FieldDescriptor.TYPE_BYTES
     wanted = pa.binary() if is_bytes else _ARROW_TYPES.get(descriptor.cpp_type, pa.string())
     array = pa.array(values, wanted)

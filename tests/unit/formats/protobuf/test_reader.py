@@ -14,6 +14,7 @@ from braid.formats.protobuf.reader import ProtobufReader
 from braid.formats.protobuf.schema import MessageType
 from braid.lake import parse_type
 from tests.unit.formats.protobuf.orders import order_type, type_of
+from tests.unit.formats.protobuf.steps import steps
 
 TYPE = order_type()
 Order: Any = TYPE.message_class
@@ -249,3 +250,31 @@ def test_a_field_may_have_any_name(name: str) -> None:
         ("1", f'{{"{name}":7,"map":{{}}}}', "{}"),
         (None, None, f'{{"":{{"{name}":7,"map":{{}}}}}}'),
     ]
+
+
+def test_an_enum_costs_as_much_whatever_the_number_of_its_names() -> None:
+    def cost(count: int, columns: dict[str, str]) -> int:
+        names = " ".join(f"V{number} = {number};" for number in range(count))
+        reader = reader_of(
+            columns,
+            declared=type_of(
+                f'syntax = "proto3"; enum E {{ {names} }} message M {{ repeated E list = 1; E one = 2; }}'
+            ),
+        )
+        messages = pa.array([b"\x0a\x14" + b"\x01" * 20, b"\x10\x01"], pa.binary())
+        reader.read(messages)  # what is made once
+        return steps(lambda: reader.read(messages))
+
+    for columns in ({"list": "ARRAY<STRING>"}, {"one": "STRING"}):
+        assert cost(500, columns) == cost(2, columns)
+
+
+def test_an_enum_s_value_has_its_first_name_or_its_number() -> None:
+    declared = type_of(
+        'syntax = "proto3"; enum E { option allow_alias = true; A = 0; B = 1; C = 1; }'
+        "message M { repeated E list = 1; E one = 2; }"
+    )
+    columns = {"list": "ARRAY<STRING>", "one": "STRING"}
+
+    found = rows(columns, [b"\x0a\x03\x01\x07\x00\x10\x01", b"\x10\x07"], declared)
+    assert found == [(["B", "7", "A"], "B"), ([], "7")]
