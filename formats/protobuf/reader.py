@@ -202,13 +202,23 @@ def _field_column(
         values = [value.value for value in values]
     if kind in _LEAVES:
         return leaf_column(_leaf_array(values, is_missing, leaf), Leaf(kind), data_type)
-    if kind is NativeKind.MOMENT and data_type.root in _TIMESTAMPS:
+    is_moment = kind is NativeKind.MOMENT and data_type.root in _TIMESTAMPS
+    if is_moment and to_arrow_type(data_type).unit != "ns":
         seconds = np.fromiter((value.seconds for value in values), np.int64, len(values))
         nanos = np.fromiter((value.nanos for value in values), np.int64, len(values))
-        if (np.abs(seconds) < _SECONDS_MAX).all() and to_arrow_type(data_type).unit != "ns":
-            micros = seconds * 10**6 + nanos // 10**3
-            return leaf_column(pa.array(micros, mask=is_missing), _MICROS, data_type)
+        is_far = (seconds <= -_SECONDS_MAX) | (seconds >= _SECONDS_MAX)
+        micros = np.where(is_far, 0, seconds) * 10**6 + nanos // 10**3
+        array = pa.array(micros, mask=is_missing | is_far)
+        return _with_odd(leaf_column(array, _MICROS, data_type), is_far & ~is_missing)
     return _converted(values, is_missing, declared, data_type)
+
+
+def _with_odd(
+    found: tuple[pa.Array, Sequence[int]], is_odd: npt.NDArray[np.bool_]
+) -> tuple[pa.Array, Sequence[int]]:
+    """Return a column with further rows that have to be read exactly."""
+    array, unfit = found
+    return array, [*unfit, *np.flatnonzero(is_odd).tolist()] if is_odd.any() else unfit
 
 
 def _leaf_array(

@@ -252,6 +252,22 @@ def test_a_field_may_have_any_name(name: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("sql", ["TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP(9)"])
+def test_a_timestamp_does_not_depend_on_its_neighbours(sql: str) -> None:
+    bound = 10**12
+    far = [(seconds, nanos) for seconds in (-(2**63), 2**63 - 1) for nanos in (-(2**31), 2**31 - 1)]
+    given = [*far, (-bound, 0), (1 - bound, 0), (bound - 1, 0), (bound, 0), (1, -1), (0, 2**31 - 1)]
+    messages = [
+        Order(at={"seconds": seconds, "nanos": nanos}).SerializeToString()
+        for seconds, nanos in given
+    ]
+
+    together = rows({"at": sql}, messages)
+
+    assert together == [row for message in messages for row in rows({"at": sql}, [message])]
+    assert [row[0] == "out_of_range" for row in together] == [True] * 8 + [False] * 2
+
+
 def test_an_enum_costs_as_much_whatever_the_number_of_its_names() -> None:
     def cost(count: int, columns: dict[str, str]) -> int:
         names = " ".join(f"V{number} = {number};" for number in range(count))
