@@ -76,8 +76,8 @@ class ProtobufReader:
         self._message = message
         self._class = message.message_class
         self._columns = tuple(columns)
-        tree = field_tree(columns, paths_of_other_streams)
-        self._has_undeclared = finds_undeclared and any(undeclared_fields(message, tree))
+        self._tree = field_tree(columns, paths_of_other_streams)
+        self._has_undeclared = finds_undeclared and any(undeclared_fields(message, self._tree))
 
     def read(self, payloads: pa.BinaryArray) -> ReadMessages:
         """Return the columns of a batch of messages (see `MessageReader.read`)."""
@@ -144,7 +144,7 @@ class ProtobufReader:
 
     def _values(self, message: Any) -> list[Any] | Fault:
         try:
-            return record_values(native_record(message, self._message), self._columns)
+            return record_values(native_record(message, self._message, self._tree), self._columns)
         except UnicodeDecodeError as error:
             return not_utf8(error)
 
@@ -171,10 +171,7 @@ class ProtobufReader:
             return pa.nulls(count, to_arrow_type(column.type)), np.ones(count, bool), ()
         if declared.descriptor.has_presence:
             is_missing |= _are_absent(holders, found, column.path[-1])
-        try:
-            array, unfit = _field_column(holders, is_missing, declared, column.type)
-        except UnicodeDecodeError:
-            array, unfit = pa.nulls(count, to_arrow_type(column.type)), everything
+        array, unfit = _field_column(holders, is_missing, declared, column.type)
         return array, is_missing, unfit
 
 
@@ -201,7 +198,9 @@ def _field_column(
         leaf = declared.wrapped
         values = [value.value for value in values]
     if kind in _LEAVES:
-        return leaf_column(_leaf_array(values, is_missing, leaf), Leaf(kind), data_type)
+        values, is_odd = _leaf_values(values, leaf)
+        array = _leaf_array(values, is_missing | is_odd, leaf)
+        return _with_odd(leaf_column(array, Leaf(kind), data_type), is_odd & ~is_missing)
     is_moment = kind is NativeKind.MOMENT and data_type.root in _TIMESTAMPS
     if is_moment and to_arrow_type(data_type).unit != "ns":
         seconds = np.fromiter((value.seconds for value in values), np.int64, len(values))
@@ -221,20 +220,28 @@ def _with_odd(
     return array, [*unfit, *np.flatnonzero(is_odd).tolist()] if is_odd.any() else unfit
 
 
-def _leaf_array(
-    values: list[Any], is_missing: npt.NDArray[np.bool_], declared: FieldType
-) -> pa.Array:
-    descriptor = declared.descriptor
-    enum = descriptor.enum_type
+def _leaf_values(values: list[Any], declared: FieldType) -> tuple[list[Any], npt.NDArray[np.bool_]]:
+    """Return values as the items of the leaf's array, and where one is a text that is not UTF-8."""
+    enum = declared.descriptor.enum_type
     if enum is not None:
         names = {number: enum_name(number, enum) for number in set(values)}
-        values = [names[number] for number in values]
+        return [names[number] for number in values], np.zeros(len(values), bool)
+    is_text = declared.descriptor.type == FieldDescriptor.TYPE_STRING
+    if not is_text or bytes not in set(map(type, values)):
+        return values, np.zeros(len(values), bool)
+    # The library gives the bytes of a text that is not UTF-8.
+    is_odd = np.array([isinstance(value, bytes) for value in values])
+    return [None if isinstance(value, bytes) else value for value in values], is_odd
+
+
+def _leaf_array(values: list[Any], is_null: npt.NDArray[np.bool_], declared: FieldType) -> pa.Array:
+    descriptor = declared.descriptor
     is_bytes = descriptor.type == FieldDescriptor.TYPE_BYTES
     wanted = pa.binary() if is_bytes else _ARROW_TYPES.get(descriptor.cpp_type, pa.string())
     array = pa.array(values, wanted)
-    if not is_missing.any():
+    if not is_null.any():
         return array
-    return pc.if_else(pa.array(is_missing), pa.scalar(None, wanted), array)
+    return pc.if_else(pa.array(is_null), pa.scalar(None, wanted), array)
 
 
 def _converted(
@@ -250,7 +257,7 @@ def _converted(
         try:
             native = None if is_absent else native_value_of(value, declared)
             found.append(native_value(native, data_type))
-        except ValueFault:
+        except (ValueFault, UnicodeDecodeError):
             found.append(None)
             unfit.append(row)
     return pa.array(found, to_arrow_type(data_type)), unfit

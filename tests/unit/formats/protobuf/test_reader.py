@@ -203,6 +203,54 @@ def test_a_text_that_is_no_utf8_is_malformed_of_proto3() -> None:
     assert reason == "malformed"
 
 
+PROTO2 = type_of("""
+    syntax = "proto2";
+    message M {
+      optional int64 id = 1; optional string text = 2; repeated string texts = 3;
+      map<string, string> map = 4; optional M inner = 5; repeated M list = 6;
+    }
+""")
+NOT_UTF8 = ("malformed", "not UTF-8: invalid start byte at byte 0")
+
+
+@pytest.mark.parametrize(
+    ("path", "sql", "part"),
+    [
+        ("text", "STRING", b"\x12\x01\xff"),
+        ("text", "DECIMAL(4, 1)", b"\x12\x01\xff"),
+        ("text", "BYTES", b"\x12\x01\xff"),
+        ("inner.text", "STRING", b"\x2a\x03\x12\x01\xff"),
+        ("inner", "ROW<text STRING>", b"\x2a\x03\x12\x01\xff"),
+        ("inner", "STRING", b"\x2a\x03\x12\x01\xff"),
+        ("list", "ARRAY<ROW<text STRING>>", b"\x32\x03\x12\x01\xff"),
+        ("texts", "ARRAY<STRING>", b"\x1a\x01\xff"),
+        ("texts", "ARRAY<BYTES>", b"\x1a\x01\xff"),
+        ("texts", "STRING", b"\x1a\x01\xff"),
+        ("map", "MAP<STRING, STRING>", b"\x22\x06\x0a\x01k\x12\x01\xff"),
+        ("map", "MAP<STRING, STRING>", b"\x22\x06\x0a\x01\xff\x12\x01x"),
+        ("map.k", "STRING", b"\x22\x06\x0a\x01k\x12\x01\xff"),
+    ],
+)
+def test_a_text_that_is_no_utf8_is_malformed_of_proto2(path: str, sql: str, part: bytes) -> None:
+    ids = [b"\x08\x01", b"\x08\x02" + part, b"\x08\x03", None]
+
+    found = rows({"id": "INT", path: sql}, ids, PROTO2)
+
+    assert found[1] == NOT_UTF8
+    assert [row[0] for row in (found[0], *found[2:])] == [1, 3, None]
+    with pytest.raises(UnicodeDecodeError):
+        reader_of({"id": "INT"}, declared=PROTO2).tree(b"\x08\x02" + part)
+
+
+def test_a_text_that_no_column_reads_may_be_any_bytes() -> None:
+    message = b"\x08\x02\x12\x01\xff\x2a\x05\x08\x03\x12\x01\xff"
+
+    assert rows({"id": "INT", "inner.id": "INT"}, [message], PROTO2) == [(2, 3)]
+    # A path through a map is read message by message.
+    one_by_one = {"id": "INT", "inner.id": "INT", "map.k": "STRING"}
+    assert rows(one_by_one, [message], PROTO2) == [(2, 3, None)]
+
+
 @pytest.mark.parametrize(
     ("name", "sql", "given"),
     [
