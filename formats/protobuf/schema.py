@@ -55,6 +55,8 @@ _WELL_KNOWN: Final = {
 
 REGISTERED: Final = "registered.proto"
 """The name of the file of a registered schema, which registries do not know."""
+_ENTRY: Final = {1: "key", 2: "value"}
+"""The fields of an entry of a map, by number."""
 _IMPORTS_MAX: Final = 100
 _SHOWN_MAX: Final = 10
 _NAME_MAX: Final = 200
@@ -317,9 +319,28 @@ def _add(
         raise ProtobufSchemaError(text)
     for imported in file.dependency:
         _add(imported, files, pool, added, (*around, name))
+    _check_entries(file)
     try:
         pool.Add(file)
     except TypeError as error:
         text = f"the file {name} is wrong: {error}"
         raise ProtobufSchemaError(text) from error
     added.add(name)
+
+
+def _check_entries(file: Any) -> None:
+    """Check that the entries of maps are as compilers declare them: Protobuf's library does not check their names.
+
+    Raises:
+        ProtobufSchemaError: An entry has other fields.
+    """
+    todo = [*file.message_type]
+    while todo:
+        message = todo.pop()
+        todo += message.nested_type
+        fields = {field.number: field.name for field in message.field}
+        if message.options.map_entry and fields != _ENTRY:
+            found = ", ".join(f"{name} = {number}" for number, name in sorted(fields.items()))
+            text = f"the file {file.name} is wrong: the map entry {message.name[:_NAME_MAX]} has the fields "
+            text += f"{found[:_NAME_MAX] or 'none'}, expected key = 1, value = 2"
+            raise ProtobufSchemaError(text)

@@ -107,3 +107,18 @@ def test_a_file_that_no_compiler_writes_is_refused() -> None:
     order.message_type[1].field[0].number = 2
     with pytest.raises(ProtobufSchemaError, match=r"the file shop/order\.proto is wrong"):
         parse_descriptor_set(set_of(order), NAME)
+
+
+@pytest.mark.parametrize("fields", [{1: "x", 2: "y"}, {3: "key", 2: "value"}, {1: "key"}, {}])
+def test_an_entry_of_a_map_has_key_and_value(fields: dict[int, str]) -> None:
+    order = order_file()
+    entry = order.message_type[1].nested_type[0]
+    del entry.field[:]
+    for number, name in fields.items():
+        entry.field.add(
+            number=number, name=name, type=descriptor_pb2.FieldDescriptorProto.TYPE_INT32
+        )
+    with pytest.raises(
+        ProtobufSchemaError, match=r"TextsEntry has .*, expected key = 1, value = 2"
+    ):
+        parse_descriptor_set(set_of(order), NAME)
