@@ -7,22 +7,26 @@ its message odd: bytes that do not fit the schema, values that do not fit their 
 Source: Apache Avro 1.12 specification, "Binary Encoding".
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from braid.formats.avro.cursors import Cursors, Ints, Mask
-from braid.formats.avro.schema import NESTING_MAX, AvroKind, AvroType
+from braid.formats.avro.joined_columns import (
+    Columns,
+    Path,
+    empty_columns,
+    joined_branches,
+    joined_items,
+)
+from braid.formats.avro.schema import EMPTY_VALUES_MAX, NESTING_MAX, AvroKind, AvroType
 from braid.formats.field_tree import FieldTree
 from braid.formats.native.kinds import NativeKind
 from braid.formats.native.leaf_arrays import Leaf, leaf_column
 from braid.lake import DataType, TypeRoot, to_arrow_type
-
-Path: TypeAlias = tuple[str, ...]
-Columns: TypeAlias = dict[Path, pa.Array]
 
 _INT_BOUND: Final = 1 << 31
 _DECIMAL_DIGITS: Final = 38
@@ -58,7 +62,7 @@ def decode_columns(payloads: pa.BinaryArray, record: AvroType, tree: FieldTree) 
         tree: The fields that columns are read from.
     """
     cursors = Cursors(payloads)
-    decoder = _Decoder(cursors)
+    decoder = _Decoder(cursors, EMPTY_VALUES_MAX - record.empty_values)
     columns = decoder.fields(record, tree, (), np.arange(len(payloads)), 0)
     cursors.finish()
     nothing = np.ones(len(payloads), bool)
@@ -67,8 +71,9 @@ def decode_columns(payloads: pa.BinaryArray, record: AvroType, tree: FieldTree) 
 
 
 class _Decoder:
-    def __init__(self, cursors: Cursors) -> None:
+    def __init__(self, cursors: Cursors, empty_left: int) -> None:
         self._cursors = cursors
+        self._empty_left: Ints = np.full(len(cursors.is_odd), empty_left)
         self._steps_for_few = 0
         self.missing: dict[Path, Mask] = {}
 
@@ -78,7 +83,7 @@ class _Decoder:
         """Read values from which fields are read, but no column as a whole."""
         if declared.kind is AvroKind.UNION:
             return self._fields_of_union(declared, tree, path, rows, depth)
-        found = _nothing(tree, path, len(rows))
+        found = empty_columns(tree, path, len(rows))
         if not len(rows):
             return found
         if declared.kind is not AvroKind.RECORD:
@@ -107,9 +112,9 @@ class _Decoder:
         ]
         if len(parts) == 1 and len(parts[0][0]) == len(rows):
             return parts[0][1]
-        found = _nothing(tree, path, len(rows))
+        found = empty_columns(tree, path, len(rows))
         for name, nothing in found.items():
-            found[name] = _joined([(places, part[name]) for places, part in parts], nothing)
+            found[name] = joined_branches([(places, part[name]) for places, part in parts], nothing)
         return found
 
     def column(self, declared: AvroType, data_type: DataType, rows: Ints, depth: int) -> pa.Array:
@@ -128,7 +133,7 @@ class _Decoder:
                 ]
                 if len(parts) == 1 and len(parts[0][0]) == len(rows):
                     return parts[0][1]
-                return _joined(parts, pa.nulls(len(rows), wanted))
+                return joined_branches(parts, pa.nulls(len(rows), wanted))
             case AvroKind.RECORD, TypeRoot.ROW:
                 return self._row(declared, data_type, rows, depth)
             case AvroKind.ARRAY, TypeRoot.ARRAY:
@@ -158,7 +163,9 @@ class _Decoder:
                 for part in declared.fields.values():
                     self.skip(part, rows, depth + 1)
             case AvroKind.ARRAY | AvroKind.MAP:
-                self._items(rows, lambda some: self._skip_item(declared, some, depth + 1))
+                self._skip_items(declared, rows, depth + 1)
+            case AvroKind.NULL:
+                pass
             case AvroKind.BYTES:
                 cursors.spans(rows, cursors.longs(rows))
             case AvroKind.FIXED:
@@ -166,11 +173,25 @@ class _Decoder:
             case _:  # what does not fit its type is a fault, wanted or not
                 self._scalars(declared, rows)
 
-    def _skip_item(self, declared: AvroType, rows: Ints, depth: int) -> None:
-        assert declared.item is not None, "arrays and maps have a type of items"
+    def _skip_items(self, declared: AvroType, rows: Ints, depth: int) -> None:
+        item = declared.item
+        assert item is not None, "arrays and maps have a type of items"
         if declared.kind is AvroKind.MAP:
-            self._texts(rows)
-        self.skip(declared.item, rows, depth)
+
+            def skip_entry(some: Ints) -> None:
+                self._texts(some)
+                self.skip(item, some, depth)
+
+            self._items(rows, item.empty_parts, skip_entry)
+        elif not item.is_empty:
+            self._items(rows, item.empty_values, lambda some: self.skip(item, some, depth))
+        else:  # a block of any number of items has only its count
+            while len(rows):
+                if self._is_long_for(rows):
+                    self._cursors.refuse(rows)
+                    return
+                rows = rows[self._block_counts(rows, item.empty_values) > 0]
+                self.skip(item, rows, depth)
 
     def _branches(self, declared: AvroType, rows: Ints) -> list[tuple[AvroType, Ints]]:
         """Return the branches that occur, each with the places in `rows` of its messages; none for odd rows."""
@@ -184,12 +205,30 @@ class _Decoder:
             chosen[cursors.is_odd[rows]] = -1
         first = chosen[0]
         if first >= 0 and (chosen == first).all():
-            return [(declared.branches[first], np.arange(len(rows)))]
-        return [
-            (declared.branches[index], np.flatnonzero(chosen == index))
-            for index in np.unique(chosen).tolist()
-            if index >= 0
-        ]
+            found = [(declared.branches[first], np.arange(len(rows)))]
+        else:
+            found = [
+                (declared.branches[index], np.flatnonzero(chosen == index))
+                for index in np.unique(chosen).tolist()
+                if index >= 0
+            ]
+        for branch, places in found:
+            if branch.empty_parts:
+                self._count_empty(rows[places], np.ones(len(places), np.int64), branch.empty_parts)
+        return found
+
+    def _count_empty(self, rows: Ints, counts: Ints, each: int) -> None:
+        """Count values without a byte; rows with too many become odd.
+
+        Args:
+            rows: The rows.
+            counts: The number of items in each of them, at least 0.
+            each: The number of values without a byte in an item, more than 0.
+        """
+        left = self._empty_left[rows]
+        is_wrong = counts > left // each  # a product could overflow
+        self._cursors.refuse(rows[is_wrong])
+        self._empty_left[rows] = left - np.where(is_wrong, 0, counts) * each
 
     def _is_long_for(self, rows: Ints) -> bool:
         """Return whether too many steps were taken for a few rows; counts this one."""
@@ -228,9 +267,11 @@ class _Decoder:
         item, element = declared.item, data_type.element
         arrays: list[pa.Array] = []
         places = self._items(
-            rows, lambda some: arrays.append(self.column(item, element, some, depth + 1))
+            rows,
+            item.empty_values,
+            lambda some: arrays.append(self.column(item, element, some, depth + 1)),
         )
-        offsets, (items,), owners = _in_order(places, [arrays], [element], len(rows))
+        offsets, (items,), owners = joined_items(places, [arrays], [element], len(rows))
         self._refuse_nulls(items, element, rows[owners])
         return pa.ListArray.from_arrays(offsets, items, type=to_arrow_type(data_type))
 
@@ -247,8 +288,8 @@ class _Decoder:
             keys.append(self._column_of_leaf(texts, _TEXT, types[0], some))
             values.append(self.column(item, types[1], some, depth + 1))
 
-        places = self._items(rows, read)
-        offsets, (key, value), owners = _in_order(places, [keys, values], types, len(rows))
+        places = self._items(rows, item.empty_parts, read)
+        offsets, (key, value), owners = joined_items(places, [keys, values], types, len(rows))
         self._refuse_nulls(value, types[1], rows[owners])
         self._refuse_repeated(key, owners, rows)
         wanted = to_arrow_type(data_type)
@@ -270,18 +311,19 @@ class _Decoder:
         twice = both[1:][both[1:] == both[:-1]] // (len(encoded.dictionary) + 1)
         self._cursors.refuse(rows[np.unique(twice)])
 
-    def _items(self, rows: Ints, read: Callable[[Ints], None]) -> list[Ints]:
+    def _items(self, rows: Ints, empty: int, read: Callable[[Ints], None]) -> list[Ints]:
         """Read the items of lists: all first ones, then all second ones, and so on.
 
         Args:
             rows: The rows.
+            empty: The number of values without a byte in an item.
             read: Reads one item in each of some rows.
 
         Returns:
             For each call of `read` the places of its rows in `rows`.
         """
         cursors = self._cursors
-        left = self._block_counts(rows)
+        left = self._step_counts(rows, empty)
         places = []
         while len(active := np.flatnonzero(left)):
             if self._is_long_for(active):
@@ -292,13 +334,22 @@ class _Decoder:
             left[active] -= 1
             ended = active[left[active] == 0]
             if len(ended):
-                left[ended] = self._block_counts(rows[ended])
+                left[ended] = self._step_counts(rows[ended], empty)
             if cursors.has_odd:
                 left[cursors.is_odd[rows]] = 0
         return places
 
-    def _block_counts(self, rows: Ints) -> Ints:
-        """Read the number of items in the next blocks; 0 at their ends."""
+    def _step_counts(self, rows: Ints, empty: int) -> Ints:
+        """Read the number of items in the next blocks, each of which is a step."""
+        counts = self._block_counts(rows, empty)
+        # More items than bytes are possible, but not worth so many steps.
+        wrong = np.flatnonzero(counts > self._cursors.left(rows))
+        self._cursors.refuse(rows[wrong])
+        counts[wrong] = 0
+        return counts
+
+    def _block_counts(self, rows: Ints, empty: int) -> Ints:
+        """Read the number of items in the next blocks; 0 at their ends and in odd rows."""
         cursors = self._cursors
         counts = cursors.longs(rows)
         negative = np.flatnonzero(counts < 0)
@@ -306,10 +357,12 @@ class _Decoder:
             sizes = cursors.longs(rows[negative])  # in bytes, of the block
             cursors.refuse(rows[negative[sizes < 0]])
             counts[negative] = -counts[negative]
-        # Items without a byte are possible; how many of them are too many, the exact decoder knows.
-        wrong = np.flatnonzero((counts < 0) | (counts > cursors.left(rows)))
-        cursors.refuse(rows[wrong])
-        counts[wrong] = 0
+            cursors.refuse(rows[counts < 0])  # the smallest number has no opposite
+        if cursors.has_odd:
+            counts[cursors.is_odd[rows]] = 0
+        if empty:
+            self._count_empty(rows, counts, empty)
+            counts[cursors.is_odd[rows]] = 0
         return counts
 
     def _column_of_leaf(
@@ -393,64 +446,6 @@ def _has_array(declared: AvroType) -> bool:
 
 
 _TEXT: Final = AvroType(AvroKind.STRING, leaf=Leaf(NativeKind.TEXT))
-
-
-def _nothing(tree: FieldTree, path: Path, count: int) -> Columns:
-    """Return the columns of a tree without any value."""
-    found = {
-        (*path, name): pa.nulls(count, to_arrow_type(data_type))
-        for name, data_type in tree.values.items()
-    }
-    for name, below in tree.objects.items():
-        found |= _nothing(below, (*path, name), count)
-    return found
-
-
-def _joined(parts: Sequence[tuple[Ints, pa.Array]], nothing: pa.Array) -> pa.Array:
-    """Return one array of the values of all branches, in the order of their messages.
-
-    Args:
-        parts: For each branch the places of its values, and the values.
-        nothing: Nulls, as many as there are places.
-    """
-    filled = [(places, array) for places, array in parts if array.null_count < len(array)]
-    if not filled:
-        return nothing
-    order = np.zeros(len(nothing), np.int64)
-    is_null = np.ones(len(nothing), bool)
-    first = 0
-    for places, array in filled:
-        order[places] = np.arange(first, first + len(array))
-        is_null[places] = False
-        first += len(array)
-    return pa.concat_arrays([array for _, array in filled]).take(pa.array(order, mask=is_null))
-
-
-def _in_order(
-    places: Sequence[Ints],
-    arrays: Sequence[Sequence[pa.Array]],
-    types: Sequence[DataType],
-    count: int,
-) -> tuple[pa.Array, list[pa.Array], Ints]:
-    """Return the items of lists, list by list.
-
-    Args:
-        places: For each step the lists of its items.
-        arrays: For each part of an item (keys and values of maps), its array of each step.
-        types: The types of the parts.
-        count: The number of lists.
-
-    Returns:
-        The offsets of the lists, the arrays of the parts, and for each item its list.
-    """
-    owners = np.concatenate([np.zeros(0, np.int64), *places])
-    order = np.argsort(owners, kind="stable")
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=count))))
-    joined = [
-        pa.concat_arrays([pa.nulls(0, to_arrow_type(kind)), *parts]).take(pa.array(order))
-        for parts, kind in zip(arrays, types, strict=True)
-    ]
-    return pa.array(offsets, pa.int32()), joined, owners[order]
 
 
 def _text(value: bytes) -> str | None:

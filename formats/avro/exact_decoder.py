@@ -11,14 +11,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from braid.formats.avro.schema import NESTING_MAX, AvroKind, AvroType
+from braid.formats.avro.schema import EMPTY_VALUES_MAX, NESTING_MAX, AvroKind, AvroType
 from braid.formats.json.message import json_object
 from braid.formats.native.kinds import NativeKind
 from braid.formats.native.values import Unreadable
 
 _VARINT_BYTES_MAX: Final = 10
-EMPTY_ITEMS_MAX: Final = 10_000
-"""Most items of an array or map whose items take no bytes, so that a count alone cannot fill the memory."""
 _DECIMAL_BYTES_MAX: Final = 256
 _WIDE: Final = Context(prec=1_000)
 
@@ -41,7 +39,7 @@ def decode_avro(payload: bytes, record: AvroType) -> dict[str, Any]:
     Raises:
         AvroValueError: The bytes are no message of that type.
     """
-    decoder = _Decoder(payload)
+    decoder = _Decoder(payload, EMPTY_VALUES_MAX - record.empty_values)
     found: dict[str, Any] = decoder.value(record, 0)
     left = len(payload) - decoder.position
     if left:
@@ -51,8 +49,9 @@ def decode_avro(payload: bytes, record: AvroType) -> dict[str, Any]:
 
 
 class _Decoder:
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, empty_left: int) -> None:
         self._data = data
+        self._empty_left = empty_left
         self.position = 0
 
     def value(self, declared: AvroType, depth: int) -> Any:
@@ -62,19 +61,17 @@ class _Decoder:
         match declared.kind:
             case AvroKind.UNION:
                 index = self._index(len(declared.branches), "branch of a union")
-                return self.value(declared.branches[index], depth)
+                branch = declared.branches[index]
+                self._count_empty(branch.empty_parts)
+                return self.value(branch, depth)
             case AvroKind.RECORD:
                 return {name: self.value(part, depth + 1) for name, part in declared.fields.items()}
             case AvroKind.ARRAY:
                 assert declared.item is not None, "an array has a type of items"
-                item = declared.item
-                return [self.value(item, depth + 1) for _ in self._items()]
+                return self._list(declared.item, depth + 1)
             case AvroKind.MAP:
                 assert declared.item is not None, "a map has a type of values"
-                item = declared.item
-                return json_object(
-                    [(self._text(), self.value(item, depth + 1)) for _ in self._items()]
-                )
+                return self._map(declared.item, depth + 1)
             case _:
                 return self._leaf(declared)
 
@@ -100,20 +97,35 @@ class _Decoder:
                 size = declared.size if declared.kind is AvroKind.FIXED else self._length()
                 return _of_bytes(self._take(size), declared)
 
-    def _items(self) -> Iterator[None]:
-        """Yield once for each item of an array or map, whose bytes the caller takes."""
-        empty = 0
+    def _list(self, item: AvroType, depth: int) -> list[Any]:
+        found: list[Any] = []
+        for count in self._blocks():
+            self._count_empty(count * item.empty_values)
+            if item.is_empty:  # all alike, and none costs a step
+                found += [self.value(item, depth)] * count
+            else:
+                found += [self.value(item, depth) for _ in range(count)]
+        return found
+
+    def _map(self, item: AvroType, depth: int) -> dict[str, Any]:
+        pairs: list[tuple[str, Any]] = []
+        for count in self._blocks():
+            self._count_empty(count * item.empty_parts)
+            pairs += [(self._text(), self.value(item, depth)) for _ in range(count)]
+        return json_object(pairs)
+
+    def _blocks(self) -> Iterator[int]:
+        """Yield the number of items of each block, whose bytes the caller takes."""
         while count := self._long(64):
             if count < 0:
                 self._length()  # the block's size in bytes
-                count = -count
-            for _ in range(count):
-                before = self.position
-                yield
-                empty += self.position == before
-                if empty > EMPTY_ITEMS_MAX:
-                    message = f"more than {EMPTY_ITEMS_MAX} items without a byte"
-                    raise AvroValueError(message)
+            yield abs(count)
+
+    def _count_empty(self, values: int) -> None:
+        self._empty_left -= values
+        if self._empty_left < 0:
+            message = f"more than {EMPTY_VALUES_MAX} values without a byte"
+            raise AvroValueError(message)
 
     def _text(self) -> str:
         data = self._take(self._length())

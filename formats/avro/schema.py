@@ -18,6 +18,9 @@ from braid.formats.native.leaf_arrays import Leaf
 
 NESTING_MAX: Final = 64
 """Deepest nesting of a schema's text, and of the values of a recursive type."""
+EMPTY_VALUES_MAX: Final = 10_000
+"""Most values of a message that take no bytes, nested ones counted: nulls, fixed types of size 0, and records of such
+values. Counts alone could fill the memory with them."""
 _PARTS_MAX: Final = 100_000
 _PRECISION_MAX: Final = 10_000  # Python refuses to read longer numbers from text
 _UNIT_NS: Final = {"millis": 10**6, "micros": 10**3, "nanos": 1}
@@ -95,6 +98,8 @@ class AvroType:
         item: Of an ARRAY its items, of a MAP its values.
         fields: Of a RECORD, by name, in their order.
         branches: Of a UNION, in their order.
+        empty_values: Values without a byte that each of its values contains for certain, itself among them.
+        is_empty: Whether its values take no bytes.
     """
 
     kind: AvroKind
@@ -105,6 +110,13 @@ class AvroType:
     item: "AvroType | None" = None
     fields: dict[str, "AvroType"] = field(default_factory=dict)
     branches: tuple["AvroType", ...] = ()
+    empty_values: int = 0
+    is_empty: bool = False
+
+    @property
+    def empty_parts(self) -> int:
+        """The values of `empty_values` without itself: where it stands behind a byte, of a union or a key."""
+        return self.empty_values - self.is_empty
 
     @property
     def native_kind(self) -> NativeKind:
@@ -142,11 +154,16 @@ def parse_avro_schema(text: str, references: Sequence[str] = ()) -> AvroType:
     if found.kind is not AvroKind.RECORD:
         message = f"found {found.kind}, expected a record"
         raise AvroSchemaError(message)
+    if found.empty_values > EMPTY_VALUES_MAX:
+        message = f"a record contains more than {EMPTY_VALUES_MAX} values without a byte"
+        raise AvroSchemaError(message)
     return found
 
 
 def _check_parts(declared: AvroType, counts: dict[int, int], around: tuple[AvroType, ...]) -> int:
     """Return how many values a value of a type always contains, by types without a union, array or map between them.
+
+    Sets how many of them take no bytes.
 
     Raises:
         AvroSchemaError: They are too many, or never end: a few bytes could fill the memory.
@@ -165,10 +182,26 @@ def _check_parts(declared: AvroType, counts: dict[int, int], around: tuple[AvroT
         message = f"a record contains more than {_PARTS_MAX} values"
         raise AvroSchemaError(message)
     counts[id(declared)] = count
+    _set_empty_values(declared)
     parts = declared.branches if declared.item is None else (declared.item,)
     for part in parts:
         _check_parts(part, counts, ())
     return count
+
+
+def _set_empty_values(declared: AvroType) -> None:
+    """Set how many values without a byte a type has, by those of its fields."""
+    match declared.kind:
+        case AvroKind.NULL:
+            declared.is_empty = True
+        case AvroKind.FIXED:
+            declared.is_empty = declared.size == 0
+        case AvroKind.RECORD:
+            declared.is_empty = all(part.is_empty for part in declared.fields.values())
+        case _:
+            pass
+    inside = sum(part.empty_values for part in declared.fields.values())
+    declared.empty_values = inside + declared.is_empty
 
 
 def _loaded(text: str) -> Any:

@@ -11,8 +11,10 @@ import fastavro
 import pyarrow as pa
 import pytest
 
+from braid.formats.avro.column_decoder import decode_columns
 from braid.formats.avro.reader import AvroReader
 from braid.formats.avro.schema import parse_avro_schema
+from braid.formats.field_tree import field_tree
 from braid.formats.mapped_column import MappedColumn
 from braid.lake import parse_type
 
@@ -312,17 +314,95 @@ def test_nesting_without_end_is_refused_and_costs_no_memory(count: int) -> None:
     assert found == [("malformed", "not Avro of the schema: nested more than 64 deep")] * count
 
 
-def test_a_count_of_items_without_bytes_cannot_fill_the_memory() -> None:
-    reader = reader_of(schema_of(("f", {"type": "array", "items": "null"})), {"f": "ARRAY<INT>"})
-    huge = b"\xfe\xff\xff\xff\xff\xff\xff\x7f\x00"
+def zigzag(number: int) -> bytes:
+    """Return a number as Avro writes it."""
+    left, found = (number << 1) ^ (number >> 63), bytearray()
+    while left >= 0x80:
+        found.append(left & 0x7F | 0x80)
+        left >>= 7
+    return bytes([*found, left])
 
-    found = rows(reader, [b"\x06\x00"] * MANY + [huge])
 
-    assert found[0] == ([None, None, None],)
-    assert found[-1] == (
-        "malformed",
-        "not Avro of the schema: more than 10000 items without a byte",
-    )
+HUNDRED = {
+    "type": "record",
+    "name": "Hundred",  # with itself
+    "fields": [{"name": f"n{index}", "type": "null"} for index in range(99)],
+}
+WITH_NUMBER = {
+    "type": "record",
+    "name": "WithNumber",
+    "fields": [{"name": "number", "type": "int"}, {"name": "hundred", "type": HUNDRED}],
+}
+
+
+def items(count: int, item: bytes = b"") -> bytes:
+    """Return a list, in one block."""
+    return zigzag(count) + item * count + b"\x00" * (count != 0)
+
+
+@pytest.mark.parametrize("columns", [{"id": "INT"}, {"id": "INT", "f": "STRING"}])
+@pytest.mark.parametrize(
+    ("kind", "most", "too_many"),
+    [
+        ({"type": "array", "items": "null"}, items(10_000), items(10_001)),
+        ({"type": "array", "items": "null"}, items(10_000), items(-(2**63))),
+        ({"type": "array", "items": HUNDRED}, items(100), items(101)),
+        ({"type": "array", "items": WITH_NUMBER}, items(100, b"\x02"), items(101, b"\x02")),
+        (
+            {"type": "array", "items": {"type": "array", "items": "null"}},
+            items(2, items(5_000)),
+            items(2, items(5_001)),
+        ),
+        (
+            {"type": "array", "items": ["null", HUNDRED]},
+            items(101, b"\x02"),  # behind the branch, each is 99
+            items(102, b"\x02"),
+        ),
+        (
+            {"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}},
+            items(10_000),
+            items(10_001),
+        ),
+    ],
+    ids=["nulls", "smallest count", "records", "with a byte", "nested", "of a union", "fixed"],
+)
+def test_values_without_a_byte_are_counted_in_a_message_as_a_whole(
+    kind: Any, most: bytes, too_many: bytes, columns: dict[str, str]
+) -> None:
+    reader = reader_of(schema_of(("id", "int"), ("f", kind)), columns)
+    fault = ("malformed", "not Avro of the schema: more than 10000 values without a byte")
+
+    alone = [rows(reader, [b"\x02" + one])[0] for one in (most, too_many)]
+    together = rows(reader, [b"\x02" + one for one in (most, too_many, *[items(0)] * MANY)])
+
+    assert alone[0][0] == 1
+    assert alone[1] == fault
+    assert together[:2] == alone
+    assert [row[0] for row in together[2:]] == [1] * MANY
+
+
+def test_entries_of_maps_have_a_byte_and_what_is_in_them_may_not() -> None:
+    reader = reader_of(schema_of(("f", {"type": "map", "values": HUNDRED})), {"f": "STRING"})
+
+    def entries(count: int) -> bytes:
+        return zigzag(count) + b"".join(b"\x06%03d" % n for n in range(count)) + b"\x00"
+
+    found = rows(reader, [entries(101), entries(102)])
+
+    assert len(json.loads(found[0][0])) == 101
+    assert found[1][0] == "malformed"
+
+
+def test_items_without_a_byte_are_skipped_together() -> None:
+    empties = {"type": "array", "items": {"type": "array", "items": HUNDRED}}
+    record = parse_avro_schema(json.dumps(schema_of(("f", empties), ("id", "int"))))
+    columns = [MappedColumn(name="id", path=("id",), type=parse_type("INT"))]
+    messages = [items(2, items(50)) + zigzag(number) for number in range(MANY)]
+
+    found = decode_columns(pa.array(messages, pa.binary()), record, field_tree(columns))
+
+    assert not len(found.odd)  # an item by itself would be a step
+    assert found.columns["id",].to_pylist() == list(range(MANY))
 
 
 def test_a_decimal_that_arrow_does_not_hold_is_read_one_by_one() -> None:

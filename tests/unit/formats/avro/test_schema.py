@@ -78,6 +78,13 @@ def test_records_that_multiply_are_refused() -> None:
         parse_avro_schema(json.dumps(record(*types, name="Root")))
 
 
+def test_values_without_a_byte_of_every_message_are_refused() -> None:
+    types = [record(*["null"] * 100, name="R0"), record(*["R0"] * 100, name="R1")]
+
+    with pytest.raises(AvroSchemaError, match="more than 10000 values without a byte"):
+        parse_avro_schema(json.dumps(record(*types, name="Root")))
+
+
 def test_names_are_found_in_their_namespace_and_in_references() -> None:
     address = json.dumps(record("string", name="Address", namespace="shop.parts"))
     order = record("shop.parts.Address", record("Own", name="Line"), namespace="shop", name="Order")
