@@ -1,7 +1,9 @@
-"""Random Avro schemas with columns for them, and random messages, encoded by fastavro or damaged."""
+"""Random Avro schemas with columns for them, and random messages: encoded by fastavro, in random blocks, damaged."""
 
 import io
+import itertools
 import random
+from collections.abc import Callable
 from typing import Any
 
 import fastavro
@@ -16,7 +18,10 @@ LOGICAL = {
     "local-timestamp-millis": "long",
     "local-timestamp-micros": "long",
 }
+# Names of methods, of types, and in other scripts are names as well.
+NAMES = ["a", "__class__", "keys", "int", "größe", "_", "items", "F0", "x" * 70]
 COLUMNS_OF = {
+    "null": ["INT", "STRING"],
     "boolean": ["BOOLEAN", "STRING"],
     "int": ["INT", "TINYINT", "BIGINT", "DOUBLE", "DECIMAL(6, 2)", "STRING"],
     "long": ["BIGINT", "INT", "FLOAT", "DECIMAL(20, 0)", "VARCHAR(3)"],
@@ -32,7 +37,7 @@ COLUMNS_OF = {
         for name in LOGICAL
         if "timestamp" in name
     },
-    "decimal": ["DECIMAL(20, 3)", "DECIMAL(4, 1)", "DOUBLE", "STRING"],
+    "decimal": ["DECIMAL(20, 3)", "DECIMAL(4, 1)", "DECIMAL(38, 38)", "DOUBLE", "STRING"],
     "enum": ["STRING", "VARCHAR(1)"],
     "fixed": ["BYTES", "BINARY(1)"],
 }
@@ -49,11 +54,11 @@ class RandomSchema:
 
     def _record(self, depth: int) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         fields, columns = [], []
-        for index in range(self._chance.randint(1, 5)):
+        for name in self._chance.sample(NAMES, self._chance.randint(1, 5)):
             schema, sql = self._type(depth + 1)
-            fields.append({"name": f"f{index}", "type": schema})
+            fields.append({"name": name, "type": schema})
             if self._chance.random() < 0.8:
-                columns.append((f"f{index}", sql))
+                columns.append((name, sql))
         if self._chance.random() < 0.2:
             columns.append(("absent", "INT"))
         return self._named({"type": "record", "fields": fields}), columns or [("absent", "INT")]
@@ -67,7 +72,7 @@ class RandomSchema:
         kind = chance.random()
         if kind < 0.3:
             schema, sql = self._type_in_union(depth)
-            if isinstance(schema, list):
+            if isinstance(schema, list) or schema == "null":
                 return schema, sql
             return (["null", schema] if chance.random() < 0.7 else [schema, "null"]), sql
         return self._type_in_union(depth)
@@ -83,7 +88,7 @@ class RandomSchema:
             )
         if kind == "record":
             schema, columns = self._record(depth)
-            inner = ", ".join(f"{name} {sql}" for name, sql in columns)
+            inner = ", ".join(f"`{name}` {sql}" for name, sql in columns)
             return schema, chance.choice([f"ROW<{inner}>"] * 5 + ["STRING"])
         inner_schema, sql = self._type(depth + 1)
         not_null = chance.choice(["", "", " NOT NULL"])
@@ -99,15 +104,16 @@ class RandomSchema:
             return {"type": LOGICAL[name], "logicalType": name}, sql
         match name:
             case "decimal":
-                scale = chance.randint(0, 5)
-                return {
-                    "type": "bytes",
-                    "logicalType": "decimal",
-                    "precision": 40,
-                    "scale": scale,
-                }, sql
+                precision = chance.choice([5, 40, 300])
+                scale = chance.choice([0, chance.randint(1, 5), precision])
+                decimal = {"logicalType": "decimal", "precision": precision, "scale": scale}
+                if chance.random() < 0.5:
+                    return {"type": "bytes", **decimal}, sql
+                size = chance.choice([1, 8, 15, 16, 17])
+                return self._named({"type": "fixed", "size": size, **decimal}), sql
             case "enum":
-                return self._named({"type": "enum", "symbols": ["a", "bc", "d"]}), sql
+                symbols = [["a"], ["a", "bc", "d"], ["Z", "_", "null", "__class__", "x" * 70]]
+                return self._named({"type": "enum", "symbols": chance.choice(symbols)}), sql
             case "fixed":
                 return self._named({"type": "fixed", "size": chance.randint(0, 3)}), sql
             case _:
@@ -184,6 +190,48 @@ def encoded(schema: Any, value: Any) -> bytes:
     out = io.BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(stored(schema)), value)
     return out.getvalue()
+
+
+def random_message(schema: Any, chance: random.Random, *, has_faults: bool = False) -> bytes:
+    """Return a message whose lists and maps are in blocks of any number, with and without their sizes.
+
+    Args:
+        schema: The schema.
+        chance: Decides.
+        has_faults: Whether some blocks have negative sizes, or more items without a byte than are read.
+    """
+
+    def part(inner: Any) -> bytes:
+        return random_message(inner, chance, has_faults=has_faults)
+
+    if isinstance(schema, list):
+        index = chance.randrange(len(schema))
+        return encoded("long", index) + part(schema[index])
+    match schema if isinstance(schema, str) else schema["type"]:
+        case "record":
+            return b"".join(part(field["type"]) for field in schema["fields"])
+        case "array":
+            return _blocks(lambda: part(schema["items"]), chance, has_faults)
+        case "map":
+            keys = (encoded("string", f"k{number}") for number in itertools.count())
+            return _blocks(lambda: next(keys) + part(schema["values"]), chance, has_faults)
+        case _:
+            return encoded(schema, random_value(schema, chance))
+
+
+def _blocks(item: Callable[[], bytes], chance: random.Random, has_faults: bool) -> bytes:
+    found = b""
+    for _ in range(chance.choice([0, 1, 1, 2])):
+        items = [item() for _ in range(chance.choice([1, 2, 5]))]
+        count, data = len(items), b"".join(items)
+        if has_faults and not data and chance.random() < 0.2:
+            count = chance.choice([3_000, 10_001, 2**62])
+        if chance.random() < 0.5:
+            found += encoded("long", count) + data
+            continue
+        size = -1 if has_faults and chance.random() < 0.1 else len(data)
+        found += encoded("long", -count) + encoded("long", size) + data
+    return found + encoded("long", 0)
 
 
 def damaged(message: bytes, chance: random.Random) -> bytes:

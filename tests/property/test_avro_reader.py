@@ -16,12 +16,18 @@ from braid.formats.avro.exact_decoder import AvroValueError, decode_avro
 from braid.formats.avro.reader import AvroReader
 from braid.formats.avro.schema import parse_avro_schema
 from braid.formats.native.values import Day, Moment, TimeOfDay
-from tests.property.avro_messages import RandomSchema, damaged, encoded, random_value, stored
+from tests.property.avro_messages import (
+    RandomSchema,
+    damaged,
+    encoded,
+    random_message,
+    random_value,
+    stored,
+)
 from tests.unit.formats.json.both_ways import fault_by_row, given_columns, plain
 
 # From 32 messages on they are vectorised.
 MESSAGES = 60
-FEW = 20
 
 
 @settings(max_examples=25, derandomize=True)
@@ -31,21 +37,20 @@ def test_messages_are_read_alike_vectorised_and_one_by_one(seed: int) -> None:
     made = RandomSchema(chance)
     columns = given_columns(made.columns)
     schema = parse_avro_schema(_text(made.schema))
-    messages = [encoded(made.schema, random_value(made.schema, chance)) for _ in range(MESSAGES)]
+    messages = [random_message(made.schema, chance, has_faults=True) for _ in range(MESSAGES)]
     for row in chance.sample(range(MESSAGES), 8):
         messages[row] = damaged(messages[row], chance)
     reader = AvroReader(schema, columns)
 
     together = reader.read(pa.array(messages, pa.binary()))
 
-    for first in range(0, MESSAGES, FEW):
-        some = reader.read(pa.array(messages[first : first + FEW], pa.binary()))
-        faults = {first + row: fault for row, fault in fault_by_row(some).items()}
-        rows = range(first, first + FEW)
-        assert {r: f for r, f in fault_by_row(together).items() if r in rows} == faults
-        for one, array in zip(some.arrays, together.arrays, strict=True):
-            array.validate(full=True)
-            assert repr(plain(array.slice(first, FEW))) == repr(plain(one))
+    for array in together.arrays:
+        array.validate(full=True)
+    for row, message in enumerate(messages):
+        alone = reader.read(pa.array([message], pa.binary()))
+        assert fault_by_row(together).get(row) == fault_by_row(alone).get(0)
+        for one, array in zip(alone.arrays, together.arrays, strict=True):
+            assert repr(plain(array.slice(row, 1))) == repr(plain(one))
 
 
 @settings(max_examples=25, derandomize=True)
@@ -56,7 +61,7 @@ def test_every_message_is_what_fastavro_reads(seed: int) -> None:
     schema = parse_avro_schema(_text(made.schema))
     parsed = fastavro.parse_schema(stored(made.schema))
     for _ in range(10):
-        message = encoded(made.schema, random_value(made.schema, chance))
+        message = random_message(made.schema, chance)
 
         found = decode_avro(message, schema)
 
