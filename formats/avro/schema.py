@@ -359,6 +359,8 @@ def _add_logical_type(found: AvroType, schema: dict[str, Any]) -> None:
         # A decimal without a valid precision is the bytes that it is encoded in.
         if not isinstance(precision, int) or not isinstance(scale, int):
             return
+        if isinstance(precision, bool) or isinstance(scale, bool):
+            return
         if not 0 <= scale <= precision <= _PRECISION_MAX or precision == 0:
             return
         found.scale = scale
