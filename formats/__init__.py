@@ -15,9 +15,8 @@
 | `text_values`, `times`, `integer_bounds`, `unpaired_surrogates` | values as texts; dates and times as texts; bounds of integer types; texts without a UTF-8 form |
 | `dead_letter` | the record that is sent for a refused record |
 | `json_values`, `key_values` | rows to JSON; keys from texts and JSON |
-| `schema_source`, `schema_registry/` | schemas by id; registries that have them |
+| `schema_registry/` | schemas by id, and registries that have them |
 | `wire_format` | messages that begin with the id of their schema |
-| `clusters_file`, `kafka_clusters` | the operators' file of clusters and registries; permissions of streams on them |
+| `clusters/` | the operators' file of Kafka clusters and schema registries, and the permissions of streams on them |
 | `kafka_security/` | what the security options of a Kafka cluster mean, for clients that are not Java |
-| `secret_references`, `stream_options` | secrets in that file; options that a stream may set |
 """

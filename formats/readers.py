@@ -16,7 +16,7 @@ from braid.formats.protobuf.reader import ProtobufReader
 from braid.formats.protobuf.schema import parse_descriptor_set, registered_files
 from braid.formats.raw_reader import RawReader
 from braid.formats.registered_reader import RegisteredReader
-from braid.formats.schema_source import RegisteredSchema, SchemaKind, SchemaSource
+from braid.formats.schema_registry.schema_source import RegisteredSchema, SchemaKind, SchemaSource
 from braid.schemas import (
     AvroFormat,
     CsvFormat,

@@ -15,7 +15,7 @@ from braid.formats.joined_messages import ReadPart, joined_messages
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader, ReadMessages
 from braid.formats.schema_registry.recent_entries import RecentEntries
-from braid.formats.schema_source import (
+from braid.formats.schema_registry.schema_source import (
     RegisteredSchema,
     SchemaKind,
     SchemaSource,

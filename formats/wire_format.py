@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from braid.formats.arrays import rows_where
 from braid.formats.fault import Fault, Faults, malformed
-from braid.formats.schema_source import (
+from braid.formats.schema_registry.schema_source import (
     RegisteredSchema,
     SchemaKind,
     SchemaSource,

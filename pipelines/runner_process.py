@@ -15,7 +15,7 @@ from types import FrameType
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import InvalidRequest, Problem, ScratchDirectory, SystemClock, file_io_for, path_for
 from braid.pipelines.runner import Runner
 from braid.pipelines.settings import RunnerSettings

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 
 LEASE_TTL_MS = 15_000  # a lease is renewed after a third of it
 PROGRESS_MS = 2_000

@@ -26,7 +26,7 @@ from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.message_reader import MessageReader
 from braid.formats.readers import message_reader
-from braid.formats.schema_source import SchemaSource
+from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.records.record_columns import VALUE
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import OnDelete

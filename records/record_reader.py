@@ -40,7 +40,7 @@ from braid.formats.json.key_reader import KeyReader
 from braid.formats.json.message_reader import TOO_DEEP
 from braid.formats.message_reader import ReadMessages
 from braid.formats.readers import message_reader
-from braid.formats.schema_source import SchemaSource
+from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import RowKind, TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
 from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from braid.records.part_reader import PART_COLUMNS, PartReader

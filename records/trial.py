@@ -11,7 +11,7 @@ import pyarrow as pa
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault
 from braid.formats.json_values import json_row
-from braid.formats.schema_source import SchemaSource
+from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.formats.unpaired_surrogates import with_escaped_surrogates
 from braid.lake import TableSchema
 from braid.records.new_fields.undeclared_field_reader import (

@@ -7,7 +7,7 @@ change is applied to: a race cannot break it.
 
 from dataclasses import dataclass
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, Clock
 from braid.registry.alteration.redeclaration import declared_differences, with_row_rules
 from braid.registry.alteration.table_alterer import TableAlterer
@@ -17,7 +17,7 @@ from braid.registry.errors import (
     RegistryConflict,
     StreamNotStopped,
 )
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from braid.registry.store.document_writer import (
     ATTEMPTS,
     DocumentWriter,

@@ -1,6 +1,6 @@
 """Admission of streams: all checks between a requested definition and the registered stream."""
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
 from braid.registry.rules.kafka_rules import check_kafka

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import LookupSettings
 from braid.service.limits import RequestLimits
 

@@ -13,8 +13,8 @@ from typing import Final, NoReturn
 
 import typer
 
-from braid.formats.clusters_file import load_clusters
-from braid.formats.kafka_clusters import KafkaClusters, is_server_list
+from braid.formats.clusters.clusters_file import load_clusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters, is_server_list
 from braid.lake import (
     InvalidRequest,
     LakeError,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from braid.formats.json.message_reader import JsonReader
 from braid.formats.message_reader import ReadMessages
-from braid.formats.schema_source import SchemaKind, SchemaSource
+from braid.formats.schema_registry.schema_source import SchemaKind, SchemaSource
 from braid.formats.wire_format import read_schemas, split_header, split_headers
 
 

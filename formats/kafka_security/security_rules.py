@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
+from braid.formats.clusters.secret_references import has_reference, is_reference
 from braid.formats.kafka_security.jaas import JaasError, JaasLogin, parse_jaas
 from braid.formats.kafka_security.known_options import APPLIED, is_of_security, refusal_hint
-from braid.formats.secret_references import has_reference, is_reference
 from braid.lake import Problem
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")

@@ -2,6 +2,7 @@
 
 | module | what |
 |---|---|
+| `schema_source` | the interface to schemas by id |
 | `named_registry`, `registry_tables` | a registry as operators declare it, and its table in their file |
 | `registry_connection` | addresses and login of a registry, with its secrets |
 | `registry_client`, `timed_exchange` | requests to a registry, each with one deadline for all of it |

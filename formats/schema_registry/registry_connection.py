@@ -9,8 +9,8 @@ import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from braid.formats.clusters.secret_references import resolve_secrets
 from braid.formats.schema_registry.named_registry import NamedSchemaRegistry
-from braid.formats.secret_references import resolve_secrets
 from braid.lake import InvalidRequest, Problem
 
 

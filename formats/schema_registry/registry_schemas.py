@@ -6,7 +6,7 @@ from functools import lru_cache
 from braid.formats.schema_registry.registry_client import RegistryClient
 from braid.formats.schema_registry.registry_connection import RegistryConnection
 from braid.formats.schema_registry.schema_cache import SchemaCache
-from braid.formats.schema_source import RegisteredSchema
+from braid.formats.schema_registry.schema_source import RegisteredSchema
 
 _REGISTRIES_MAX = 32
 

@@ -19,12 +19,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from braid.formats.clusters.secret_references import is_reference, unusable_references
 from braid.formats.schema_registry.named_registry import (
     ANY_TOPIC,
     TIMEOUT_MS,
     NamedSchemaRegistry,
 )
-from braid.formats.secret_references import is_reference, unusable_references
 from braid.lake import Problem
 
 FIELDS: Final = ("ca_file", "password", "timeout_ms", "token", "topics", "url", "username")

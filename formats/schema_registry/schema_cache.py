@@ -19,7 +19,11 @@ from braid.formats.schema_registry.registry_client import (
     NotRegisteredError,
     OversizedAnswerError,
 )
-from braid.formats.schema_source import RegisteredSchema, SchemaKind, UnknownSchemaError
+from braid.formats.schema_registry.schema_source import (
+    RegisteredSchema,
+    SchemaKind,
+    UnknownSchemaError,
+)
 
 ID_MAX: Final = (1 << 31) - 1
 """Ids are positive integers of Java."""

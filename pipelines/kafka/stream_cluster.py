@@ -9,10 +9,10 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
-from braid.formats.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
+from braid.formats.clusters.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
+from braid.formats.clusters.secret_references import resolve_secrets
+from braid.formats.clusters.stream_options import STREAM_OPTIONS, unfit_value
 from braid.formats.kafka_security.jaas import JaasError, parse_jaas
-from braid.formats.secret_references import resolve_secrets
-from braid.formats.stream_options import STREAM_OPTIONS, unfit_value
 from braid.lake import InvalidRequest, Problem
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.schemas import StreamSpec

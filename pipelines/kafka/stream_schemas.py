@@ -4,10 +4,10 @@ The stream may have been registered before the operators' file was changed, or b
 another file, so the file is checked again before the stream gets a login.
 """
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.formats.schema_registry.registry_connection import connect
 from braid.formats.schema_registry.registry_schemas import RegistrySchemas
-from braid.formats.schema_source import SchemaSource
+from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import InvalidRequest, Problem
 from braid.schemas import StreamSpec, schema_registry_of
 

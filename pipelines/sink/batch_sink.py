@@ -29,7 +29,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from braid.formats.dead_letter import DeadLetterReason
-from braid.formats.schema_source import SchemaSource
+from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import (
     Clock,
     CommitConflict,

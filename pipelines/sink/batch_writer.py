@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from braid.formats.schema_source import SchemaSource
+from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import StreamBatch, StreamPosition, Table
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.plan_changes.current_plan import CurrentPlan

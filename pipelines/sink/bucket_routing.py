@@ -21,7 +21,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from braid.formats.json.key_reader import KeyReader
 from braid.formats.message_reader import MessageReader
 from braid.formats.readers import message_reader
-from braid.formats.schema_source import SchemaSource
+from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import TableSchema, assign_buckets
 from braid.records.part_reader import PART_COLUMNS, PartReader
 from braid.records.record_columns import KEY, OFFSET, PARTITION, VALUE

@@ -27,7 +27,7 @@ from pyspark import TaskContext
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.formats.fault import Fault
 from braid.formats.json.message_reader import TOO_DEEP
-from braid.formats.schema_source import SchemaSource
+from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import RowKind, Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.sink.dead_letter_sender import DeadLetterSender

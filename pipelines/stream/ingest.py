@@ -23,7 +23,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from braid.formats.schema_source import SchemaSource
+from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import Clock, StreamFallback, StreamPosition, Table
 from braid.pipelines.kafka.added_partitions import is_step_complete
 from braid.pipelines.kafka.cluster import KafkaCluster

@@ -1,6 +1,6 @@
 """Starter of ingest queries: makes a running query from a stream's entry in the registry."""
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition
 from braid.pipelines.kafka.stream_cluster import resolve_cluster
 from braid.pipelines.kafka.stream_schemas import resolve_schemas

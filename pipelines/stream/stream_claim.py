@@ -15,7 +15,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from braid.formats.kafka_clusters import DEFAULT_CLUSTER
+from braid.formats.clusters.kafka_clusters import DEFAULT_CLUSTER
 from braid.lake import (
     GroupClaim,
     GroupOrder,

@@ -48,7 +48,7 @@ from braid.registry.alteration.type_widening import is_safe_widening
 from braid.registry.errors import DefinitionRefused
 from braid.registry.layout.stream_columns import stream_columns
 from braid.registry.rules.stream_rules import check_stream
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from braid.schemas import (
     ColumnSpec,
     FieldProblem,

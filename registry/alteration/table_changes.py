@@ -53,7 +53,7 @@ from braid.registry.layout.physical_table import (
     physical_group,
     physical_table,
 )
-from braid.registry.rules.engine_check import FIELD_OF_OPTION
+from braid.registry.rules.tables.engine_check import FIELD_OF_OPTION
 from braid.schemas import (
     AddColumnChange,
     AddSequenceGroupChange,

@@ -1,7 +1,7 @@
 """Options of the table format for the declared deletes and their retention.
 
-Pure. The rules for the declarations are in `braid.registry.rules.delete_rules` and
-`braid.registry.rules.delete_retention`.
+Pure. The rules for the declarations are in `braid.registry.rules.tables.delete_rules` and
+`braid.registry.rules.tables.delete_retention`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

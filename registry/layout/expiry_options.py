@@ -1,6 +1,6 @@
 """Options of the table format for the declared time to live of rows.
 
-Pure. The rules for the declaration are in `braid.registry.rules.row_ttl`.
+Pure. The rules for the declaration are in `braid.registry.rules.tables.row_ttl`.
 """
 
 from typing import Final

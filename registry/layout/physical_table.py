@@ -216,7 +216,7 @@ def physical_table(spec: TableSpec) -> PhysicalTable:
     """Return the declared table in the terms of the table format.
 
     Raises:
-        InvalidRequest: A type cannot be parsed; `braid.registry.rules.table_rules` reports all of them.
+        InvalidRequest: A type cannot be parsed; `braid.registry.rules.tables.table_rules` reports all of them.
     """
     groups = physical_groups(spec)
     keys = frozenset(spec.primary_key)

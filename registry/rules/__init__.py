@@ -2,14 +2,8 @@
 
 | module | what |
 |---|---|
-| `table_rules` | all rules of a table; calls the modules of the next six rows |
-| `settable_options` | options that a declaration may set, and their bounds |
-| `default_rules`, `keep_rules` | default values; kept columns, and records without a column's field |
-| `aggregate_function_rules` | aggregate functions |
-| `delete_rules`, `delete_retention` | the effect of deletes, and how long they are kept |
-| `row_ttl` | the time to live of rows |
-| `engine_check` | the engine's own checks |
-| `stream_rules` | rules of a stream beside the others of its table; calls the modules of the next seven rows |
+| `tables/` | rules of tables |
+| `stream_rules` | rules of a stream beside the others of its table; calls the modules of the other rows |
 | `format_rules` | formats of messages: their options, and the fields that their messages have |
 | `mapping_rules`, `message_paths`, `json_types` | columns, the fields that they are read from, and types that JSON does not have |
 | `time_format_rules` | forms of dates and times |

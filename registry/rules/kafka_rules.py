@@ -6,8 +6,8 @@ listed is refused. The runner enforces the operators' file once more when it sta
 
 from collections.abc import Iterator
 
-from braid.formats.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
-from braid.formats.stream_options import STREAM_OPTIONS, unfit_value
+from braid.formats.clusters.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
+from braid.formats.clusters.stream_options import STREAM_OPTIONS, unfit_value
 from braid.schemas import FieldProblem, StreamSpec
 from braid.schemas.field_problems import problem_at, quoted_list
 

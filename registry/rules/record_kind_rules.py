@@ -20,9 +20,9 @@ from braid.registry.layout.column_functions import sequence_fields
 from braid.registry.layout.declared_types import parsed_type
 from braid.registry.layout.delete_options import deletes_of_stream
 from braid.registry.layout.stream_columns import mapped_column
-from braid.registry.rules.delete_rules import ROW_KIND_FIELD, why_removal_harms
 from braid.registry.rules.format_rules import unreadable_fields
 from braid.registry.rules.mapping_rules import PATH_PARTS_MAX
+from braid.registry.rules.tables.delete_rules import ROW_KIND_FIELD, why_removal_harms
 from braid.schemas import (
     ColumnSource,
     Deletes,

@@ -5,7 +5,7 @@ Pure. The runner enforces the operators' file once more when it starts the strea
 
 from collections.abc import Iterator
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.schemas import FieldProblem, StreamSpec, schema_registry_of
 from braid.schemas.field_problems import problem_at, quoted_list
 

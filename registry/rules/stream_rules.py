@@ -31,15 +31,15 @@ from braid.registry.layout.column_functions import sequence_fields
 from braid.registry.layout.physical_table import ungrouped_columns
 from braid.registry.rules.aggregation_table_rules import check_aggregation_table
 from braid.registry.rules.arrival_rules import check_key_source
-from braid.registry.rules.default_rules import check_defaults_of_multiple_streams
-from braid.registry.rules.delete_rules import ROW_KIND_FIELD
 from braid.registry.rules.format_rules import check_format
-from braid.registry.rules.keep_rules import check_on_missing
 from braid.registry.rules.mapping_rules import check_mapping
 from braid.registry.rules.new_field_rules import check_kept_columns, check_new_fields
 from braid.registry.rules.record_kind_rules import check_record_kinds
 from braid.registry.rules.record_part_rules import check_record_parts
-from braid.registry.rules.table_rules import UNORDERED_RISK
+from braid.registry.rules.tables.default_rules import check_defaults_of_multiple_streams
+from braid.registry.rules.tables.delete_rules import ROW_KIND_FIELD
+from braid.registry.rules.tables.keep_rules import check_on_missing
+from braid.registry.rules.tables.table_rules import UNORDERED_RISK
 from braid.registry.rules.time_format_rules import check_time_formats
 from braid.schemas import (
     FieldProblem,

@@ -11,7 +11,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
 
 from braid.demo.broker import KafkaBroker
-from braid.formats.schema_source import SchemaSource
+from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import BatchAccount, Catalog, StreamPosition, SystemClock, Table
 from braid.lake.commit.streams.stream_position import batch_of
 from braid.pipelines.kafka.cluster import KafkaCluster

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, SystemClock, file_io_for
 from braid.pipelines.runner import Runner
 from braid.pipelines.settings import RunnerSettings

@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
 PROGRAM = """\
 import sys
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.pipelines.runner_process import main
 from braid.pipelines.settings import RunnerSettings
 warehouse, name, kafka = sys.argv[1:]

@@ -15,12 +15,12 @@ from typing import Any
 import fastavro
 import pytest
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.formats.protobuf.schema import find_message, registered_files
 from braid.formats.schema_registry.named_registry import NamedSchemaRegistry
 from braid.formats.schema_registry.registry_connection import connect
 from braid.formats.schema_registry.registry_schemas import RegistrySchemas
-from braid.formats.schema_source import SchemaKind, UnknownSchemaError
+from braid.formats.schema_registry.schema_source import SchemaKind, UnknownSchemaError
 from braid.pipelines.settings import RestartPolicy, RunnerSettings
 from braid.schemas import StreamState
 from tests.integration.ingest_bed import IngestBed

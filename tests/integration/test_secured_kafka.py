@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from braid.demo.broker import KafkaBroker
-from braid.formats.clusters_file import parse_clusters
+from braid.formats.clusters.clusters_file import parse_clusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
-from braid.formats.kafka_clusters import KafkaClusters
 from braid.lake import StorageUnavailable
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.kafka.source import read_ranges

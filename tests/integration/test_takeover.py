@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from braid.demo.broker import KafkaBroker
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, OffsetMismatch, SystemClock, file_io_for
 from braid.pipelines.stream.ingest import Ingest, IngestContext
 from braid.pipelines.stream.ingest_starter import IngestStarter

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from braid.lake import Machine
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from braid.schemas import TableSpec
 from tests.property.lost_update import COLUMNS, GROUPS, NEWEST, NO_GROUPS, overtaken_table
 

@@ -16,7 +16,7 @@ from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.sink.task_report import TaskReport, parse_report
 from braid.pipelines.sink.write_task import WriteTask
 from braid.records.stream_plan import StreamPlan
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from braid.schemas import TableSpec
 from tests.property.odd_messages import messages
 from tests.unit.records.given_streams import given_plan, given_records, given_table

@@ -15,7 +15,7 @@ from braid.registry.alteration.table_changes import plan_changes
 from braid.registry.errors import DefinitionRefused
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.registrar import Registrar
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from braid.registry.store.documents import RegistryStore
 from braid.schemas import SchemaChanges, TableDocument
 from tests.unit.registry.shop import definition, orders

@@ -3,7 +3,11 @@
 import struct
 from collections.abc import Mapping
 
-from braid.formats.schema_source import RegisteredSchema, SchemaKind, UnknownSchemaError
+from braid.formats.schema_registry.schema_source import (
+    RegisteredSchema,
+    SchemaKind,
+    UnknownSchemaError,
+)
 from braid.lake import StorageUnavailable
 
 DOWN = 1_000_000

@@ -16,7 +16,7 @@ from braid.records.record_columns import OFFSET
 from braid.records.record_reader import ReadRecords, RecordReader
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from braid.schemas import StreamDefinition, TableSpec
 from tests.unit.records.given_streams import given_plan, given_records, given_table
 

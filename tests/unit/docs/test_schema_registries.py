@@ -8,7 +8,7 @@ import orjson
 import pyarrow as pa
 
 from braid.formats.json_values import json_row
-from braid.formats.schema_source import SchemaKind
+from braid.formats.schema_registry.schema_source import SchemaKind
 from braid.records.record_reader import RecordReader
 from tests.support.given_schemas import GivenSchemas
 from tests.unit.records.given_streams import given_plan, given_records, given_spec, given_table

@@ -10,7 +10,11 @@ import pytest
 
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.readers import message_reader
-from braid.formats.schema_source import RegisteredSchema, SchemaKind, UnknownSchemaError
+from braid.formats.schema_registry.schema_source import (
+    RegisteredSchema,
+    SchemaKind,
+    UnknownSchemaError,
+)
 from braid.lake import StorageUnavailable, parse_type
 from braid.schemas import AvroFormat
 

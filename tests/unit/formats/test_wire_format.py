@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from braid.formats.schema_source import SchemaKind
+from braid.formats.schema_registry.schema_source import SchemaKind
 from braid.formats.wire_format import read_schemas, split_header, split_headers
 from braid.lake import StorageUnavailable
 from tests.support.given_schemas import DOWN, GivenSchemas, framed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from braid.formats.kafka_clusters import KafkaClusters, NamedCluster
+from braid.formats.clusters.kafka_clusters import KafkaClusters, NamedCluster
 from braid.lake import InvalidRequest
 from braid.pipelines.runner_process import _readable_jars, _work_dir
 

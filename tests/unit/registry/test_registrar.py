@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import (
     Catalog,
     ManualClock,

@@ -7,7 +7,7 @@ from braid.formats.json.message_reader import JsonReader
 from braid.formats.json.registered_reader import RegisteredJsonReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.readers import message_reader
-from braid.formats.schema_source import SchemaKind
+from braid.formats.schema_registry.schema_source import SchemaKind
 from braid.lake import StorageUnavailable, parse_type
 from braid.schemas import JsonFormat
 from tests.support.given_schemas import DOWN, GivenSchemas, framed

@@ -9,7 +9,11 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.protobuf.indexed_reader import IndexedProtobufReader
 from braid.formats.protobuf.schema import find_message, registered_files
 from braid.formats.readers import message_reader
-from braid.formats.schema_source import RegisteredSchema, SchemaKind, UnknownSchemaError
+from braid.formats.schema_registry.schema_source import (
+    RegisteredSchema,
+    SchemaKind,
+    UnknownSchemaError,
+)
 from braid.lake import parse_type
 from braid.schemas import ProtobufFormat
 from tests.unit.formats.protobuf.steps import steps

@@ -2,7 +2,7 @@
 
 import pytest
 
-from braid.formats.clusters_file import parse_clusters
+from braid.formats.clusters.clusters_file import parse_clusters
 from braid.formats.schema_registry.named_registry import NamedSchemaRegistry
 from braid.lake import InvalidRequest
 

@@ -15,7 +15,11 @@ from braid.formats.schema_registry.schema_cache import (
     UNKNOWN_S,
     SchemaCache,
 )
-from braid.formats.schema_source import RegisteredSchema, SchemaKind, UnknownSchemaError
+from braid.formats.schema_registry.schema_source import (
+    RegisteredSchema,
+    SchemaKind,
+    UnknownSchemaError,
+)
 from braid.lake import StorageUnavailable
 from tests.support.registry_server import Answer, RegistryServer, unknown
 from tests.unit.formats.schema_registry.conftest import connection

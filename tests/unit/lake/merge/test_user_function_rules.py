@@ -11,7 +11,7 @@ from braid.lake.declaration.validation import validate_schema
 from braid.lake.errors import InvalidRequest, UnsupportedFeature
 from braid.lake.merge.functions import extension
 from braid.lake.merge.functions.extension import GROUP, reset_installed_functions, user_function
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from tests.unit.lake.merge.given_schemas import given_schema
 from tests.unit.registry.aggregates import column, grouped
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from braid.formats.kafka_clusters import KafkaClusters, NamedCluster
+from braid.formats.clusters.kafka_clusters import KafkaClusters, NamedCluster
 from braid.lake import InvalidRequest
 from braid.pipelines.kafka.stream_cluster import resolve_cluster
 from braid.schemas import StreamSpec

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.formats.schema_registry.named_registry import NamedSchemaRegistry
 from braid.formats.schema_registry.registry_schemas import RegistrySchemas
 from braid.lake import InvalidRequest

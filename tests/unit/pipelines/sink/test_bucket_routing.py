@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from braid.formats.schema_source import SchemaKind
+from braid.formats.schema_registry.schema_source import SchemaKind
 from braid.lake import assign_buckets
 from braid.pipelines.sink.bucket_routing import BUCKET, BucketRouter
 from tests.support.given_schemas import GivenSchemas, framed

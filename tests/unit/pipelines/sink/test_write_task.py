@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap
 
-from braid.formats.schema_source import SchemaKind
+from braid.formats.schema_registry.schema_source import SchemaKind
 from braid.lake import MemoryFileIO, StorageUnavailable, Table, parse_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.sink.task_report import TaskReport, parse_report

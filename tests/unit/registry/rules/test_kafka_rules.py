@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from braid.formats.kafka_clusters import KafkaClusters, NamedCluster
+from braid.formats.clusters.kafka_clusters import KafkaClusters, NamedCluster
 from braid.registry.rules.kafka_rules import check_kafka
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import FieldProblem

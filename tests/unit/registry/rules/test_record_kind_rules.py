@@ -7,7 +7,7 @@ import pytest
 
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from braid.schemas import FieldProblem, OnDelete, StreamDefinition, TableSpec
 
 COLUMNS = [

@@ -11,7 +11,7 @@ from braid.registry.rules.arrival_rules import (
 )
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from braid.schemas import StreamDefinition, StreamSpec, TableSpec
 
 TYPES = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from braid.formats.kafka_clusters import KafkaClusters
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.formats.schema_registry.named_registry import NamedSchemaRegistry
 from braid.registry.rules.schema_registry_rules import check_schema_registry
 from braid.registry.rules.stream_completion import complete_stream

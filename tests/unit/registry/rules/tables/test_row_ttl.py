@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from braid.registry.layout.physical_table import physical_table
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from braid.schemas import FieldProblem, TableSpec
 from tests.unit.registry.aggregates import column, totals
 

@@ -21,18 +21,18 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from braid.formats.kafka_clusters import (
+from braid.formats.clusters.kafka_clusters import (
     ANY,
     DEAD_LETTERS,
     KafkaClusters,
     NamedCluster,
     is_server_list,
 )
+from braid.formats.clusters.secret_references import unusable_references
+from braid.formats.clusters.stream_options import STREAM_OPTIONS
 from braid.formats.kafka_security.security_rules import declared_problems
 from braid.formats.schema_registry import registry_tables
 from braid.formats.schema_registry.registry_tables import named_registry, registry_problems
-from braid.formats.secret_references import unusable_references
-from braid.formats.stream_options import STREAM_OPTIONS
 from braid.lake import InvalidRequest, Problem
 
 SIZE_MAX: Final = 1 << 20  # bytes

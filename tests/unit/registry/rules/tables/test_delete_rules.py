@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from braid.registry.layout.physical_table import physical_table
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from braid.schemas import FieldProblem, TableSpec
 from tests.unit.registry.aggregates import column, grouped, totals
 from tests.unit.registry.shop import ORDERS, orders

@@ -2,7 +2,7 @@
 
 import pytest
 
-from braid.formats.secret_references import resolve_secrets
+from braid.formats.clusters.secret_references import resolve_secrets
 from braid.lake import InvalidRequest
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from braid.formats.clusters_file import SIZE_MAX, load_clusters, parse_clusters
+from braid.formats.clusters.clusters_file import SIZE_MAX, load_clusters, parse_clusters
 from braid.lake import InvalidRequest
 from tests.support.doc_examples import ROOT
 

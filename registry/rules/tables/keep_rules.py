@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from braid.lake import comparable_form
 from braid.registry.layout.column_functions import column_functions
 from braid.registry.layout.declared_types import parsed_type
-from braid.registry.rules.delete_rules import ROW_KIND_FIELD
+from braid.registry.rules.tables.delete_rules import ROW_KIND_FIELD
 from braid.schemas import (
     ColumnSource,
     CsvFormat,

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 
 from braid.registry.layout.column_functions import column_functions, sequence_fields
 from braid.registry.layout.delete_options import deletes_by_group
-from braid.registry.rules.aggregate_function_rules import function_path
+from braid.registry.rules.tables.aggregate_function_rules import function_path
 from braid.schemas import Deletes, FieldProblem, MergeEngine, TableSpec, Unordered
 from braid.schemas.field_problems import problem_at, quoted_list
 from braid.schemas.problem import JsonPath

@@ -2,7 +2,7 @@
 
 import pytest
 
-from braid.formats.kafka_clusters import KafkaClusters, NamedCluster
+from braid.formats.clusters.kafka_clusters import KafkaClusters, NamedCluster
 from braid.lake import InvalidRequest
 
 CLUSTERS = KafkaClusters(

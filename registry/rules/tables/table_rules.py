@@ -28,14 +28,14 @@ from braid.lake import (
 from braid.registry import names
 from braid.registry.layout.declared_types import parsed_type, type_fault
 from braid.registry.layout.physical_table import physical_groups, ungrouped_columns
-from braid.registry.rules.aggregate_function_rules import check_aggregate_functions
-from braid.registry.rules.default_rules import check_defaults
-from braid.registry.rules.delete_retention import check_delete_retention
-from braid.registry.rules.delete_rules import check_deletes
-from braid.registry.rules.engine_check import FIELD_OF_OPTION, check_with_engine
-from braid.registry.rules.keep_rules import check_keep
-from braid.registry.rules.row_ttl import check_row_ttl
-from braid.registry.rules.settable_options import check_option, orders_whole_rows
+from braid.registry.rules.tables.aggregate_function_rules import check_aggregate_functions
+from braid.registry.rules.tables.default_rules import check_defaults
+from braid.registry.rules.tables.delete_retention import check_delete_retention
+from braid.registry.rules.tables.delete_rules import check_deletes
+from braid.registry.rules.tables.engine_check import FIELD_OF_OPTION, check_with_engine
+from braid.registry.rules.tables.keep_rules import check_keep
+from braid.registry.rules.tables.row_ttl import check_row_ttl
+from braid.registry.rules.tables.settable_options import check_option, orders_whole_rows
 from braid.schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec, Unordered
 from braid.schemas.field_problems import problem_at, quoted_list
 

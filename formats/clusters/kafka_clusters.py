@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
+from braid.formats.clusters.stream_options import STREAM_OPTIONS
 from braid.formats.schema_registry.named_registry import NamedSchemaRegistry
-from braid.formats.stream_options import STREAM_OPTIONS
 from braid.lake import InvalidRequest
 
 DEFAULT_CLUSTER: Final = "default"

@@ -9,7 +9,7 @@ from braid.lake import Catalog, MemoryFileIO
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from braid.schemas import FieldProblem, StreamSpec, TableSpec
 from tests.unit.registry.shop import ORDERS, definition, mapped, orders
 

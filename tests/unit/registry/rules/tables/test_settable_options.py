@@ -4,8 +4,8 @@ import pytest
 
 from braid.lake.options.option_parsers import DURATION, SIZE
 from braid.lake.options.table_options import OPTIONS
-from braid.registry.rules.settable_options import DURATIONS, NUMBERS, SIZES
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.settable_options import DURATIONS, NUMBERS, SIZES
+from braid.registry.rules.tables.table_rules import check_table
 from tests.unit.registry.shop import orders
 
 

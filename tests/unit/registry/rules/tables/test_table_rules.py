@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from braid.registry.rules.table_rules import check_table
+from braid.registry.rules.tables.table_rules import check_table
 from tests.unit.registry.shop import ORDERS, orders
 
 Places = list[tuple[str | None, str | None]]
