@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 _DAY_S: Final = 86_400
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+# What machines keep beside the zones of the database: their own zone, and second forms of the others.
+_OF_MACHINE: Final = frozenset({"localtime", "posixrules", "posix", "right"})
 _DAYS_MAX: Final = 4_096  # days whose offsets are remembered
 
 
@@ -28,10 +30,12 @@ class LocalClock:
         Raises:
             ValueError: There is no such zone.
         """
+        message = f"no time zone has the name {zone!r}"
+        if zone.partition("/")[0] in _OF_MACHINE:
+            raise ValueError(message)
         try:
             self._zone = ZoneInfo(zone)
         except (ZoneInfoNotFoundError, OSError, ValueError) as error:
-            message = f"no time zone has the name {zone!r}"
             raise ValueError(message) from error
         self._offset_of_day: dict[int, int | None] = {}
 

@@ -133,11 +133,16 @@ class _IsoTexts:
         is_shown = pc.and_(found.is_valid(), pc.invert(ends_with_zone(texts))).fill_null(False)
         rows = np.flatnonzero(is_shown.to_numpy(zero_copy_only=False))
         numbers = found.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False).copy()
-        offsets = self._clock.offsets(np.floor_divide(numbers[rows], 10**9 // unit_ns))
-        numbers[rows] -= offsets * (10**9 // unit_ns)
-        # Near the bounds of the type the zone decides whether it holds the moment.
+        per_second = 10**9 // unit_ns
+        ahead = self._clock.offsets(np.floor_divide(numbers[rows], per_second)) * per_second
+        # Near the bounds of the type the zone decides whether it holds the moment. The bounds are moved, and
+        # towards zero only: the number itself could leave 64 bits, and come out at the other end of the type.
         low, high = moment_bounds(unit_ns, is_fine=unit_ns == 1)
-        is_far = (numbers < low) | (numbers > high)
+        is_far = np.zeros(len(numbers), bool)
+        is_far[rows] = (numbers[rows] < low + np.maximum(ahead, 0)) | (
+            numbers[rows] > high + np.minimum(ahead, 0)
+        )
+        numbers[rows] -= ahead
         unfit |= dict.fromkeys(np.flatnonzero(is_far).tolist(), DeadLetterReason.OUT_OF_RANGE)
         is_null = found.is_null().to_numpy(zero_copy_only=False) | is_far
         return pa.array(numbers, mask=is_null).cast(found.type), unfit
@@ -214,7 +219,7 @@ class _EpochTexts:
         if not is_number(text):
             message = "not a number"
             raise ValueError(message)
-        number = Decimal(text)
+        number = Decimal(text) or Decimal(0)  # a zero may have any exponent
         if number.adjusted() > _DIGITS_MAX:
             raise OverflowError(text)
         nanos = int(_EXACT.multiply(number, self._unit_ns).to_integral_value(ROUND_FLOOR))

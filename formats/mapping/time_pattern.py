@@ -40,7 +40,11 @@ _MONTH_NUMBERS: Final = {
     for number, full in enumerate(_MONTHS, start=1)
     for name in (full, full[:3])
 }
-_HOURS: Final = {f"{hour % 12 or 12:02d}{_HALVES[hour // 12]}": f"{hour:02d}" for hour in range(24)}
+_HOURS: Final = {
+    f"{shown}{_HALVES[hour // 12]}": f"{hour:02d}"
+    for hour in range(24)
+    for shown in (str(hour % 12 or 12), f"{hour % 12 or 12:02d}")
+}
 _TOKEN: Final = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|(.)", re.DOTALL)
 _TWO, _ONE_OR_TWO = r"\d\d", r"\d\d?"
 
@@ -209,9 +213,7 @@ def _time(parts: Mapping[str, pa.Array]) -> pa.Array:
     hour = (
         _two_digits(parts["hour"])
         if "hour" in parts
-        else _looked_up(
-            _join(_two_digits(parts["short_hour"]), pc.ascii_lower(parts["half"])), _HOURS
-        )
+        else _looked_up(_join(parts["short_hour"], pc.ascii_lower(parts["half"])), _HOURS)
     )
     minute = _two_digits(parts["minute"]) if "minute" in parts else "00"
     second = _two_digits(parts["second"]) if "second" in parts else "00"
@@ -229,7 +231,7 @@ def _two_digits(texts: pa.Array) -> pa.Array:
 
 def _looked_up(names: pa.Array, values: Mapping[str, str]) -> pa.Array:
     """Return the values of names, null for one that has none; `00` for a name that a text does not have."""
-    known = {**values, "": "00", "00": "00"}
+    known = {**values, "": "00"}
     places = pc.index_in(names, value_set=pa.array([*known]))
     return pa.array([*known.values()]).take(places)
 

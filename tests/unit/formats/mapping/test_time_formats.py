@@ -45,6 +45,8 @@ def read(
         ("epoch_ms", "9" * 19, "out_of_range"),
         ("epoch_ms", "1e999999999", "out_of_range"),
         ("epoch_ms", "1e-999999999", "1970-01-01T00:00:00"),
+        ("epoch_ms", "0e50", "1970-01-01T00:00:00"),
+        ("epoch_ms", "-0.0e999999999", "1970-01-01T00:00:00"),
         ("epoch_ms", "2026-01-02", "wrong_type"),
         ("epoch_ms", "true", "wrong_type"),
         ("epoch_ms", "", "wrong_type"),
@@ -74,6 +76,10 @@ def test_a_date_is_the_day_in_utc_and_a_time_is_since_midnight() -> None:
         ("MM/dd/yyyy hh:mm:ss a", "01/02/2026 12:04:05 AM", "2026-01-02T00:04:05"),
         ("MM/dd/yyyy h:mm a", "01/02/2026 11:04 pm", "2026-01-02T23:04:00"),
         ("MM/dd/yyyy h:mm a", "01/02/2026 13:04 pm", "wrong_type"),
+        ("MM/dd/yyyy hh:mm[ a]", "01/02/2026 00:30", "wrong_type"),
+        ("MM/dd/yyyy hh:mm[ a]", "01/02/2026 01:30", "wrong_type"),
+        ("MM/dd/yyyy hh:mm a", "01/02/2026 00:30 am", "wrong_type"),
+        ("MM/dd/yyyy[ h:mm a]", "01/02/2026", "2026-01-02T00:00:00"),
         ("EEE, dd MMM yyyy HH:mm:ss 'GMT'", "Fri, 02 Jan 2026 03:04:05 GMT", "2026-01-02T03:04:05"),
         ("yyyyMMddHHmmssSSS", "20260102030405678", "2026-01-02T03:04:05.678000"),
         ("yyyy-MM-dd'T'HH:mm:ssXXX", "2026-01-02T03:04:05+02:00", "2026-01-02T01:04:05"),
@@ -123,6 +129,30 @@ def test_the_clock_of_a_zone() -> None:
     ]
 
 
+@pytest.mark.parametrize("declared", ["iso", "yyyy-MM-dd'T'HH:mm:ss[XXX]"])
+@pytest.mark.parametrize("sql", ["TIMESTAMP(9)", "TIMESTAMP(7) WITH LOCAL TIME ZONE"])
+def test_a_zone_moves_no_time_over_the_bounds_of_its_type(declared: str, sql: str) -> None:
+    texts = [
+        "2262-04-11T19:47:15",
+        "2262-04-11T19:47:16",
+        "2262-04-11T23:00:00",
+        "2262-04-11T23:00:00-04:00",
+    ]
+    early = [
+        "1677-09-21T12:00:00",
+        "1677-09-21T00:12:45",
+        "1677-09-21T02:00:00",
+        "1677-09-21T02:00:00+09:00",
+    ]
+
+    american = read(texts, sql, declared, "America/New_York")
+    japanese = read(early, sql, declared, "Asia/Tokyo")
+
+    assert american[1:] == japanese[1:] == ["out_of_range"] * 3
+    assert american[0].startswith("2262-04-11T23:47:15")
+    assert japanese[0].startswith("1677-09-21T02:41:01")
+
+
 @pytest.mark.parametrize(
     ("declared", "sql", "zone", "message"),
     [
@@ -151,6 +181,9 @@ def test_the_clock_of_a_zone() -> None:
         ("yyyy-MM-dd\n", "DATE", None, "a pattern has printable characters only"),
         ("iso", "TIMESTAMP(3)", "Mars/Base", "no time zone has the name 'Mars/Base'"),
         ("iso", "TIMESTAMP(3)", "../../etc/passwd", "no time zone has the name '../../etc/passwd'"),
+        ("iso", "TIMESTAMP(3)", "localtime", "no time zone has the name 'localtime'"),
+        ("iso", "TIMESTAMP(3)", "posixrules", "no time zone has the name 'posixrules'"),
+        ("iso", "TIMESTAMP(3)", "right/UTC", "no time zone has the name 'right/UTC'"),
         ("iso", "DATE", "Europe/Berlin", "a DATE has no zone"),
         ("epoch_ms", "TIMESTAMP(3)", "Europe/Berlin", "a number since the epoch has no zone"),
         (
