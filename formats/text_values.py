@@ -30,12 +30,14 @@ from braid.formats.json.message import (
     written_number,
 )
 from braid.formats.mapped_column import MappedColumn
-from braid.formats.times import DATE_AND_TIME_TYPES, cast_or_null, time_array
+from braid.formats.times import DATE_AND_TIME_TYPES, time_array
 from braid.lake import DataType, TypeRoot, to_arrow_type
 
 _BOOLEANS: Final = {"true": True, "false": False}
 _FLOATS: Final = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
+# All of 64 bits, but for a few numbers that are decided one by one.
+_INTEGER: Final = r"^-?([0-9]{1,18}|[1-8][0-9]{18})$"
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?")
 
 
@@ -112,7 +114,11 @@ def plain_values(texts: pa.StringArray, data_type: DataType) -> pa.Array:
         is_short = pc.less_equal(pc.utf8_length(texts), data_type.length or 0)
         return texts if data_type.length is None else _where(is_short, texts)
     if data_type.root in INTEGER_BOUND:
-        return _cast(texts, r"^-?[0-9]{1,19}$", wanted)
+        # Arrow's cast refuses a whole column for one number that is too large, so the bounds are compared first.
+        numbers = _cast(texts, _INTEGER, pa.int64())
+        bound = INTEGER_BOUND[data_type.root]
+        is_near = pc.and_(pc.greater_equal(numbers, -bound), pc.less_equal(numbers, bound - 1))
+        return _where(is_near, numbers).cast(wanted)
     if data_type.root is TypeRoot.DECIMAL:
         return _cast(texts, _decimal_pattern(data_type), wanted)
     if data_type.root is TypeRoot.DOUBLE:
@@ -121,7 +127,8 @@ def plain_values(texts: pa.StringArray, data_type: DataType) -> pa.Array:
 
 
 def _cast(texts: pa.StringArray, pattern: str, wanted: pa.DataType) -> pa.Array:
-    return cast_or_null(_where(pc.match_substring_regex(texts, pattern), texts), wanted)
+    """Return the values of texts of a pattern, each of which has a value; null for other texts."""
+    return _where(pc.match_substring_regex(texts, pattern), texts).cast(wanted)
 
 
 def _decimal_pattern(data_type: DataType) -> str:

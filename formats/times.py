@@ -40,11 +40,19 @@ _INT64_BOUND: Final = 9_223_372_036 * 10**9  # whole seconds, so that every frac
 _OFFSET_MAX: Final = timedelta(hours=18)
 _PER_UNIT: Final = {"ms": 10**6, "us": 10**3, "ns": 1}
 
-_DATE_PATTERN: Final = r"^\d{4}-\d\d-\d\d$"
+# Exactly the days that there are: Arrow's cast refuses a whole column for one other text.
+_LEAP_YEAR: Final = (
+    r"(\d\d(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)"  # year 0 is none
+)
+_DAY_OF_YEAR: Final = r"((0[13578]|1[02])-(0[1-9]|[12]\d|3[01])|(0[469]|11)-(0[1-9]|[12]\d|30)|02-(0[1-9]|1\d|2[0-8]))"
+_DAY: Final = rf"(\d{{4}}-{_DAY_OF_YEAR}|{_LEAP_YEAR}-02-29)"
+_TIME_OF_DAY: Final = r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?"
+
+_DATE_PATTERN: Final = rf"^{_DAY}$"
 _ZONE: Final = r"(Z|[+-](0\d|1[0-7])(:?[0-5]\d)?|[+-]18(:?00)?)"  # up to `_OFFSET_MAX`
 _ZONE_PATTERN: Final = rf"{_ZONE}$"
-_MOMENT_PATTERN: Final = rf"^\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{{1,9}})?)?{_ZONE}?$"
-_TIME_PATTERN: Final = r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?$"
+_MOMENT_PATTERN: Final = rf"^{_DAY}[T ]{_TIME_OF_DAY}{_ZONE}?$"
+_TIME_PATTERN: Final = rf"^{_TIME_OF_DAY}$"
 
 DATE_AND_TIME_TYPES: Final = frozenset(
     {TypeRoot.DATE, TypeRoot.TIME, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ}
@@ -183,25 +191,11 @@ def time_array(texts: pa.StringArray, data_type: DataType) -> pa.Array:
     wanted = to_arrow_type(data_type)
     match data_type.root:
         case TypeRoot.DATE:
-            days = cast_or_null(_matching(texts, _DATE_PATTERN), pa.date32())
-            return _within(days, wanted)
+            return _within(_matching(texts, _DATE_PATTERN).cast(pa.date32()), wanted)
         case TypeRoot.TIME:
             return _times(_matching(texts, _TIME_PATTERN)).cast(wanted)
         case _:
             return _moments(_matching(texts, _MOMENT_PATTERN), wanted)
-
-
-def cast_or_null(texts: pa.StringArray, wanted: pa.DataType) -> pa.Array:
-    """Return texts in another type, null where a text has the right form and no value, such as 30 February."""
-    try:
-        return texts.cast(wanted)
-    except pa.ArrowInvalid:
-        # Arrow refuses the whole array for one text. In halves, a few such texts cost a few casts more.
-        if len(texts) == 1:
-            return pa.nulls(1, wanted)
-        middle = len(texts) // 2
-        halves = (texts.slice(0, middle), texts.slice(middle))
-        return pa.concat_arrays([cast_or_null(half, wanted) for half in halves])
 
 
 def _matching(texts: pa.StringArray, pattern: str) -> pa.StringArray:
@@ -214,7 +208,7 @@ def _matching(texts: pa.StringArray, pattern: str) -> pa.StringArray:
 def _times(texts: pa.StringArray) -> pa.Array:
     # Arrow reads no times of day: as moments of the first day of the epoch they are the same number.
     moments = pc.binary_join_element_wise("1970-01-01T", texts, "Z", "")
-    micros = cast_or_null(_cut(moments, 6), pa.timestamp("us", tz="UTC")).cast(pa.int64())
+    micros = _cut(moments, 6).cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
     return pc.divide(micros, 1_000).cast(pa.int32())
 
 
@@ -230,8 +224,8 @@ def _moments(texts: pa.StringArray, wanted: pa.TimestampType) -> pa.Array:
         year = pc.utf8_slice_codeunits(texts, 0, 4)
         is_near = pc.and_(pc.greater_equal(year, "1678"), pc.less(year, "2262"))
         texts = pc.if_else(is_near, texts, pa.scalar(None, pa.string()))
-        return cast_or_null(texts, pa.timestamp("ns", tz="UTC")).cast(wanted)
-    found = cast_or_null(_cut(texts, 6), pa.timestamp("us", tz="UTC"))
+        return texts.cast(pa.timestamp("ns", tz="UTC")).cast(wanted)
+    found = _cut(texts, 6).cast(pa.timestamp("us", tz="UTC"))
     return _within(cut_cast(found, pa.timestamp(wanted.unit, tz="UTC")), wanted)
 
 

@@ -1,5 +1,6 @@
 """Texts that stand alone are read as values of a type, alike one by one and in columns."""
 
+import sys
 from typing import Any
 
 import pyarrow as pa
@@ -82,6 +83,40 @@ def test_a_text_that_is_no_value_of_the_type_is_a_fault(
     assert message.endswith(" for column c")
     with pytest.raises(ValueFault):
         text_value(texts[0], parse_type(sql))
+
+
+@pytest.mark.parametrize(
+    ("sql", "good", "bad"),
+    [
+        ("DATE", "2024-02-29", "2026-02-29"),
+        ("TIME", "03:04", "24:04"),
+        ("TIMESTAMP(3)", "2026-04-30T03:04:05Z", "2026-04-31T03:04:05Z"),
+        ("TIMESTAMP(9)", "2026-04-30 03:04", "1900-02-29 03:04"),
+        ("TINYINT", "-128", "128"),
+        ("BIGINT", "-8999999999999999999", "9223372036854775808"),
+        ("DOUBLE", "1e300", "1e400"),
+        ("DECIMAL(3, 1)", "12.3", "123.4"),
+    ],
+)
+def test_texts_without_a_value_cost_no_step_more(sql: str, good: str, bad: str) -> None:
+    def steps(text: str) -> int:
+        calls = 0
+
+        def count(_frame: object, event: str, _argument: object) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        sys.setprofile(count)
+        try:
+            found = plain_values(pa.array([good, text] * 50), parse_type(sql))
+        finally:
+            sys.setprofile(None)
+        assert found.null_count == (0 if text == good else 50)
+        return calls
+
+    steps(good)  # what is remembered from the first time
+
+    assert steps(bad) == steps(good)
 
 
 @pytest.mark.parametrize(("sql", "texts", "_reason"), UNFIT, ids=str)
