@@ -45,7 +45,9 @@ class HeaderReader:
             is_missing = pa.repeat(pa.scalar(True), len(headers))
             missing = {one.name: is_missing for one in self._columns if one.finds_missing}
             return ReadMessages(arrays=arrays, faults=faults, with_undeclared=[], missing=missing)
-        records = pc.list_parent_indices(headers).to_numpy(zero_copy_only=False)
+        # Not `list_parent_indices`: it counts what a null hides, and `flatten` drops that.
+        counts = pc.list_value_length(headers).fill_null(0).to_numpy(zero_copy_only=False)
+        records = np.repeat(np.arange(len(headers)), counts)
         each = headers.flatten()
         names, values = pc.struct_field(each, "key"), pc.struct_field(each, "value")
         for column in self._columns:
