@@ -278,7 +278,8 @@ class _Rules:
     def _expected(self, name: str, expected: str) -> Problem:
         return Problem(
             field=f"{self._prefix}{name}",
-            value=self._options.get(name),
+            # A value may have been a reference, perhaps to another secret than the one that was meant.
+            value=None if self._is_resolved else self._options.get(name),
             message=f"expected {expected}",
             hint="correct the option",
         )

@@ -102,9 +102,9 @@ def _read(path: str, field_name: str) -> str:
         with Path(path).open("rb") as file:
             data = file.read(_BYTES_MAX + 1)
     except OSError as error:
-        raise _unusable(field_name, f"a readable file: {error.strerror}", value=path) from error
+        raise _unusable(field_name, f"a readable file: {error.strerror}") from error
     if len(data) > _BYTES_MAX:
-        raise _unusable(field_name, f"a file of at most {_BYTES_MAX} bytes", value=path)
+        raise _unusable(field_name, f"a file of at most {_BYTES_MAX} bytes")
     return data.decode("ascii", errors="replace")
 
 
@@ -118,10 +118,10 @@ def _blocks(text: str, wanted: Callable[[str], bool]) -> str:
     return "".join(found)
 
 
-def _unusable(field_name: str, expected: str, *, value: str | None = None) -> InvalidRequest:
+def _unusable(field_name: str, expected: str) -> InvalidRequest:
     problem = Problem(
         field=field_name,
-        value=value,
+        value=None,  # even the name of a file may have been a reference
         message=f"expected {expected}",
         hint="correct the option, or what it names",
     )

@@ -163,6 +163,22 @@ def test_what_depends_on_a_secret_is_checked_when_the_secret_is_known() -> None:
     assert problems_of(protocol) == ["security.protocol"]
 
 
+@pytest.mark.parametrize("name", sorted({*PLAIN, *OAUTH, *MSK, *MUTUAL}))
+@pytest.mark.parametrize("options", [PLAIN, OAUTH, MSK, MUTUAL])
+def test_no_value_that_may_have_been_a_reference_is_shown(
+    options: dict[str, str], name: str
+) -> None:
+    found = list(resolved_problems(options | {name: f"x-{SECRET}"}, prefix=""))
+
+    assert SECRET not in str(found)
+
+
+def test_a_value_of_the_operators_file_is_shown() -> None:
+    (problem,) = declared_problems({"security.protocol": "TLS"}, prefix="")
+
+    assert problem.value == "TLS"
+
+
 def test_a_provider_of_tokens_takes_the_place_of_the_endpoint() -> None:
     options = {
         "security.protocol": "SASL_SSL",

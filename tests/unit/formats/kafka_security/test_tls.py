@@ -95,6 +95,7 @@ def test_without_authorities_those_of_the_system_are_trusted() -> None:
     ("settings", "field"),
     [
         (TlsSettings(authorities_file="/nowhere.pem"), "ssl.truststore.location"),
+        (TlsSettings(identity_file="/s3cret"), "ssl.keystore.location"),
         (TlsSettings(authorities_file="/dev/zero"), "ssl.truststore.location"),
         (TlsSettings(authorities="s3cret"), "ssl.truststore.certificates"),
         (TlsSettings(identity_file=str(TLS / "client.pem")), "ssl.keystore.location"),

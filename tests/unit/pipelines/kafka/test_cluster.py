@@ -71,7 +71,7 @@ def test_a_file_of_certificates_that_is_missing_is_named_before_any_connection()
     options = SASL | {"ssl.truststore.location": "/nowhere/ca.pem"}
     cluster = KafkaCluster(bootstrap_servers="a:1", options=options)
 
-    with pytest.raises(InvalidRequest, match=r"/nowhere/ca\.pem") as caught:
+    with pytest.raises(InvalidRequest, match="a readable file: No such file") as caught:
         cluster.check_security(prefix="clusters.shop.options.")
 
     assert caught.value.problems[0].field == "clusters.shop.options.ssl.truststore.location"
