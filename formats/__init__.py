@@ -17,6 +17,7 @@
 | `json_values`, `key_values` | rows to JSON; keys from texts and JSON |
 | `schema_registry/` | schemas by id, and registries that have them |
 | `wire_format` | messages that begin with the id of their schema |
+| `timed_exchange` | an HTTP request and its answer, with one deadline for all of it |
 | `clusters/` | the operators' file of Kafka clusters and schema registries, and the permissions of streams on them |
 | `kafka_security/` | what the security options of a Kafka cluster mean, for clients that are not Java |
 """

@@ -15,11 +15,13 @@ from typing import Any, Final, NoReturn
 from urllib.parse import urlencode, urlsplit
 
 from braid.formats.kafka_security.token_source import IssuedToken
+from braid.formats.timed_exchange import Deadline, TimedExchange
 from braid.lake import StorageUnavailable
 
 ANSWER_BYTES_MAX: Final = 256 << 10
 _CHUNK_BYTES: Final = 1 << 14
 _ERROR_MAX: Final = 80
+_LIFE_S_MAX: Final = 10**9  # an integer in JSON may be too large for a float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,7 @@ class TokenEndpoint:
         client_id: The client's name.
         client_secret: The client's secret; never shown.
         scope: What the token is for; None: the server's default.
-        timeout_ms: Longest wait for an answer, milliseconds.
+        timeout_ms: Longest time from the connection to the end of the answer, milliseconds.
     """
 
     url: str
@@ -51,7 +53,7 @@ class EndpointClient:
 
         Args:
             endpoint: Where to ask.
-            now_s: The clock that bounds the time of an answer, seconds.
+            now_s: The clock that bounds the time of an exchange, seconds.
         """
         self._endpoint = endpoint
         self._now_s = now_s
@@ -62,7 +64,6 @@ class EndpointClient:
         Raises:
             StorageUnavailable: The endpoint gives no token; the message has neither secret nor token.
         """
-        deadline_s = self._now_s() + self._endpoint.timeout_ms / 1_000
         endpoint = self._endpoint
         parts = urlsplit(endpoint.url)
         form = {"grant_type": "client_credentials"}
@@ -74,40 +75,27 @@ class EndpointClient:
             "Authorization": f"Basic {base64.b64encode(login).decode()}",
             "Content-Type": "application/x-www-form-urlencoded",
         }
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection = self._open()
+        rest = ("" if parts.path else "/") + (f"?{parts.query}" if parts.query else "")
+        deadline = Deadline(endpoint.timeout_ms / 1_000, self._now_s)
         try:
-            connection.request("POST", path, body=urlencode(form), headers=headers)
-            with connection.getresponse() as response:
-                return self._read(response.status, self._body(response, deadline_s))
+            with (
+                TimedExchange(endpoint.url, deadline, tls=ssl.create_default_context) as exchange,
+                exchange.post(rest, headers, urlencode(form).encode()) as response,
+            ):
+                return self._read(response.status, self._body(response))
         except TimeoutError:
-            self._refuse_late()
+            self._refuse(f"does not answer within {endpoint.timeout_ms} ms")
         except OSError as error:
             self._refuse(f"cannot be reached: {error.strerror or error}")
         except http.client.HTTPException as error:
             self._refuse(f"does not speak HTTP: {type(error).__name__}")
-        finally:
-            connection.close()
 
-    def _open(self) -> http.client.HTTPConnection:
-        parts = urlsplit(self._endpoint.url)
-        assert parts.hostname is not None, "the operators' file is checked"
-        timeout_s = self._endpoint.timeout_ms / 1_000
-        if parts.scheme == "https":
-            return http.client.HTTPSConnection(
-                parts.hostname, parts.port, timeout=timeout_s, context=ssl.create_default_context()
-            )
-        return http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout_s)
-
-    def _body(self, response: http.client.HTTPResponse, deadline_s: float) -> bytes:
-        # The socket's limit is for each piece, so an answer could come bit by bit without end.
+    def _body(self, response: http.client.HTTPResponse) -> bytes:
         body = bytearray()
         while piece := response.read1(_CHUNK_BYTES):
             body += piece
             if len(body) > ANSWER_BYTES_MAX:
                 self._refuse(f"answers with more than {ANSWER_BYTES_MAX} bytes")
-            if self._now_s() > deadline_s:
-                self._refuse_late()
         return bytes(body)
 
     def _read(self, status: int, body: bytes) -> IssuedToken:
@@ -123,16 +111,17 @@ class EndpointClient:
             self._refuse(f"answers {status} without a token: is it a token endpoint?")
         if not all("!" <= character <= "~" for character in token):
             self._refuse("answers with a token that has other characters than visible ASCII")
-        life = content.get("expires_in")
-        is_known = isinstance(life, int | float) and not isinstance(life, bool) and life > 0
-        return IssuedToken(text=token, life_s=float(life) if is_known and life else None)
-
-    def _refuse_late(self) -> NoReturn:
-        self._refuse(f"does not answer within {self._endpoint.timeout_ms} ms")
+        return IssuedToken(text=token, life_s=_life_s(content.get("expires_in")))
 
     def _refuse(self, reason: str) -> NoReturn:
         message = f"no token for OAUTHBEARER: {self._endpoint.url} {reason}"
         raise StorageUnavailable(message)
+
+
+def _life_s(found: object) -> float | None:
+    if not isinstance(found, int | float) or isinstance(found, bool) or not found > 0:
+        return None
+    return float(min(found, _LIFE_S_MAX))
 
 
 def _reason(status: int, content: dict[str, Any]) -> str:

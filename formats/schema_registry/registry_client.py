@@ -25,7 +25,7 @@ from functools import cached_property
 from typing import Any, Final, NoReturn
 
 from braid.formats.schema_registry.registry_connection import RegistryConnection
-from braid.formats.schema_registry.timed_exchange import Deadline, TimedExchange
+from braid.formats.timed_exchange import Deadline, TimedExchange
 from braid.lake import StorageUnavailable
 
 ANSWER_BYTES_MAX: Final = 4 << 20

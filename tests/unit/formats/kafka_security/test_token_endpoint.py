@@ -1,6 +1,7 @@
 """The token endpoint: what is asked, and every answer that is no token."""
 
 import base64
+import itertools
 import json
 import threading
 from collections.abc import Iterator
@@ -15,8 +16,11 @@ from braid.formats.kafka_security.token_endpoint import (
     TokenEndpoint,
 )
 from braid.lake import StorageUnavailable
+from tests.support.sent_bytes import sending
 
 SECRET = "s3cret/+="
+HEAD = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+TOKEN = b'{"access_token": "abc"}'
 
 
 class Server:
@@ -89,6 +93,38 @@ def test_a_life_that_is_no_number_is_unknown(server: Server, life: object) -> No
     assert EndpointClient(server.endpoint()).ask().life_s is None
 
 
+def test_a_life_of_any_number_of_digits_is_long(server: Server) -> None:
+    server.body = b'{"access_token": "abc", "expires_in": 1' + b"0" * 400 + b"}"
+
+    issued = EndpointClient(server.endpoint()).ask()
+
+    assert issued.life_s is not None
+    assert 10**8 < issued.life_s < float("inf")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 10_000 + HEAD + TOKEN,
+        HEAD.rstrip() + b"\r\n" + (b"A: " + b"b" * 4_000 + b"\r\n") * 80 + b"\r\n" + TOKEN,
+        HEAD + b" " * (200 << 10) + TOKEN,
+    ],
+    ids=["other answers", "headers", "body"],
+)
+def test_an_answer_that_comes_bit_by_bit_is_not_waited_for(answer: bytes) -> None:
+    def ask(timeout_ms: int) -> str:
+        clock = itertools.count()  # each look at it takes a second
+        with sending(answer) as url:
+            endpoint = TokenEndpoint(
+                url=url, client_id="a", client_secret=SECRET, timeout_ms=timeout_ms
+            )
+            return EndpointClient(endpoint, now_s=lambda: next(clock)).ask().text
+
+    assert ask(1_000_000) == "abc"
+    with pytest.raises(StorageUnavailable, match="does not answer within 10000 ms"):
+        ask(10_000)
+
+
 @pytest.mark.parametrize(
     ("status", "body", "expected"),
     [
@@ -115,8 +151,9 @@ def test_an_answer_without_a_token_is_told_without_secrets(
     assert SECRET not in f"{caught.value} {server.endpoint()}"
 
 
-def test_a_server_that_is_not_there_is_told() -> None:
-    endpoint = TokenEndpoint(url="http://127.0.0.1:1/token", client_id="a", client_secret=SECRET)
+@pytest.mark.parametrize("host", ["127.0.0.1:1", "login..example", f"{'a' * 64}.example"])
+def test_a_server_that_is_not_there_is_told(host: str) -> None:
+    endpoint = TokenEndpoint(url=f"http://{host}/token", client_id="a", client_secret=SECRET)
 
     with pytest.raises(StorageUnavailable, match="cannot be reached"):
         EndpointClient(endpoint).ask()

@@ -3,9 +3,6 @@
 import itertools
 import re
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -23,6 +20,7 @@ from tests.support.registry_server import (
     registry_server,
     unknown,
 )
+from tests.support.sent_bytes import sending
 from tests.unit.formats.schema_registry.conftest import connection
 
 PATH = "/schemas/ids/7"
@@ -35,27 +33,6 @@ def refusal(*urls: str, **fields: object) -> str:
     with pytest.raises(StorageUnavailable) as caught:
         RegistryClient(connection(*urls, **fields)).schema(PATH)
     return str(caught.value)
-
-
-@contextmanager
-def sending(answer: bytes) -> Iterator[str]:
-    """Run a server that sends these bytes to the first client; yield its address."""
-
-    def send() -> None:
-        accepted, _ = listener.accept()
-        with accepted, suppress(ConnectionError):  # of a client that does not wait
-            accepted.sendall(answer)
-            accepted.shutdown(socket.SHUT_WR)
-            while accepted.recv(1 << 16):
-                pass
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        sender = threading.Thread(target=send)
-        sender.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            sender.join()
 
 
 def closed_port() -> int:

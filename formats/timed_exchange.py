@@ -50,7 +50,8 @@ class TimedExchange:
         """Prepare; nothing is sent yet.
 
         Args:
-            url: The server's address, `http://` or `https://`, and the path above all that it is asked for.
+            url: The server's address, `http://` or `https://`, and the path above all that it is asked for; what
+                follows the path is not sent.
             deadline: When the exchange has to be over.
             tls: Returns what certificates are checked with; called for `https://` only.
         """
@@ -75,6 +76,15 @@ class TimedExchange:
 
     def get(self, path: str, headers: Mapping[str, str]) -> http.client.HTTPResponse:
         """Return the answer to a GET, of which status and headers are read; its body is read in time, too."""
+        return self._ask("GET", path, headers, None)
+
+    def post(self, path: str, headers: Mapping[str, str], body: bytes) -> http.client.HTTPResponse:
+        """Return the answer to a POST, as `get` does."""
+        return self._ask("POST", path, headers, body)
+
+    def _ask(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
+    ) -> http.client.HTTPResponse:
         connection = self._connection
         found = _connected(self._host, connection.port, self._deadline)
         connection.sock = found
@@ -82,15 +92,15 @@ class TimedExchange:
             found.settimeout(self._deadline.left_s())
             connection.sock = found = self._tls.wrap_socket(found, server_hostname=self._host)
         found.settimeout(self._deadline.left_s())
-        connection.request("GET", f"{self._path}{path}", headers=dict(headers))
-        response = _TimedResponse(found, self._deadline)
+        connection.request(method, f"{self._path}{path}", body=body, headers=dict(headers))
+        response = _TimedResponse(found, self._deadline, method)
         response.begin()
         return response
 
 
 class _TimedResponse(http.client.HTTPResponse):
-    def __init__(self, connected: socket.socket, deadline: Deadline) -> None:
-        super().__init__(connected, method="GET")
+    def __init__(self, connected: socket.socket, deadline: Deadline, method: str) -> None:
+        super().__init__(connected, method=method)
         self.fp.close()
         self.fp = io.BufferedReader(_TimedReader(connected, deadline))
 
@@ -112,7 +122,11 @@ class _TimedReader(io.RawIOBase):
 
 def _connected(host: str, port: int, deadline: Deadline) -> socket.socket:
     """Return a connection to the first of a host's addresses that accepts one; each has its share of the time."""
-    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # a name with a part that is empty or has more than 63 characters
+        message = "the host has a name that no host can have"
+        raise OSError(message) from error
     refused: OSError | None = None
     for number, (family, kind, protocol, _, address) in enumerate(addresses):
         found = socket.socket(family, kind, protocol)
