@@ -13,9 +13,10 @@ from pathlib import Path
 
 from braid.lake import InvalidRequest, Problem
 
-_REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
+# A path has no `{`: each of many references that are not closed would be looked for to the end of the text.
+_REFERENCE = re.compile(r"\$\{(env|file):([^{}]+)\}")
 _ANY_REFERENCE = re.compile(r"\$\{[^}]*\}?")
-_USABLE_REFERENCE = re.compile(r"\$\{(env:[A-Za-z_][A-Za-z0-9_]*|file:/[^}]+)\}")
+_USABLE_REFERENCE = re.compile(r"\$\{(env:[A-Za-z_][A-Za-z0-9_]*|file:/[^{}]+)\}")
 
 
 def unusable_references(text: str) -> list[str]:

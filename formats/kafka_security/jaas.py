@@ -15,8 +15,9 @@ _TOKEN: Final = re.compile(
     r"(?P<blank>\s+|//[^\n]*|/\*.*?\*/)"
     r"|(?P<quoted>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
     r"|(?P<sign>[=;])"
-    # A reference to a secret may stand without quotes: `password=${env:PASSWORD}`.
-    r"|(?P<word>(?:\$\{[^}\n]*\}|[^\s\"'=;/])+)",
+    # A reference to a secret may stand without quotes: `password=${env:PASSWORD}`. It ends before another `{`,
+    # or each of many that are not closed would be looked for to the end of the text.
+    r"|(?P<word>(?:\$\{[^{}\n]*\}|[^\s\"'=;/])+)",
     re.DOTALL,
 )
 _FLAGS: Final = ("required", "requisite", "sufficient", "optional")

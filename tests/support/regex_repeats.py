@@ -1,11 +1,13 @@
 """Repeats in a regular expression that can make it take quadratic time.
 
 Python's `re` tries one split of a text between two repeats after the other, so a text that matches nearly, but not
-quite, takes time that grows with the square of its length. Two forms are found:
+quite, takes time that grows with the square of its length. Three forms are found:
 
 * two repeats in a row that read the same character, with nothing between them that has to be read:
   `[0-9]+\\.?[0-9]*` splits n digits in n ways before it gives up.
 * a search that begins again inside of what it has read: `\\[[^\\]]*\\]` is tried from every `[` to the end of the text.
+* the same in a group that is repeated: where one alternative reads to the end of the text in vain, another reads its
+  beginning, and the first one is tried again: `(?:\\$\\{[^}]*\\}|[^;])+`.
 
 What follows a repeat of a group is compared with all characters in the group, which may find more than there is.
 """
@@ -54,6 +56,7 @@ def _walk(items: Any, before: list[_Characters], found: list[_Characters]) -> li
                 found += [other & first for other in before if other & first]
                 # What the group ends with is followed by what it begins with.
                 _walk(inner, _walk(inner, [], []), found)
+                found += _tried_again(inner)
                 after = [] if name == "POSSESSIVE_REPEAT" else [_characters(inner)]
             else:
                 after = _walk(inner, before, found)
@@ -75,16 +78,46 @@ def _branches(items: Any) -> list[Any]:
     return list(first[1][1]) if not others and str(first[0]) == "BRANCH" else [list(items)]
 
 
+def _tried_again(inner: Any) -> list[_Characters]:
+    """Return what `_read_again` finds in alternatives of a repeated group whose beginning another one reads."""
+    branches = _branches([*_flat(inner)])
+    found: list[_Characters] = []
+    for place, branch in enumerate(branches):
+        others = branches[:place] + branches[place + 1 :]
+        if any(_first(branch) & _first(other) for other in others):
+            found += _read_again(branch)
+    return found
+
+
 def _read_again(branch: Any) -> list[_Characters]:
-    """Return what a repeat behind the first character, and before the last one, shares with the first."""
+    """Return what repeats share with what is read before them, where something has to be read behind them.
+
+    A text of nothing but what is before such a repeat is read to its end from each position.
+    """
     flat = [*_flat(branch)]
-    if len(flat) < 3 or str(flat[0][0]) not in ("LITERAL", "IN"):
+    if flat and str(flat[0][0]) == "AT":  # a beginning, of which there are few
         return []
-    operator, argument = flat[1]
-    if str(operator) not in ("MAX_REPEAT", "MIN_REPEAT") or argument[1] <= _LONG:
-        return []
-    both = _characters([flat[0]]) & _characters(argument[2])
-    return [both] if both else []
+    found: list[_Characters] = []
+    before: list[_Characters] = []
+    for place, (operator, argument) in enumerate(flat):
+        name = str(operator)
+        if name in _REPEATS:
+            least, most, inner = argument
+            read = _characters(inner)
+            is_long = name != "POSSESSIVE_REPEAT" and most > _LONG
+            if is_long and before and any(map(_is_needed, flat[place + 1 :])):
+                both = [read & one for one in before]
+                found += both[:1] if all(both) else []
+            if least == 0:
+                continue
+        if name not in ("AT", "ASSERT", "ASSERT_NOT"):
+            before.append(_characters([(operator, argument)]))
+    return found
+
+
+def _is_needed(item: Any) -> bool:
+    operator, argument = item
+    return str(operator) not in _REPEATS or argument[0] > 0
 
 
 def _flat(items: Any) -> Iterator[Any]:

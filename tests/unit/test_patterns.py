@@ -93,7 +93,10 @@ def test_repeats_that_share_a_character_are_found(text: str) -> None:
     assert quadratic_repeats(re.compile(text), is_searched=False)
 
 
-@pytest.mark.parametrize("text", [r"\[([^\]]*)\]", r'"(?:[^"\\]|\\.)*"|x', r"\w\w*="])
+@pytest.mark.parametrize(
+    "text",
+    [r"\[([^\]]*)\]", r'"(?:[^"\\]|\\.)*"|x', r"\w\w*=", r"\$\{(a|b):([^}]+)\}", r"<!--.*?-->"],
+)
 def test_a_search_that_begins_again_is_found(text: str) -> None:
     assert quadratic_repeats(re.compile(text, re.DOTALL), is_searched=True)
     assert not quadratic_repeats(re.compile(text, re.DOTALL), is_searched=False)
@@ -102,7 +105,22 @@ def test_a_search_that_begins_again_is_found(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        r"(?:\$\{[^}\n]*\}|[^\s;])+",
+        r"x((\[[^\]]*\])|(?:.))*",
+        r"(?:a|b|\$\{(?:a|b):[^}]+\}|[$]|.)+;",
+    ],
+)
+def test_an_alternative_that_is_tried_again_is_found(text: str) -> None:
+    assert quadratic_repeats(re.compile(text), is_searched=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         r"[0-9]+(?:\.[0-9]*)?",
+        r"(?:\$\{[^{}\n]*\}|[^\s;])+",
+        r"(?:\$\{[^}\n]*\}|[^$;])+",
+        r"(?:\$\{[^}\n]*\}?|[^\s;])+",
         r"\s*(\d+)\s*(?:([a-z]+)\s*)?",
         r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)',
         r"\[([^\[\]]*)\]",

@@ -21,6 +21,11 @@ def test_a_login_has_a_module_and_options() -> None:
     assert "a;b" not in repr(login)
 
 
+@pytest.mark.parametrize("written", ["${file:/run/a b=c;}", "${env:A}${env:B}", "a${b", "${}x"])
+def test_a_reference_needs_no_quotes(written: str) -> None:
+    assert parse_jaas(f"{PLAIN} required password={written};").options == {"password": written}
+
+
 @settings(max_examples=60)
 @given(st.dictionaries(st.from_regex(r"[a-z][a-zA-Z_]{0,8}", fullmatch=True), st.text()))
 def test_any_secret_survives_writing_and_reading(options: dict[str, str]) -> None:
