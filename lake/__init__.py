@@ -44,14 +44,15 @@ from braid.lake.commit.streams.group_order import (
     split_offset,
     stored_offset,
 )
+from braid.lake.commit.streams.highest_read import HighestRead
 from braid.lake.commit.streams.position_moves import (
     MoveCause,
     PositionMove,
-    read_segments,
     repeated_ranges,
     skipped_ranges,
     split_by_reading,
 )
+from braid.lake.commit.streams.read_offsets import offsets_left_older, read_ranges_of
 from braid.lake.commit.streams.stream_position import (
     BatchAccount,
     StreamBatch,
@@ -306,6 +307,7 @@ __all__ += [
     "BatchDecision",
     "GroupClaim",
     "GroupOrder",
+    "HighestRead",
     "MoveCause",
     "PartitionGrowth",
     "PositionMove",
@@ -314,8 +316,9 @@ __all__ += [
     "StreamPosition",
     "decide_batch",
     "discards_former_position",
+    "offsets_left_older",
     "positions_of",
-    "read_segments",
+    "read_ranges_of",
     "repeated_ranges",
     "skipped_ranges",
     "split_by_reading",

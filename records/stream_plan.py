@@ -20,7 +20,11 @@ from braid.lake import (
     parse_comparisons,
 )
 from braid.registry.layout.stream_columns import StreamColumns, mapped_column, stream_columns
-from braid.registry.rules.arrival_rules import is_keyed, needs_keyed_partitions
+from braid.registry.rules.arrival_rules import (
+    is_keyed,
+    needs_keyed_partitions,
+    shows_older_rows,
+)
 from braid.registry.rules.json_types import HINT, unreadable_in_json
 from braid.registry.rules.record_part_rules import part_misfit
 from braid.registry.rules.time_format_rules import why_no_times
@@ -51,6 +55,7 @@ class StreamPlan:
         needs_keyed_partitions: Whether arrival alone orders the stream's records, so that all records of a
             row have to be in one partition.
         is_keyed: Whether the declaration says that all records of a row are in one partition.
+        shows_older_rows: Whether rows are older than they were while the stream reads records again.
         checked_columns: Columns whose aggregate functions cannot read every value.
         conditions: The conditions of the stream over its records' fields.
         delete_columns: Columns that are read from the records of deletes; every other column is null there.
@@ -69,6 +74,7 @@ class StreamPlan:
     paths_of_other_streams: tuple[tuple[str, ...], ...] = ()
     needs_keyed_partitions: bool = False
     is_keyed: bool = False
+    shows_older_rows: bool = False
     checked_columns: tuple[str, ...] = ()
     conditions: RecordConditions = NO_CONDITIONS
     delete_columns: tuple[str, ...] = ()
@@ -192,6 +198,7 @@ def plan_stream(
         + tuple(_condition_paths(stream)),
         needs_keyed_partitions=needs_keyed_partitions(spec, stream),
         is_keyed=is_keyed(spec, stream),
+        shows_older_rows=shows_older_rows(spec, stream),
         checked_columns=_checked_columns(schema, [column.name for column in columns]),
         conditions=_conditions(stream, columns),
         delete_columns=_delete_columns(schema, written, columns),

@@ -6,12 +6,11 @@ not have
 
 1. where a function counts a value again (`why_repetition_matters`);
 2. where records of an earlier generation would be written in the present one, as newer than records that came
-   after them: those below `GroupOrder.began`, if arrival alone orders them, and all, if another stream has
-   written the group since.
+   after them: those below `GroupOrder.began`, and all, if another stream has written the group since.
 
-Where rows are ordered by when they were written, or removed by deletes that compactions may have dropped, a stream
-that reads again shows older rows until it has passed its former position. A move forwards before that would keep
-them, so it is refused, too.
+Where rows are ordered by when they were written, also only among equal values of an ordering column, or removed by
+deletes that compactions may have dropped, a stream that reads again shows older rows until it has passed the
+highest offset that it had read. A move forwards before that would keep them, so it is refused, too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,16 +20,15 @@ from braid.lake import (
     WHOLE_ROWS,
     GroupOrder,
     StreamPosition,
-    read_segments,
+    offsets_left_older,
+    read_ranges_of,
     split_by_reading,
 )
 from braid.registry.layout.column_functions import column_functions, why_repetition_matters
-from braid.registry.rules.arrival_rules import is_ordered_by_arrival_alone
+from braid.registry.rules.arrival_rules import shows_older_rows
 from braid.schemas import (
     FieldProblem,
-    MergeEngine,
     OffsetsRequest,
-    OnDelete,
     PartitionChange,
     StreamEntry,
     StreamSpec,
@@ -85,7 +83,7 @@ def plan_move(
         *_unknown_partitions(wanted, position),
         *_beyond_bounds(moving, measured, beyond_end=request.beyond_end),
         *_repetitions(moving, table, entry.spec),
-        *_earlier_generations(moving, table, entry.spec, position, orders),
+        *_earlier_generations(moving, entry.spec, position, orders),
         *_older_rows(moving, table, entry.spec, position),
     ]
     return MovePlan(partitions=moving, problems=tuple(problems))
@@ -93,8 +91,8 @@ def plan_move(
 
 def _change(position: StreamPosition, partition: int, offset: int) -> PartitionChange:
     before = position.offsets[partition]
-    segments = read_segments(position.moves, partition, before)
-    read, unread = split_by_reading(segments, (min(before, offset), max(before, offset)))
+    within = (min(before, offset), max(before, offset))
+    read, unread = split_by_reading(read_ranges_of(position, partition), within)
     is_back = offset < before
     return PartitionChange(
         before=before,
@@ -188,7 +186,6 @@ def _repetitions(
 
 def _earlier_generations(
     moving: Mapping[int, PartitionChange],
-    table: TableSpec,
     stream: StreamSpec,
     position: StreamPosition,
     orders: Mapping[str, GroupOrder],
@@ -199,7 +196,8 @@ def _earlier_generations(
         return
     if order.stream != stream.name:
         limits, why = dict(position.offsets), f"`{order.stream}` has written the group since"
-    elif order.generation > 0 and is_ordered_by_arrival_alone(table, stream):
+    elif order.generation > 0:
+        # Arrival also decides between equal values of declared ordering columns.
         limits = dict(position.offsets if order.began is None else order.began)
         why = f"generation {order.generation} of the group began there"
     else:
@@ -223,29 +221,17 @@ def _older_rows(
     stream: StreamSpec,
     position: StreamPosition,
 ) -> Iterator[FieldProblem]:
-    if not _has_older_rows(table, stream):
+    if not shows_older_rows(table, stream):
         return
     for partition, change in moving.items():
-        targets = [
-            move.offsets[partition][1] for move in position.moves if partition in move.offsets
-        ]
-        has_read_since = bool(targets) and targets[-1] < change.before
-        ahead = change.after - change.before - change.skipped
-        if ahead > 0 and has_read_since:
+        ahead = offsets_left_older(position, partition, change.after)
+        if ahead > 0:
             yield problem_at(
                 "offsets",
                 str(partition),
                 value=change.after,
                 message=f"the stream reads again, and has yet to pass {ahead} offsets that it has read "
                 "before: rows would stay older than they were",
-                hint="start the stream, and let it read up to its former position first",
+                hint="start the stream, and let it read up to its former position first; if Kafka has "
+                "deleted the records in between, delete it and register it under another name",
             )
-
-
-def _has_older_rows(table: TableSpec, stream: StreamSpec) -> bool:
-    """Return whether rows are older than they were while a stream reads again."""
-    if OnDelete.REMOVE_ROW in (stream.on_delete, stream.on_tombstone):
-        return True
-    # Groups store the order of their records, and the first row stays.
-    is_stored = stream.sequence_group is not None or table.merge_engine is MergeEngine.FIRST_ROW
-    return not is_stored and is_ordered_by_arrival_alone(table, stream)

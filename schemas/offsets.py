@@ -48,7 +48,8 @@ class OffsetsMove(Contract):
 
     Attributes:
         time: When it was committed, ISO 8601, UTC.
-        cause: `requested`, or `expired`: Kafka had deleted the records in between.
+        cause: `requested`; `expired`: Kafka had deleted the records in between; or `generation`: a generation of the
+            group began, in which the stream does not read them again.
         offsets: The offsets before (`start`) and after it (`end`), by Kafka partition.
     """
 

@@ -10,12 +10,13 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from braid.lake.commit.attempt_files import AttemptFiles
+from braid.lake.commit.claim_intent import StreamClaim
 from braid.lake.commit.clock_check import ClockCheck
 from braid.lake.commit.commit_changes import changes_of
 from braid.lake.commit.commit_result import CommitResult, Outcome
 from braid.lake.commit.commit_run import CommitRun
 from braid.lake.commit.identity_log import IdentityLog
-from braid.lake.commit.intent import Intent, PlainCommit, StreamClaim, StreamCommit, StreamFence
+from braid.lake.commit.intent import Intent, PlainCommit, StreamCommit, StreamFence
 from braid.lake.commit.move_intent import StreamMove
 from braid.lake.commit.publisher import SnapshotPublisher
 from braid.lake.commit.retry_policy import RetryPolicy
@@ -236,6 +237,7 @@ class TableCommitter:
         former_epoch: int | None = None,
         added_offsets: Mapping[int, int] | None = None,
         skipped_to: Mapping[int, int] | None = None,
+        shows_older_rows: bool = False,
     ) -> StreamPosition:
         """Claim a stream: commit an empty snapshot with its next epoch.
 
@@ -261,6 +263,8 @@ class TableCommitter:
                 from now on.
             skipped_to: First offsets that the topic still has, by partition: a position below skips to them, and
                 remembers the move. None: the position stays.
+            shows_older_rows: Whether rows are older than they were while the stream reads records again: a
+                claim that would leave such records out is refused.
 
         Returns:
             The offsets to start reading at, the epoch to commit under, and the generation to write in.
@@ -268,7 +272,8 @@ class TableCommitter:
         Raises:
             OffsetMismatch: The table's offsets are of another topic.
             StreamFenced: The stream has another epoch than the expected one.
-            InvalidRequest: It is unknown whether the stream is new, or where it continues.
+            InvalidRequest: It is unknown whether the stream is new, or where it continues; or the position
+                would move over records that the stream has begun to read again.
             CommitConflict, CommitUnknown, StorageUnavailable: Claim again.
         """
         intent = StreamClaim(
@@ -283,6 +288,7 @@ class TableCommitter:
             former_epoch=former_epoch,
             added_offsets=dict(added_offsets or {}),
             skipped_to=dict(skipped_to or {}),
+            shows_older_rows=shows_older_rows,
         )
         run = self._new_run(intent)
         claimed = run.run()

@@ -77,5 +77,5 @@ class StreamMove:
         return Revision(
             identifier=BATCH_COMMIT_IDENTIFIER,
             streams=with_position(streams, after),
-            properties=move_properties(stream, move),
+            properties=move_properties(stream, [move]),
         )

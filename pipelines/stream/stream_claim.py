@@ -6,8 +6,8 @@ A claim commits an empty snapshot with the stream's next epoch. Its steps, in th
    does no harm to a running query.
 2. Read the stream's position in the table, unless the stream starts as declared (another topic, for example).
 3. Determine the partitions that are read now (`added_partitions`).
-4. Commit the claim, which checks epoch and position once more, and moves the position over records that have
-   expired if the stream skips them.
+4. Commit the claim, which checks epoch and position once more, and moves the position to the highest offset
+   read if a generation of the group begins, and over records that have expired if the stream skips them.
 5. Determine the start offsets, and check that the topic has them.
 """
 
@@ -32,6 +32,10 @@ from braid.records.stream_plan import StreamPlan
 from braid.schemas import OnOffsetsExpired
 
 _LOG = logging.getLogger(__name__)
+_MOVES = {
+    MoveCause.EXPIRED: "expired records skipped",
+    MoveCause.GENERATION: "records of an earlier generation not read again",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +90,8 @@ def claim_stream(
         now_ms: Milliseconds since the epoch.
 
     Raises:
-        InvalidRequest: The topic is missing or has lost records.
+        InvalidRequest: The topic is missing or has lost records, or records that the stream has begun to read
+            again would be left out, so that rows would stay older than they were.
         OffsetMismatch: The table's offsets belong to another topic.
         StorageUnavailable: Kafka or the storage does not answer.
         StreamFenced: The stream was claimed or deleted meanwhile.
@@ -116,6 +121,7 @@ def claim_stream(
         skipped_to={number: earliest[number] for number in assigned.partitions}
         if plan.spec.on_offsets_expired is OnOffsetsExpired.SKIP
         else None,
+        shows_older_rows=plan.shows_older_rows,
         fallback=terms.fallback,
         expected_epoch=terms.expected_epoch,
         former_epoch=terms.former_epoch,
@@ -128,14 +134,11 @@ def claim_stream(
             growth=assigned.growth,
         ),
     )
-    newest = position.moves[-1] if position.moves else None
-    # Only a claim makes such a move, and it has the time of the claim.
-    if (
-        newest is not None
-        and newest.cause is MoveCause.EXPIRED
-        and newest.time_ms == position.commit_time_ms
-    ):
-        _LOG.warning("expired records skipped stream=%s ranges=%s", plan.key, dict(newest.offsets))
+    for move in position.moves:
+        # Moves of these causes are made by claims alone, and have the time of the claim.
+        if move.cause in _MOVES and move.time_ms == position.commit_time_ms:
+            what = _MOVES[move.cause]
+            _LOG.warning("%s stream=%s ranges=%s", what, plan.key, dict(move.offsets))
     offsets = start_offsets(
         position,
         earliest={number: earliest[number] for number in assigned.partitions},

@@ -16,7 +16,15 @@ from braid.registry.layout.column_functions import (
     why_order_matters,
 )
 from braid.registry.layout.declared_types import declared_type
-from braid.schemas import ColumnSource, FieldProblem, MergeEngine, StreamSpec, TableSpec, Unordered
+from braid.schemas import (
+    ColumnSource,
+    FieldProblem,
+    MergeEngine,
+    OnDelete,
+    StreamSpec,
+    TableSpec,
+    Unordered,
+)
 from braid.schemas.field_problems import problem_at
 
 
@@ -51,6 +59,19 @@ def needs_keyed_partitions(table: TableSpec, stream: StreamSpec) -> bool:
     """
     is_required = table.unordered is Unordered.REFUSED or is_keyed(table, stream)
     return is_required and is_ordered_by_arrival_alone(table, stream)
+
+
+def shows_older_rows(table: TableSpec, stream: StreamSpec) -> bool:
+    """Return whether rows are older than they were while the stream reads records again.
+
+    False where the table stores the order of the stream's records as a whole: a record that is read again has
+    the place that it had. An ordering column alone is not enough: of equal values the one written last stays.
+    """
+    if OnDelete.REMOVE_ROW in (stream.on_delete, stream.on_tombstone):
+        return True  # compactions may have dropped the delete
+    if stream.sequence_group is not None or table.merge_engine is MergeEngine.FIRST_ROW:
+        return False
+    return table.merge_engine is not MergeEngine.AGGREGATION or _depends_on_order(table, stream)
 
 
 def check_key_source(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:

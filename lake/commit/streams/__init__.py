@@ -7,5 +7,6 @@
 | `exactly_once` | the decision whether a batch is committed |
 | `former_position` | positions of a former stream of the same name |
 | `position_moves` | offsets that a stream has read, skipped and read again |
+| `highest_read`, `read_offsets` | how far partitions were ever read, and what a move forwards leaves out |
 | `position_hold` | protection of the newest positions from other engines' expiry |
 """

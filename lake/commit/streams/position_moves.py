@@ -34,11 +34,13 @@ class MoveCause(StrEnum):
     """The cause of a move.
 
     `requested`: a user has set the position. `expired`: Kafka had deleted the records at the position, and the
-    stream declares that it continues with the oldest ones that are left.
+    stream declares that it continues with the oldest ones that are left. `generation`: a generation of the group
+    began, in which the stream does not read again what it has read in an earlier one.
     """
 
     REQUESTED = "requested"
     EXPIRED = "expired"
+    GENERATION = "generation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,16 +9,17 @@ braid.streams         complete: a stream without a property is new; incomplete: 
 braid.streams.lost    only with incomplete: id of the oldest snapshot that was left when positions
                       were found to be lost; snapshots below it may have carried positions
 braid.batch           StreamBatch that made this snapshot; never carried forward
-braid.moves           PositionMove by stream, of the positions that this snapshot moved; never carried forward
+braid.moves           PositionMoves of this snapshot, by stream, in their order; never carried forward
 ```
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from braid.lake.commit.streams.highest_read import HighestRead
 from braid.lake.commit.streams.position_moves import MoveCause, PositionMove
 from braid.lake.errors import CorruptData
 from braid.lake.format.snapshot import Snapshot
@@ -89,6 +90,8 @@ class StreamPosition:
             (`braid.lake.commit.streams.group_order`); 0 also for a claim without a group.
         moves: The newest moves of the position within the topic, oldest first
             (`braid.lake.commit.streams.position_moves`). Versions that do not know them drop them.
+        highest_read: The highest offset that was read, of the partitions whose position is another or
+            which are read again (`braid.lake.commit.streams.highest_read`). Dropped likewise.
     """
 
     stream: str
@@ -101,6 +104,7 @@ class StreamPosition:
     commit_time_ms: int = 0
     generation: int = 0
     moves: tuple[PositionMove, ...] = ()
+    highest_read: Mapping[int, HighestRead] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,12 +202,12 @@ def batch_properties(batch: StreamBatch) -> dict[str, str]:
     return {BATCH_PROPERTY: _json(batch)}
 
 
-def move_properties(stream: str, move: PositionMove) -> dict[str, str]:
-    """Return the snapshot property that names a move of a stream's position."""
-    return {MOVES_PROPERTY: _json({stream: move})}
+def move_properties(stream: str, moves: Sequence[PositionMove]) -> dict[str, str]:
+    """Return the snapshot property that names the moves of a stream's position, in their order."""
+    return {MOVES_PROPERTY: _json({stream: moves})}
 
 
-def _json(value: StreamPosition | StreamBatch | Mapping[str, PositionMove]) -> str:
+def _json(value: StreamPosition | StreamBatch | Mapping[str, Sequence[PositionMove]]) -> str:
     options = orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS
     return orjson.dumps(value, option=options, default=dict).decode()
 
@@ -222,8 +226,12 @@ def _parse_position(text: str, snapshot: Snapshot) -> StreamPosition:
             commit_time_ms=value["commit_time_ms"],
             generation=value.get("generation", 0),
             moves=tuple(_parse_move(move) for move in value.get("moves", ())),
+            highest_read={
+                int(partition): HighestRead(offset=one["offset"], reads_again=one["reads_again"])
+                for partition, one in value.get("highest_read", {}).items()
+            },
         )
-    except (ValueError, TypeError, LookupError, AssertionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
         raise _unreadable(snapshot, STREAM_PREFIX) from error
 
 

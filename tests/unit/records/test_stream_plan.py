@@ -38,6 +38,11 @@ def test_a_generated_ordering_is_not_read_from_messages() -> None:
     assert plan.written.partition_column == "s__partition"
 
 
+def test_a_plan_says_whether_rows_are_older_while_its_stream_reads_again() -> None:
+    assert not given_plan(SPEC).shows_older_rows
+    assert given_plan(SPEC, on_tombstone="remove_row").shows_older_rows
+
+
 def test_a_column_that_the_table_has_lost_is_named() -> None:
     other = given_table(given_spec({"id": "BIGINT", "a": "STRING", "version": "INT"}))
     stream = complete_stream(SPEC, StreamDefinition(topic="t"), name="s")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from braid.lake import WHOLE_ROWS, GroupOrder, MoveCause, PositionMove, StreamPosition
+from braid.lake import WHOLE_ROWS, GroupOrder, HighestRead, MoveCause, PositionMove, StreamPosition
 from braid.registry.position_rules import MovePlan, plan_move
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import OffsetsRequest, PartitionChange, StreamEntry, TableSpec, TopicOffsets
@@ -159,10 +159,13 @@ def test_a_generation_of_unknown_beginning_is_not_left() -> None:
     assert [problem.field for problem in found.problems] == ["offsets.0"]
 
 
-def test_declared_ordering_columns_order_records_of_any_generation() -> None:
+def test_arrival_also_decides_between_equal_values_of_declared_ordering_columns() -> None:
     of_sales = order(1, group="sales", stream="sales")
 
-    assert plan({"0": 0}, stream="sales", orders_of_groups=(of_sales,)).problems == ()
+    found = plan({"0": 59, "1": 0}, stream="sales", orders_of_groups=(of_sales,))
+
+    assert [problem.field for problem in found.problems] == ["offsets.0"]
+    assert plan({"0": 60}, stream="sales", orders_of_groups=(of_sales,)).problems == ()
 
 
 def test_whole_rows_have_generations_too() -> None:
@@ -195,18 +198,45 @@ def test_a_stream_without_a_position_of_its_own_has_nothing_to_move() -> None:
     assert plan({"0": 1}, former_epoch=2).problems == ()
 
 
+BACK = PositionMove(time_ms=1, cause=MoveCause.REQUESTED, offsets={0: (100, 40)})
+READING_AGAIN = replace(
+    POSITION,
+    offsets={0: 70, 1: 50},
+    moves=(BACK,),
+    highest_read={0: HighestRead(offset=100, reads_again=True)},
+)
+
+
 def test_rows_that_are_ordered_by_writing_are_read_again_to_the_end() -> None:
     whole = orders(sequence_groups=[], merge_engine="deduplicate")
-    back = PositionMove(time_ms=1, cause=MoveCause.REQUESTED, offsets={0: (100, 40)})
-    reading = replace(POSITION, offsets={0: 70, 1: 50}, moves=(back,))
-    unread = replace(POSITION, offsets={0: 40, 1: 50}, moves=(back,))
-    passed = replace(POSITION, offsets={0: 100, 1: 50}, moves=(back,))
+    highest = {0: HighestRead(offset=100)}
+    unread = replace(READING_AGAIN, offsets={0: 40, 1: 50}, highest_read=highest)
+    passed = replace(READING_AGAIN, offsets={0: 100, 1: 50}, highest_read={})
 
-    refused = plan({"0": 100}, table=whole, position=reading)
+    refused = plan({"0": 100}, table=whole, position=READING_AGAIN)
 
     assert "has yet to pass 30 offsets that it has read before" in messages(refused)[0]
     assert plan({"0": 100}, table=whole, position=unread).problems == ()
     assert plan({"0": 130}, table=whole, position=passed).problems == ()
-    assert plan({"0": 60}, table=whole, position=reading).problems == ()
-    assert plan({"0": 100}, position=reading).problems == ()
-    assert plan({"0": 100}, position=reading, on_tombstone="remove_row").problems != ()
+    assert plan({"0": 60}, table=whole, position=READING_AGAIN).problems == ()
+    assert plan({"0": 100}, position=READING_AGAIN).problems == ()
+    assert plan({"0": 100}, position=READING_AGAIN, on_tombstone="remove_row").problems != ()
+
+
+def test_dropped_moves_do_not_open_the_way_forwards() -> None:
+    whole = orders(sequence_groups=[], merge_engine="deduplicate")
+
+    found = plan({"0": 100}, table=whole, position=replace(READING_AGAIN, moves=()))
+
+    assert "has yet to pass 30 offsets" in messages(found)[0]
+    assert found.partitions[0].skipped == 0
+
+
+def test_of_equal_values_of_a_sequence_field_the_one_written_last_stays() -> None:
+    whole = orders(
+        sequence_groups=[],
+        merge_engine="deduplicate",
+        options={"sequence.field": "order_version"},
+    )
+
+    assert plan({"0": 100}, table=whole, position=READING_AGAIN).problems != ()

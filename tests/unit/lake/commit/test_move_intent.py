@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from braid.lake.commit.intent import StreamClaim
+from braid.lake.commit.claim_intent import StreamClaim
 from braid.lake.commit.move_intent import StreamMove
 from braid.lake.commit.streams.exactly_once import decide_batch
+from braid.lake.commit.streams.highest_read import HighestRead
 from braid.lake.commit.streams.position_moves import MoveCause, PositionMove
 from braid.lake.commit.streams.stream_authority import StreamAuthority
 from braid.lake.commit.streams.stream_position import (
@@ -42,8 +43,9 @@ def test_a_move_changes_offsets_and_epoch_and_keeps_account_and_generation() -> 
         batch_id=-1,
         commit_time_ms=9,
         moves=(move,),
+        highest_read={0: HighestRead(offset=10)},
     )
-    assert revision.properties == move_properties("s", move)
+    assert revision.properties == move_properties("s", [move])
 
 
 def test_a_query_from_before_a_move_is_fenced() -> None:

@@ -8,6 +8,7 @@ from braid.registry.rules.arrival_rules import (
     is_keyed,
     is_ordered_by_arrival_alone,
     needs_keyed_partitions,
+    shows_older_rows,
 )
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
@@ -65,6 +66,37 @@ def test_what_arrival_alone_orders(
     given = {} if columns is None else {"columns": [{"column": column} for column in columns]}
 
     assert is_ordered_by_arrival_alone(spec, stream(spec, name, **given)) is expected
+
+
+@pytest.mark.parametrize(
+    ("table", "fields", "expected"),
+    [
+        pytest.param({}, {}, False, id="a group without ordering"),
+        pytest.param({}, {"on_tombstone": "remove_row"}, True, id="deletes remove rows"),
+        pytest.param(
+            WHOLE | {"unordered": "allowed"}, {}, True, id="partial update without a group"
+        ),
+        pytest.param(WHOLE | {"merge_engine": "deduplicate"}, {}, True, id="deduplicate"),
+        pytest.param(
+            WHOLE | {"merge_engine": "deduplicate", "options": {"sequence.field": "order_version"}},
+            {},
+            True,
+            id="deduplicate with a sequence field",
+        ),
+        pytest.param(WHOLE | {"merge_engine": "first-row"}, {}, False, id="first-row"),
+        pytest.param(SUMS, {"columns": [{"column": "paid"}]}, False, id="sums alone"),
+        pytest.param(SUMS, {}, True, id="sums beside a last value"),
+        pytest.param(
+            SUMS | {"options": {"sequence.field": "id"}}, {}, True, id="a last value by sequence"
+        ),
+    ],
+)
+def test_where_rows_are_older_while_a_stream_reads_again(
+    table: dict[str, Any], fields: dict[str, Any], expected: bool
+) -> None:
+    spec = orders(**table)
+
+    assert shows_older_rows(spec, stream(spec, **fields)) is expected
 
 
 def test_a_stream_is_keyed_by_the_kafka_key_or_by_its_owners_word() -> None:

@@ -198,3 +198,27 @@ def test_what_is_no_offset_is_refused(sales: HttpClient, offsets: dict[str, Any]
 
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"].startswith("/offsets/")
+
+
+def test_a_small_move_back_does_not_open_the_way_forwards(
+    client: HttpClient, catalog: Catalog
+) -> None:
+    whole = {
+        "columns": [{"name": "id", "type": "BIGINT"}, {"name": "amount", "type": "INT"}],
+        "primary_key": ["id"],
+        "merge_engine": "deduplicate",
+    }
+    client.put("/v1/tables/shop/orders", json=whole).raise_for_status()
+    client.put(SALES, json={"topic": "orders"}).raise_for_status()
+    read(catalog, start=0, end=100)
+    client.post(f"{SALES}/stop").raise_for_status()
+    put(client, {"0": 40}).raise_for_status()
+    read(catalog, start=40, end=60)
+    put(client, {"0": 59}).raise_for_status()
+
+    refused = put(client, {"0": 100})
+
+    assert refused.status_code == 422
+    assert "has yet to pass 41 offsets" in refused.json()["errors"][0]["message"]
+    read(catalog, start=59, end=100)
+    put(client, {"0": 110}).raise_for_status()

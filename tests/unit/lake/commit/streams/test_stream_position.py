@@ -5,6 +5,7 @@ from dataclasses import replace
 import orjson
 import pytest
 
+from braid.lake.commit.streams.highest_read import HighestRead
 from braid.lake.commit.streams.position_moves import MoveCause, PositionMove
 from braid.lake.commit.streams.stream_position import (
     BATCH_PROPERTY,
@@ -32,6 +33,7 @@ POSITION = StreamPosition(
         PositionMove(time_ms=4, cause=MoveCause.REQUESTED, offsets={0: (9, 5), 11: (0, 7)}),
         PositionMove(time_ms=5, cause=MoveCause.EXPIRED, offsets={11: (7, 2**40)}),
     ),
+    highest_read={0: HighestRead(offset=9, reads_again=True), 11: HighestRead(offset=0)},
 )
 BATCH = StreamBatch(
     stream="s",
@@ -59,11 +61,11 @@ def test_positions_come_back_from_properties() -> None:
 def test_a_position_of_a_version_without_moves_has_none() -> None:
     (key, text), *_ = position_properties({"s": POSITION}).items()
     stored = orjson.loads(text)
-    del stored["moves"]
+    del stored["moves"], stored["highest_read"]
     properties = {key: orjson.dumps(stored).decode()}
 
     assert positions_of(replace(SNAPSHOT, properties=properties)) == {
-        "s": replace(POSITION, moves=())
+        "s": replace(POSITION, moves=(), highest_read={})
     }
 
 

@@ -1,0 +1,34 @@
+"""What of a partition a stream has read, from the moves and the highest offset in its position. Pure."""
+
+from braid.lake.commit.streams.position_moves import Range, read_segments, split_by_reading
+from braid.lake.commit.streams.stream_position import StreamPosition
+
+
+def read_ranges_of(position: StreamPosition, partition: int) -> list[Range]:
+    """Return the ranges of a partition that were read, which may overlap.
+
+    Where the moves that would tell were dropped, all below the highest offset counts as read.
+    """
+    segments = read_segments(position.moves, partition, position.offsets[partition])
+    highest = position.highest_read.get(partition)
+    if highest is not None and all(end < highest.offset for _, end in segments):
+        segments.append((0, highest.offset))
+    return segments
+
+
+def offsets_left_older(position: StreamPosition, partition: int, after: int) -> int:
+    """Return how many offsets a move forwards would leave out of those that are to be read again.
+
+    The result is 0 as long as the stream has not begun to read again: then the move takes one back.
+
+    Args:
+        position: The position before the move.
+        partition: A partition of the position.
+        after: The offset to move to.
+    """
+    before = position.offsets[partition]
+    highest = position.highest_read.get(partition)
+    if highest is None or not highest.reads_again or not before < after:
+        return 0
+    read, _ = split_by_reading(read_ranges_of(position, partition), (before, after))
+    return read
