@@ -3,7 +3,7 @@
     base64url of JSON: table, range, columns, mode, next snapshot, returned rows of it, lease,
     identity of the last snapshot
 
-The only state in the service is the lease, which expires: a token that is never used again costs nothing.
+The service keeps no state; the table has the lease, which expires, so a token that is never used again costs nothing.
 """
 
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ is a sequence of blocks, each a count (a long) and that many items; a count of 0
 `["null", T]` is the byte 00 for null, or the byte 02 and then the value.
 
 Manifests have thousands of small records, and a general codec spends most of its time on the branches of
-unions; hence these functions. Functions that encode append to a list of pieces, which the caller joins.
+unions; hence these functions. Functions that encode return the bytes of a number, or append to a list of pieces, which the caller joins.
 
 Source: Apache Avro 1.11 specification, "Binary Encoding".
 """
