@@ -3,8 +3,8 @@
 | column | JSON |
 |---|---|
 | BOOLEAN | boolean |
-| TINYINT, SMALLINT, INT, BIGINT | number without a fraction |
-| FLOAT, DOUBLE | number, or one of the texts `NaN`, `Infinity`, `INF` with or without a sign |
+| TINYINT, SMALLINT, INT, BIGINT | number without a point or an exponent |
+| FLOAT, DOUBLE | number, or one of the texts `NaN`, `Infinity` and `INF`, the last two with or without a sign |
 | DECIMAL | number, or the text of one; rounded half up to the scale |
 | CHAR, VARCHAR | text; a number, boolean, array or object becomes its JSON text, with numbers as they were written |
 | BINARY, VARBINARY | base64 text |

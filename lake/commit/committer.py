@@ -96,7 +96,7 @@ class TableCommitter:
                 that of the table that the first commit finds.
             schemas: Cache of schemas to share with readers of the table.
             clock_check: Comparison of the clock, to share with other committers of the table.
-            on_step: Called before and after each effect on storage (see `braid.lake.commit.steps`).
+            on_step: Called before and after each step (see `braid.lake.commit.steps`).
         """
         self._file_io = file_io
         self._paths = paths

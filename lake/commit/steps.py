@@ -1,6 +1,6 @@
 """Names of the steps of a commit, for tests and simulations that observe, delay or interrupt it.
 
-Each effect on storage calls `on_step` with `before <effect>` and, if it succeeds, `after <effect>`:
+Each of these effects on storage calls `on_step` with `before <effect>` and, if it succeeds, `after <effect>`:
 
 ```
 plan                  reading the newest snapshot and checking the commit (no effect)
@@ -13,6 +13,9 @@ take-back-snapshot    deleting a snapshot that did not become part of the chain
 write-hint            LATEST, EARLIEST
 delete-manifest       deleting files of failed attempts
 ```
+
+The consumer file that holds the positions of streams, and corrections of the hints by later commits, are no steps
+of the commit.
 """
 
 from collections.abc import Callable, Iterator

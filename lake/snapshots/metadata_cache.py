@@ -1,8 +1,9 @@
 """The metadata cache of a process: decoded manifests and the live files of snapshots.
 
-All tables of a process that are on a local file system or an object store share one cache with one bound in
-bytes, so a file is decoded once however often its table is opened. Storage whose files are visible through one
-`FileIO` object only, such as memory, has a cache of its own.
+All tables that the catalogs of a process open on a local file system or an object store share one cache with
+one bound in bytes, so a file is decoded once however often its table is opened. A table that is opened by its path
+alone has a cache of its own, and so has storage whose files are visible through one `FileIO` object only, such as
+memory.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -17,7 +18,7 @@ from braid.lake.format.statistics import SimpleStats
 from braid.lake.snapshots.lru_cache import LruCache
 
 METADATA_BYTES: Final = 256 << 20
-"""Approximate bound per process, in bytes. Exceeded for a table whose live files alone take more."""
+"""Approximate bound of a cache, in bytes. Exceeded for a table whose live files alone take more."""
 
 _ENTRY_BYTES: Final = 1_100
 """Bytes of the Python objects of a manifest entry, including its dictionary entry in the live files, but not
