@@ -112,7 +112,10 @@ def _unfit_keys(function: ColumnFunction, column: pa.Array) -> Iterator[UnfitVal
     """Yield the arrays that hold a row with a null in its key, where the strategy forbids that."""
     if choice(function, NULL_STRATEGY, MERGE, NULL_STRATEGIES) != ERROR:
         return
-    rows, parents = pc.list_flatten(column), pc.list_parent_indices(column).to_numpy()
+    rows = pc.list_flatten(column)
+    # Not `list_parent_indices`: it counts what a null hides, and `list_flatten` drops that.
+    counts = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+    parents = np.repeat(np.arange(len(column)), counts)
     has_null = np.zeros(len(rows), dtype=np.bool_)
     for name in names(function, NESTED_KEY):
         part = pc.struct_field(rows, name)

@@ -100,6 +100,10 @@ def test_a_null_in_a_nested_key_that_forbids_it_is_found() -> None:
     (found,) = ValueChecks.of(table.schema).unfit("v", rows)
 
     assert (found.row, found.hint) == (2, "send no null in id")
+    is_null = pa.array([False, True, False])
+    shown = pa.array([[(1, 2)], [(2, 1), None], [(3, 1), (None, 1)]], kind)
+    hidden = pa.ListArray.from_arrays(shown.offsets, shown.values, mask=is_null)
+    assert [one.row for one in ValueChecks.of(table.schema).unfit("v", hidden)] == [2]
     table.write_and_commit(pa.table({"k": pa.array([1, 2, 3], pa.int32()), "v": rows}))
     lenient = table_of("nested_partial_update", sql, **{"nested-key": "id"})
     assert list(ValueChecks.of(lenient.schema).unfit("v", rows)) == []
