@@ -11,5 +11,5 @@
 | `peers/` | program: commits of several processes to one table, beside pypaimon and paimon-rust |
 | `peer` | one process beside the Java reference: the same rows written, then read |
 | `worker_processes` | our side of a comparison in several processes |
-| `bulk_rows`, `figure`, `machine`, `resident_memory` | rows, figures, the machine, memory |
+| `bulk_rows`, `figure`, `machine`, `resident_memory`, `table_costs` | rows, figures, the machine, memory, costs of a table |
 """

@@ -11,7 +11,6 @@ column at all.
 
 import argparse
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmarks.machine import machine
+from benchmarks.table_costs import file_bytes, read_s
 from braid.lake import Catalog, Table, stored_offset
 
 GROUPS = {"a": ("v0", "v1", "v2", "v3"), "b": ("v4", "v5", "v6"), "c": ("v7", "v8", "v9")}
@@ -130,19 +130,6 @@ def _ordering(
             raise AssertionError(suffix)
 
 
-def _read_s(table: Table) -> float:
-    started = time.process_time()
-    for batch in table.scan().to_batches():
-        assert batch.num_rows
-    return time.process_time() - started
-
-
-def _bytes(table: Table) -> int:
-    snapshot = table.latest_snapshot()
-    assert snapshot is not None
-    return sum(entry.file.file_size for entry in table.live_files(snapshot))
-
-
 def main() -> None:
     """Measure all forms and print them beside those that they are compared with."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.arrival")
@@ -154,14 +141,14 @@ def main() -> None:
         times: dict[str, list[float]] = {name: [] for name in tables}
         for _ in range(REPEATS):
             for name, table in tables.items():
-                times[name].append(_read_s(table))
+                times[name].append(read_s(table))
         for table in tables.values():
             table.compact(full=True)
         print(f"\n{'form':<26} {'merge s':>8} {'ratio':>6} {'MB':>7} {'ratio':>6}")
         for form in FORMS:
             base = form.against or form.name
             best, least = min(times[form.name]), min(times[base])
-            size, size_base = _bytes(tables[form.name]), _bytes(tables[base])
+            size, size_base = file_bytes(tables[form.name]), file_bytes(tables[base])
             print(
                 f"{form.name:<26} {best:8.3f} {best / least:6.2f} "
                 f"{size / 1e6:7.2f} {size / size_base:6.2f}"

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.machine import machine
+from benchmarks.table_costs import file_bytes, read_s
 from braid.lake import Catalog, Table, comparable_bytes, stored_offset
 
 ORDERING: Final = {
@@ -76,19 +77,6 @@ def _null_where(mask: pa.BooleanArray, array: pa.Array) -> pa.Array:
     return pc.if_else(mask, pa.scalar(None, array.type), array)
 
 
-def _read_s(table: Table) -> float:
-    started = time.process_time()
-    for batch in table.scan().to_batches():
-        assert batch.num_rows
-    return time.process_time() - started
-
-
-def _bytes(table: Table) -> int:
-    snapshot = table.latest_snapshot()
-    assert snapshot is not None
-    return sum(entry.file.file_size for entry in table.live_files(snapshot))
-
-
 def main() -> None:
     """Measure all forms and print them beside the table that keeps nothing."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kept_columns")
@@ -108,9 +96,9 @@ def main() -> None:
                 started = time.process_time()
                 table.write_and_commit(batch)
                 written += time.process_time() - started
-            merged = min(_read_s(table) for _ in range(REPEATS))
+            merged = min(read_s(table) for _ in range(REPEATS))
             table.compact(full=True)
-            size = _bytes(table)
+            size = file_bytes(table)
             base = base or (merged, size)
             print(
                 f"{form:<8} {written:8.3f} {merged:8.3f} {merged / base[0]:6.2f} "

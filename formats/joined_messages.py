@@ -1,6 +1,6 @@
 """Batches of messages that were read in parts, each part by a reader of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,6 +66,25 @@ def joined_messages(
             if column.finds_missing
         },
     )
+
+
+def read_present(
+    payloads: pa.BinaryArray,
+    columns: Sequence[MappedColumn],
+    read: Callable[[pa.BinaryArray], ReadMessages],
+) -> ReadMessages:
+    """Return what a batch of messages holds, of which those that are null are not read.
+
+    Args:
+        payloads: The messages.
+        columns: The columns that messages are read for.
+        read: Reads messages none of which is null.
+    """
+    if not payloads.null_count:
+        return read(payloads)
+    rows = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
+    found = read(payloads.drop_null())
+    return joined_messages([ReadPart(rows, found)], columns, Faults(len(payloads)))
 
 
 def _missing(name: str, parts: Sequence[ReadPart], faults: Faults) -> pa.BooleanArray:

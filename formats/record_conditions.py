@@ -23,6 +23,7 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
+from braid.formats.integer_bounds import INTEGER_BOUND
 from braid.formats.mapped_column import MappedColumn
 from braid.lake import (
     BoundCondition,
@@ -50,15 +51,7 @@ _TYPES: Final = {
 }
 _TIMES: Final = (TypeRoot.DATE, TypeRoot.TIME, TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ)
 _BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
-_NUMBERS: Final = (
-    TypeRoot.TINYINT,
-    TypeRoot.SMALLINT,
-    TypeRoot.INT,
-    TypeRoot.BIGINT,
-    TypeRoot.FLOAT,
-    TypeRoot.DOUBLE,
-    TypeRoot.DECIMAL,
-)
+_NUMBERS: Final = (*INTEGER_BOUND, TypeRoot.FLOAT, TypeRoot.DOUBLE, TypeRoot.DECIMAL)
 _KIND_OF_ROOT: Final = {
     TypeRoot.BOOLEAN: (LiteralKind.BOOLEAN,),
     TypeRoot.CHAR: (LiteralKind.TEXT,),

@@ -6,14 +6,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from braid.formats.arrays import replace_rows
 from braid.formats.avro.column_decoder import decode_columns
 from braid.formats.avro.exact_decoder import AvroValueError, decode_avro
 from braid.formats.avro.schema import AvroType
+from braid.formats.exact_rows import with_exact_rows
 from braid.formats.fault import Fault, Faults, malformed
 from braid.formats.field_tree import field_tree
-from braid.formats.joined_messages import ReadPart, joined_messages
-from braid.formats.json.message_reader import MISSING
+from braid.formats.joined_messages import read_present
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.formats.native.native_types import undeclared_fields
@@ -53,11 +52,7 @@ class AvroReader:
 
     def read(self, payloads: pa.BinaryArray) -> ReadMessages:
         """Return the columns of a batch of messages (see `MessageReader.read`)."""
-        if not payloads.null_count:
-            return self._read_present(payloads)
-        rows = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
-        found = self._read_present(payloads.drop_null())
-        return joined_messages([ReadPart(rows, found)], self._columns, Faults(len(payloads)))
+        return read_present(payloads, self._columns, self._read_present)
 
     def tree(self, payload: bytes) -> Any:
         """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
@@ -78,21 +73,15 @@ class AvroReader:
             odd = decoded.odd.tolist()
         faults = Faults(count)
         if odd:
-            values: list[list[Any]] = [[None] * len(odd) for _ in self._columns]
-            for place, (row, message) in enumerate(
-                zip(odd, payloads.take(pa.array(odd)).to_pylist(), strict=True)
-            ):
-                found = self._values(message)
-                is_faulty = isinstance(found, Fault)
-                if isinstance(found, Fault):
-                    faults.add(row, found)
-                    found = [None] * len(self._columns)
-                for column, of_column, value in zip(self._columns, values, found, strict=True):
-                    is_missing = value is MISSING
-                    of_column[place] = None if is_missing else value
-                    if column.finds_missing:
-                        missing[column.name][row] = is_missing and not is_faulty
-            arrays = [replace_rows(old, odd, new) for old, new in zip(arrays, values, strict=True)]
+            messages = payloads.take(pa.array(odd)).to_pylist()
+            arrays = with_exact_rows(
+                arrays,
+                odd,
+                map(self._values, messages),
+                columns=self._columns,
+                missing=missing,
+                faults=faults,
+            )
         return ReadMessages(
             arrays=arrays,
             faults=faults,

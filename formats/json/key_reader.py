@@ -12,10 +12,11 @@ from typing import Any, Final
 import pyarrow as pa
 
 from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.exact_rows import MISSING, value_at
 from braid.formats.fault import Fault, Faults
-from braid.formats.json.exact_values import ValueFault, exact_value, expected_form
+from braid.formats.json.exact_values import ValueFault, exact_value, expected_form, json_kind
 from braid.formats.json.message import read_message
-from braid.formats.json.message_reader import MISSING, JsonReader, value_at
+from braid.formats.json.message_reader import JsonReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.mapping.time_formats import time_texts
 from braid.formats.mapping.times_reader import as_texts, expected_time
@@ -128,7 +129,7 @@ def _guilty(key: bytes, columns: Sequence[MappedColumn]) -> MappedColumn:
 
 def _is_held(tree: Any, column: MappedColumn) -> bool:
     try:
-        value = value_at(tree, column)
+        value = value_at(tree, column, kind=json_kind)
         exact_value(None if value is MISSING else value, column.type)
     except (ValueFault, RecursionError):
         return False

@@ -1,18 +1,16 @@
 """Reader of JSON messages: columns from a batch of messages, usual ones fast and all others exactly."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from braid.formats.arrays import replace_rows
-from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.exact_rows import column_values, with_exact_rows
 from braid.formats.fault import Fault, Faults, malformed, not_utf8
-from braid.formats.json.exact_values import ValueFault, exact_value, json_kind
+from braid.formats.json.exact_values import exact_value, json_kind
 from braid.formats.json.message import items_of, read_message
 from braid.formats.json.typed_columns import is_text
 from braid.formats.json.typed_decoder import DecodedMessages, TypedDecoder
@@ -71,7 +69,15 @@ class JsonReader:
             if self._finds_undeclared:
                 unknown.update(self._with_unknown_parts(decoder, decoded.columns))
         if undecided:
-            arrays = self._read_exactly(messages, sorted(undecided), arrays, missing, faults)
+            rows = sorted(undecided)
+            arrays = with_exact_rows(
+                arrays,
+                rows,
+                (self._values(messages[row]) for row in rows),
+                columns=self._columns,
+                missing=missing,
+                faults=faults,
+            )
         with_undeclared = []
         if self._finds_undeclared:
             candidates = {row for row in odd if messages[row] is not None}
@@ -117,34 +123,10 @@ class JsonReader:
         """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
         return read_message(payload)
 
-    def _read_exactly(
-        self,
-        messages: Sequence[bytes | None],
-        rows: list[int],
-        arrays: list[pa.Array],
-        missing: Mapping[str, npt.NDArray[np.bool_]],
-        faults: Faults,
-    ) -> list[pa.Array]:
-        """Return the columns with the values of some rows read exactly; set these rows of `missing`."""
-        values: list[list[Any]] = [[None] * len(rows) for _ in self._columns]
-        for place, row in enumerate(rows):
-            message = messages[row]
-            if message is None:
-                continue
-            found = self._values(message)
-            if isinstance(found, Fault):
-                faults.add(row, found)
-                for is_missing in missing.values():
-                    is_missing[row] = False
-                continue
-            for column, of_column, value in zip(self._columns, values, found, strict=True):
-                if column.finds_missing:
-                    missing[column.name][row] = value is MISSING
-                of_column[place] = None if value is MISSING else value
-        return [replace_rows(old, rows, new) for old, new in zip(arrays, values, strict=True)]
-
-    def _values(self, message: bytes) -> list[Any] | Fault:
+    def _values(self, message: bytes | None) -> list[Any] | Fault | None:
         """Return the values of all columns, exactly, `MISSING` without a field; or the first fault."""
+        if message is None:
+            return None
         try:
             tree = read_message(message)
         except UnicodeDecodeError as error:
@@ -155,22 +137,10 @@ class JsonReader:
             return TOO_DEEP
         if not isinstance(tree, dict):
             return malformed(f"found {json_kind(tree)}, expected an object")
-        values = []
-        for column in self._columns:
-            try:
-                value = value_at(tree, column)
-                if value is not MISSING:
-                    value = exact_value(value, column.type, address=column.address)
-                values.append(value)
-            except ValueFault as fault:
-                text = f"field {fault.address}: found {fault.found}, expected {fault.expected}"
-                of_column = (
-                    f" for {column.purpose}" if fault.address.startswith(column.address) else ""
-                )
-                return Fault(fault.reason, text + of_column)
-            except RecursionError:
-                return TOO_DEEP
-        return values
+        try:
+            return column_values(tree, self._columns, kind=json_kind, read=_exact_value)
+        except RecursionError:
+            return TOO_DEEP
 
     def _with_unknown_parts(
         self, decoder: TypedDecoder, columns: Sequence[Sequence[Any]]
@@ -192,27 +162,8 @@ TOO_DEEP: Final = malformed("JSON that is nested too deeply")
 """The fault of a message that Python cannot parse as a whole; a part of it may have been read."""
 
 
-MISSING: Final = object()
-"""What stands for the value of a field that a message does not have."""
-
-
-def value_at(tree: Any, column: MappedColumn) -> Any:
-    """Return the field that a column is read from; `MISSING` where the message has none.
-
-    A message has no field of an object that it does not have, or that is null.
-
-    Raises:
-        ValueFault: A field on the way to it is not an object.
-    """
-    value: Any = tree
-    for depth, name in enumerate(column.path):
-        if value is None or value is MISSING:
-            return MISSING
-        if not isinstance(value, dict):
-            address = ".".join(column.path[:depth])
-            raise ValueFault(DeadLetterReason.WRONG_TYPE, address, json_kind(value), "an object")
-        value = value.get(name, MISSING)
-    return value
+def _exact_value(value: Any, column: MappedColumn) -> Any:
+    return exact_value(value, column.type, address=column.address)
 
 
 def _decoder(

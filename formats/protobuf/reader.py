@@ -11,12 +11,11 @@ import pyarrow.compute as pc
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 
-from braid.formats.arrays import replace_rows
+from braid.formats.exact_rows import with_exact_rows
 from braid.formats.fault import Fault, Faults, malformed, not_utf8
 from braid.formats.field_tree import field_tree
-from braid.formats.joined_messages import ReadPart, joined_messages
+from braid.formats.joined_messages import read_present
 from braid.formats.json.exact_values import ValueFault
-from braid.formats.json.message_reader import MISSING
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.formats.native.exact_values import native_value
@@ -81,11 +80,7 @@ class ProtobufReader:
 
     def read(self, payloads: pa.BinaryArray) -> ReadMessages:
         """Return the columns of a batch of messages (see `MessageReader.read`)."""
-        if not payloads.null_count:
-            return self._read_present(payloads)
-        rows = np.flatnonzero(payloads.is_valid().to_numpy(zero_copy_only=False))
-        found = self._read_present(payloads.drop_null())
-        return joined_messages([ReadPart(rows, found)], self._columns, Faults(len(payloads)))
+        return read_present(payloads, self._columns, self._read_present)
 
     def tree(self, payload: bytes) -> Any:
         """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
@@ -113,34 +108,21 @@ class ProtobufReader:
             if column.finds_missing:
                 missing[column.name] = is_missing
         if odd:
-            arrays = self._read_exactly(messages, sorted(odd), arrays, missing, faults)
+            rows = sorted(odd)
+            arrays = with_exact_rows(
+                arrays,
+                rows,
+                (faults[row] if row in faults else self._values(messages[row]) for row in rows),
+                columns=self._columns,
+                missing=missing,
+                faults=faults,
+            )
         return ReadMessages(
             arrays=arrays,
             faults=faults,
             with_undeclared=list(range(len(payloads))) if self._has_undeclared else [],
             missing={name: pa.array(mask) for name, mask in missing.items()},
         )
-
-    def _read_exactly(
-        self,
-        messages: Sequence[Any],
-        rows: list[int],
-        arrays: list[pa.Array],
-        missing: dict[str, npt.NDArray[np.bool_]],
-        faults: Faults,
-    ) -> list[pa.Array]:
-        """Return the columns with the values of some rows read exactly; set these rows of `missing`."""
-        values: list[list[Any]] = [[None] * len(rows) for _ in self._columns]
-        for place, row in enumerate(rows):
-            found = faults[row] if row in faults else self._values(messages[row])
-            if isinstance(found, Fault):
-                faults.add(row, found)
-                for mask in missing.values():
-                    mask[row] = False
-                continue
-            for of_column, value in zip(values, found, strict=True):
-                of_column[place] = None if value is MISSING else value
-        return [replace_rows(old, rows, new) for old, new in zip(arrays, values, strict=True)]
 
     def _values(self, message: Any) -> list[Any] | Fault:
         try:

@@ -57,10 +57,8 @@ were skipped before."""
 RECORD_PARTS: Final = "record_parts"
 """A stream reads columns from headers, the timestamp or the place of a record: a version without these sources cannot
 read the declaration."""
-FEATURES: Final[frozenset[str]] = frozenset(
+_OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
     {
-        ROW_TTL,
-        START_ANEW,
         MESSAGE_FORMATS,
         SCHEMA_FORMATS,
         RECORD_KINDS,
@@ -71,6 +69,9 @@ FEATURES: Final[frozenset[str]] = frozenset(
         RECORD_PARTS,
     }
 )
+"""Features that follow from the declaration of a stream."""
+
+FEATURES: Final[frozenset[str]] = _OF_DECLARATIONS | {ROW_TTL, START_ANEW}
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
 
@@ -123,17 +124,7 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         stream: The declaration that the entry gets.
         besides: Features that the entry needs for another reason, or lists already.
     """
-    derived = {
-        MESSAGE_FORMATS,
-        SCHEMA_FORMATS,
-        RECORD_KINDS,
-        SCHEMA_REGISTRIES,
-        ON_MISSING,
-        TIME_FORMATS,
-        OFFSETS_EXPIRED,
-        RECORD_PARTS,
-    }
-    needed = set(besides) - derived
+    needed = set(besides) - _OF_DECLARATIONS
     if not isinstance(stream.format, JsonFormat):
         needed.add(MESSAGE_FORMATS)
     if isinstance(stream.format, AvroFormat | ProtobufFormat):

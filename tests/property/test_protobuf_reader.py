@@ -8,9 +8,9 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 from hypothesis import given, settings, strategies as st
 
+from braid.formats.exact_rows import MISSING
 from braid.formats.fault import Fault, malformed, not_utf8
 from braid.formats.field_tree import field_tree
-from braid.formats.json.message_reader import MISSING
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.native.record_values import record_values
 from braid.formats.protobuf.native_messages import native_record

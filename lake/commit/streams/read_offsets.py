@@ -1,4 +1,7 @@
-"""What of a partition a stream has read, from the moves and the highest offset in its position. Pure."""
+"""Read offsets: the ranges of a partition that a stream has read, by the moves and the highest offset of its position.
+
+Pure.
+"""
 
 from braid.lake.commit.streams.position_moves import Range, read_segments, split_by_reading
 from braid.lake.commit.streams.stream_position import StreamPosition
