@@ -39,7 +39,7 @@ class HeaderReader:
         faults = Faults(len(headers))
         arrays: list[pa.Array] = []
         missing: dict[str, pa.BooleanArray] = {}
-        if headers.null_count == len(headers):
+        if not self._columns or headers.null_count == len(headers):
             # Most topics have no headers, and their batches need no closer look.
             arrays = [pa.nulls(len(headers), to_arrow_type(one.type)) for one in self._columns]
             is_missing = pa.repeat(pa.scalar(True), len(headers))

@@ -42,10 +42,14 @@ from braid.formats.message_reader import ReadMessages
 from braid.formats.readers import message_reader
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import RowKind, TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
-from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.records.new_fields.schema_delta import SchemaDelta
+from braid.records.new_fields.undeclared_field_reader import (
+    UndeclaredFieldReader,
+    UnrepresentableFieldError,
+)
 from braid.records.part_reader import PART_COLUMNS, PartReader
 from braid.records.partition_names import is_long_directory, partition_bytes_max
-from braid.records.record_columns import KEY
+from braid.records.record_columns import KEY, VALUE
 from braid.records.record_kinds import RecordKinds
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import ColumnSource, OnMissing, OnNewField
@@ -187,6 +191,38 @@ class RecordReader:
             with_undeclared=undeclared,
         )
 
+    def wanted_changes(
+        self, found: ReadRecords, fields: UndeclaredFieldReader
+    ) -> dict[int, SchemaDelta]:
+        """Return what the table needs for records with undeclared fields, and for values that do not fit.
+
+        Records that no change would help get a fault, unless they have one.
+
+        Args:
+            found: The records, as `read` returns them.
+            fields: Finds undeclared fields.
+
+        Returns:
+            The change by row, for the rows that need one; such a row may have a fault, which the change removes.
+        """
+        faults = found.faults
+        marked = [row for row in found.with_undeclared if row not in faults]
+        values = found.records.column(VALUE)
+        changes = {}
+        for row in sorted({*found.widenable, *marked}):
+            try:
+                delta = fields.read(self.tree(values[row].as_py()))
+            except UnrepresentableFieldError as error:
+                faults.add(row, Fault(DeadLetterReason.NEW_FIELD, str(error)))
+            except ValueError:
+                continue  # not of the format: it stays refused for that reason
+            except RecursionError:
+                faults.add(row, TOO_DEEP)
+            else:
+                if delta:
+                    changes[row] = delta
+        return changes
+
     def tree(self, value: bytes) -> Any:
         """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
         return self._values.tree(value)
@@ -218,7 +254,7 @@ class RecordReader:
         """Add the columns that are read from headers, or from what Kafka knows of the records."""
         parts = records.select(PART_COLUMNS)
         without_deletes = parts
-        if len(deletes):
+        if self._parts_beside is not None and len(deletes):
             rows = np.arange(records.num_rows)
             without_deletes = parts.take(pa.array(rows, mask=np.isin(rows, deletes)))
         for reader, batch in ((self._parts, parts), (self._parts_beside, without_deletes)):
@@ -242,6 +278,8 @@ class RecordReader:
         is_delete: npt.NDArray[np.bool_],
     ) -> dict[str, pa.BooleanArray]:
         """Return where records lack a field; a delete sets every column, whatever fields it has."""
+        if not found:
+            return {}
         deletes = pa.array(is_delete)
         kinds = columns.get(self._plan.kind_column or "")
         if kinds is not None:

@@ -8,7 +8,6 @@ from typing import Final
 
 import pyarrow as pa
 
-from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault
 from braid.formats.json_values import json_row
 from braid.formats.schema_registry.schema_source import SchemaSource
@@ -16,7 +15,6 @@ from braid.formats.unpaired_surrogates import with_escaped_surrogates
 from braid.lake import TableSchema
 from braid.records.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
-    UnrepresentableFieldError,
 )
 from braid.records.record_columns import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, VALUE
 from braid.records.record_reader import ReadRecords, RecordReader
@@ -73,25 +71,13 @@ def _changes(
     if plan.spec.on_new_field is not OnNewField.EVOLVE:
         return {}
     fields = UndeclaredFieldReader(plan=plan, taken=tuple(schema.field_names))
-    values = found.records.column(VALUE)
-    results = {}
-    for row in sorted(
-        {*found.widenable, *(r for r in found.with_undeclared if r not in found.faults)}
-    ):
-        try:
-            delta = fields.read(reader.tree(values[row].as_py()))
-        except UnrepresentableFieldError as error:
-            if row not in found.faults:
-                results[row] = _dead_letter(Fault(DeadLetterReason.NEW_FIELD, str(error)))
-        except (ValueError, RecursionError):
-            continue
-        else:
-            if delta:
-                names = tuple(
-                    map(with_escaped_surrogates, (*map(".".join, delta.new), *delta.wider))
-                )
-                results[row] = SampleResult(outcome=SampleOutcome.SCHEMA_CHANGE, changes=names)
-    return results
+    return {
+        row: SampleResult(
+            outcome=SampleOutcome.SCHEMA_CHANGE,
+            changes=tuple(map(with_escaped_surrogates, (*map(".".join, delta.new), *delta.wider))),
+        )
+        for row, delta in reader.wanted_changes(found, fields).items()
+    }
 
 
 def _dead_letter(fault: Fault) -> SampleResult:

@@ -49,10 +49,9 @@ def maintenance_problems(schema: TableSchema, options: TableOptions) -> Iterator
             message="expected a number from 0 to 1",
             hint="above 1 even files of the target size would count as small; the default is 0.7",
         )
-    named = [(_IGNORED, one) for one in options.changelog_producer_row_deduplicate_ignore_fields]
-    for key, name in named:
+    for name in options.changelog_producer_row_deduplicate_ignore_fields:
         if name not in schema.field_names:
-            yield unknown_column(key, name, schema)
+            yield unknown_column(_IGNORED, name, schema)
 
 
 def _trigger_problems(declared: Mapping[str, str], trigger: int) -> Iterator[Problem]:

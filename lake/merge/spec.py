@@ -131,12 +131,8 @@ def _functions_of(schema: TableSchema, *, aggregation: bool) -> Iterator[ColumnF
         )
 
 
-def unsupported_merging(schema: TableSchema) -> list[Problem]:
-    """Return one problem for every declaration of an aggregate function that is unknown here."""
-    return _unknown(effective_functions(schema), schema)
-
-
 def _unknown(functions: Sequence[ColumnFunction], schema: TableSchema) -> list[Problem]:
+    """Return one problem for every declaration of an aggregate function that is unknown here."""
     # A default function is one declaration, whatever the number of its columns.
     declared = {
         function_key(schema.options, function.column): function.name for function in functions

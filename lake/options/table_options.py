@@ -807,8 +807,14 @@ class TableOptions:
 OPTIONS: Final[Mapping[str, Option[Any]]] = declared_options(TableOptions)
 """Every option that this engine knows, by attribute of `TableOptions`."""
 
-_DECIDED: Final[Mapping[str, Sequence[str]]] = {
-    key: [name for name, declaration in OPTIONS.items() if key in declaration.deciding_keys]
-    for key in {key for declaration in OPTIONS.values() for key in declaration.deciding_keys}
-}
+
+def _decided() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, declaration in OPTIONS.items():
+        for key in declaration.deciding_keys:
+            found.setdefault(key, []).append(name)
+    return found
+
+
+_DECIDED: Final[Mapping[str, Sequence[str]]] = _decided()
 """The attributes that depend on a key of the options."""

@@ -173,9 +173,7 @@ class _SplitReader:
         self, section: Section, columns: Sequence[str], conditions: Sequence[BoundCondition]
     ) -> Iterator[pa.Table]:
         """Yield the rows of a section after merging, without retracts, before filtering."""
-        wanted = tuple(dict.fromkeys([*columns, *(item.column for item in conditions)]))
-        if self._live is not None:
-            wanted = self._live.with_column(wanted)
+        wanted = tuple(dict.fromkeys([*columns, *_columns_of(conditions, self._live)]))
         # Bounded by the number of runs, so that a merge of many takes no more memory than one of few.
         batch_rows = min(self._batch_rows, rows_per_run(len(section.runs)))
         batch_bytes = bytes_per_run(len(section.runs))

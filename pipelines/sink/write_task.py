@@ -26,7 +26,6 @@ from pyspark import TaskContext
 
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.formats.fault import Fault
-from braid.formats.json.message_reader import TOO_DEEP
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import RowKind, Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
@@ -38,9 +37,8 @@ from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
 from braid.records.new_fields.schema_delta import SchemaDeltaCollector
 from braid.records.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
-    UnrepresentableFieldError,
 )
-from braid.records.record_columns import TIMESTAMP, VALUE
+from braid.records.record_columns import TIMESTAMP
 from braid.records.record_reader import ReadRecords, RecordReader
 from braid.records.stream_plan import StreamPlan
 
@@ -142,7 +140,7 @@ class _TaskRun:
         self._note_seen(found)
         is_waiting = np.zeros(batch.num_rows, dtype=bool)
         if self._task.field_reader is not None:
-            is_waiting[self._collect_undeclared(batch, found, self._task.field_reader)] = True
+            is_waiting[self._collect_undeclared(found, self._task.field_reader)] = True
         refused = found.faults.rows
         if refused:
             records = batch.take(pa.array(refused))
@@ -261,35 +259,19 @@ class _TaskRun:
             batch = _one_batch(rows)
             self._attempt(lambda: self._write(batch))
 
-    def _collect_undeclared(
-        self, batch: pa.RecordBatch, found: ReadRecords, reader: UndeclaredFieldReader
-    ) -> list[int]:
+    def _collect_undeclared(self, found: ReadRecords, reader: UndeclaredFieldReader) -> list[int]:
         """Collect what the table needs for records with undeclared fields, and for values that do not fit.
 
         Returns:
             The records that wait for a change of the table; they have no fault any more. Records that no
             change would help are refused.
         """
-        faults = found.faults
-        marked = [row for row in found.with_undeclared if row not in faults]
-        waiting = []
-        values = batch.column(VALUE)
-        for row in sorted({*found.widenable, *marked}):
-            try:
-                delta = reader.read(self._reader.tree(values[row].as_py()))
-            except UnrepresentableFieldError as error:
-                faults.add(row, Fault(DeadLetterReason.NEW_FIELD, str(error)))
-            except ValueError:
-                continue  # not of the format: it stays refused for that reason
-            except RecursionError:
-                faults.add(row, TOO_DEEP)
-            else:
-                if delta:
-                    self._deltas.add(delta)
-                    if row in faults:
-                        faults.remove(row)
-                    waiting.append(row)
-        return waiting
+        changes = self._reader.wanted_changes(found, reader)
+        for row, delta in changes.items():
+            self._deltas.add(delta)
+            if row in found.faults:
+                found.faults.remove(row)
+        return list(changes)
 
     def _refuse(self, records: pa.RecordBatch, faults: Sequence[Fault]) -> None:
         """Hold dead letters for refused records until the rows are written."""

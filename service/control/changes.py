@@ -158,9 +158,12 @@ def _read(
         batch_rows=min(_BATCH_ROWS, page_size),
     )
     _check_history(changes, position)
-    fields = [changes.schema.field(name) for name in changes.columns]
-    if position.columns is None:
-        fields = list(shown_fields(changes.schema))
+    fields = (
+        list(shown_fields(changes.schema))
+        if position.columns is None
+        else [changes.schema.field(name) for name in changes.columns]
+    )
+    names = [field.name for field in fields]
     rows: list[dict[str, Any]] = []
     size_bytes = 0
     for part in changes:
@@ -169,7 +172,7 @@ def _read(
             # A batch is cut at the page's end; the next page skips the rows that this page has returned.
             taken = batch.slice(0, page_size - len(rows))
             kinds = taken.column(0).to_pylist()
-            values = python_rows(taken.select(changes.columns))
+            values = python_rows(taken.select(names))
             rows += [
                 {
                     "snapshot_id": part.snapshot_id,

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import orjson
 
+from braid.lake.commit.streams.stream_position import parse_offsets
 from braid.lake.errors import CorruptData, LimitExceeded
 from braid.lake.format.snapshot import Snapshot
 
@@ -118,7 +119,6 @@ def next_order(
     topic: str,
     topic_id: str,
     generation_min: int = 0,
-    began: Mapping[int, int] | None = None,
 ) -> GroupOrder:
     """Return the order of a group after a claim.
 
@@ -130,8 +130,6 @@ def next_order(
         topic_id: Kafka's id of the topic.
         generation_min: The first generation of a group that was never claimed. It is above every
             generation in which the group may have been written without a record in the table.
-        began: Position of the stream at the claim, empty if the stream starts anew; counts for a group that
-            is in another generation from now on.
 
     Example:
         >>> claim = GroupClaim(group="g", cluster="c", partitions=2)
@@ -153,7 +151,6 @@ def next_order(
         topic_id=topic_id,
         partitions=claim.partitions,
         growth=claim.growth,
-        began=began,
     )
     is_same = known is not None and is_same_source(
         known, stream=stream, cluster=claim.cluster, topic=topic, topic_id=topic_id
@@ -212,17 +209,11 @@ def _parse_order(key: str, text: str, snapshot: Snapshot) -> GroupOrder:
             topic_id=value["topic_id"],
             partitions=int(value["partitions"]),
             growth=_parse_growth(value["growth"]),
-            began=_parse_began(value.get("began")),
+            began=None if (began := value.get("began")) is None else parse_offsets(began),
         )
     except (ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
         message = f"snapshot {snapshot.id} has a property `{key}` that cannot be read"
         raise CorruptData(message) from error
-
-
-def _parse_began(value: Mapping[str, int] | None) -> dict[int, int] | None:
-    if value is None:
-        return None
-    return {int(partition): int(offset) for partition, offset in value.items()}
 
 
 def _parse_growth(value: Mapping[str, object] | None) -> PartitionGrowth | None:
@@ -233,5 +224,5 @@ def _parse_growth(value: Mapping[str, object] | None) -> PartitionGrowth | None:
     return PartitionGrowth(
         partitions=int(str(value["partitions"])),
         noticed_ms=int(str(value["noticed_ms"])),
-        ends={int(partition): int(offset) for partition, offset in ends.items()},
+        ends=parse_offsets(ends),
     )

@@ -184,8 +184,8 @@ def batch_of(snapshot: Snapshot) -> StreamBatch | None:
             batch_id=value["batch_id"],
             topic=value["topic"],
             topic_id=value["topic_id"],
-            start=_parse_offsets(value["start"]),
-            end=_parse_offsets(value["end"]),
+            start=parse_offsets(value["start"]),
+            end=parse_offsets(value["end"]),
             account=BatchAccount(**value["account"]),
         )
     except (ValueError, TypeError, LookupError, AssertionError) as error:
@@ -220,7 +220,7 @@ def _parse_position(text: str, snapshot: Snapshot) -> StreamPosition:
             epoch=value["epoch"],
             topic=value["topic"],
             topic_id=value["topic_id"],
-            offsets=_parse_offsets(value["offsets"]),
+            offsets=parse_offsets(value["offsets"]),
             account=BatchAccount(**value["account"]),
             batch_id=value["batch_id"],
             commit_time_ms=value["commit_time_ms"],
@@ -246,7 +246,8 @@ def _parse_move(value: Mapping[str, Any]) -> PositionMove:
     )
 
 
-def _parse_offsets(value: Mapping[str, int]) -> dict[int, int]:
+def parse_offsets(value: Mapping[str, int]) -> dict[int, int]:
+    """Return the offsets by partition of a JSON object."""
     return {int(partition): int(offset) for partition, offset in value.items()}
 
 

@@ -146,3 +146,13 @@ def test_names_and_values_that_utf8_does_not_have() -> None:
         plan = given_plan(spec, on_new_field=mode)
         for one in try_records(plan, given_table(spec).schema, [half, name]):
             assert one.model_dump_json()
+
+
+def test_a_message_that_is_too_deep_for_its_fields_is_a_dead_letter_as_in_the_stream() -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+
+    (found,) = tried(
+        {"value": f'{{"id": 1, "price": 1, "version": 1, "x": {deep}}}'}, on_new_field="evolve"
+    )
+
+    assert (found["outcome"], found["reason"]) == ("dead_letter", "malformed")
