@@ -1,4 +1,4 @@
-"""The Arrow form of the format's column types.
+"""The Arrow form of the format's column types, and the column type of an Arrow type.
 
 | type | Arrow |
 |---|---|
@@ -16,6 +16,8 @@
 | MAP | map |
 | MULTISET | map to int32 |
 | ROW | struct |
+
+`from_arrow_type` is the way back, for columns that do not have a declared type.
 """
 
 from collections.abc import Sequence
@@ -143,7 +145,8 @@ def from_arrow_type(arrow_type: pa.DataType, nullable: bool = True) -> DataType:
     Fields of a struct get no id.
 
     Raises:
-        UnsupportedFeature: No type of the format holds every value (unsigned, duration, union…).
+        UnsupportedFeature: No type of the format holds every value (unsigned integers, durations,
+            unions…), or this version does not convert the kind of type (null, date64, fixed-size lists…).
     """
     types = pa.types
     root = _PLAIN_ROOTS.get(arrow_type)

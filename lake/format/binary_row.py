@@ -115,7 +115,7 @@ def decode_row(data: bytes, types: Sequence[DataType | DataField]) -> tuple[obje
 
     Raises:
         CorruptData: The arity is not that of `types`, or the bytes end early.
-        UnsupportedFeature: A nested field is not null.
+        UnsupportedFeature: A nested field is not null, or a date is not in the years 1 to 9999.
     """
     row = memoryview(data)[ARITY_BYTES:]
     _check_arity(data, len(types))
@@ -128,6 +128,9 @@ def decode_row(data: bytes, types: Sequence[DataType | DataField]) -> tuple[obje
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         text = f"binary row of {len(data)} bytes cannot be read: {error}"
         raise CorruptData(text) from error
+    except OverflowError as error:
+        text = "a binary row holds a date outside of the years 1 to 9999, which this version cannot read"
+        raise UnsupportedFeature(text) from error
 
 
 def _one_value(value: object, data_type: DataType) -> pa.Array:

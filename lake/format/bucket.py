@@ -2,7 +2,8 @@
 
 The hash is Murmur3 (32 bit, seed 42) over the words of the binary row of the bucket key, header included.
 The bucket is the absolute value of the remainder of the hash by the bucket count, where the remainder has
-the sign of the hash. Readers search a row only in its bucket, so a row in a wrong bucket is never found.
+the sign of the hash. Lookups by key search only the key's bucket, so they never find a row that is in
+another one, although scans show it.
 
 Source: table-format 11. Murmur3: Appleby 2011, https://github.com/aappleby/smhasher.
 """
@@ -102,11 +103,12 @@ def bucket_hashes(
         types: One type per key column; the precision of decimals and timestamps matters.
 
     Returns:
-        n int32. No loop over rows: each word position is mixed for all rows at once.
+        n int32. Each word position is mixed for all rows at once; only the ends of a few long rows are
+        mixed row by row.
 
     Raises:
         SchemaMismatch: A column has the wrong type.
-        UnsupportedFeature: A column is nested.
+        UnsupportedFeature: A nested column has a value that is not null.
     """
     blocks = [_hash_rows(words) for words in row_blocks(arrays, types, block_rows=_BLOCK_ROWS)]
     return np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.int32)

@@ -31,7 +31,8 @@ def parse_consumer(data: bytes) -> Consumer:
     """Return the consumer in the bytes of a consumer file.
 
     Raises:
-        CorruptData: The bytes are not a JSON object with a whole number under `nextSnapshot`.
+        CorruptData: The bytes are not a JSON object with a whole number under `nextSnapshot`, or a key of a
+            lease has a value of the wrong kind.
 
     Example:
         >>> parse_consumer(b'{"nextSnapshot": 5, "later": true}').next_snapshot

@@ -1,4 +1,8 @@
-"""Decoding errors of any kind, reported as corrupt data with the file's path."""
+"""Errors of decoders, reported as corrupt data with the file's path.
+
+Only errors that this engine raises on purpose with another meaning, such as `UnsupportedFeature`, stay as
+they are.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +16,7 @@ def corrupt_at(path: str) -> Iterator[None]:
 
     Raises:
         CorruptData: The bytes are not what the format says.
+        LakeError: Any other error of this engine, unchanged.
     """
     try:
         yield

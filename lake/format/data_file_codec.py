@@ -1,7 +1,9 @@
 """Codec of the `_FILE` record of a manifest.
 
-Fields are in the order of `braid.lake.format.avro.schemas.DATA_FILE_FIELDS`. Files of older releases have only
-the first 16, 18 or 20 of these; the missing ones are read as None.
+The record is encoded to bytes and decoded from bytes, or from the dictionary of a general Avro reader
+(`data_file_of`); its statistics, which other files have too, are encoded and decoded alone as well. Fields are
+in the order of `braid.lake.format.avro.schemas.DATA_FILE_FIELDS`. Files of older releases have only the first
+16, 18 or 20 of these; the missing ones are read as None.
 
 Source: table-format 5.2 and 21.
 """
@@ -26,7 +28,7 @@ from braid.lake.format.avro.binary import (
 from braid.lake.format.data_file import DataFileMeta, FileSource
 from braid.lake.format.statistics import SimpleStats
 
-# Every release writes at least this many fields.
+# Every release from 0.9 on writes at least this many fields; records with fewer are read as dictionaries.
 FIELD_COUNT_MIN: Final = 16
 _SOURCES: Final = {source.value: source for source in FileSource}
 
@@ -73,6 +75,8 @@ def decode_data_file(decoder: AvroDecoder, field_count: int) -> DataFileMeta:
 
     Raises:
         IndexError: The bytes end early.
+        UnicodeDecodeError: A text is not UTF-8.
+        CorruptData: The file has an unknown source.
     """
     assert FIELD_COUNT_MIN <= field_count <= 21, field_count
     long, byte_string = decoder.long, decoder.byte_string

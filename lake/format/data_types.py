@@ -1,4 +1,4 @@
-"""The column types of the format, and the numbering of fields.
+"""The column types of the format that this version supports, and the numbering of fields.
 
 Source: table-format 2.1 and 2.2.
 """
@@ -16,7 +16,11 @@ UNASSIGNED: Final = -1
 
 
 class TypeRoot(StrEnum):
-    """The kinds of types; the value is the word in a schema file."""
+    """The kinds of types that this version supports.
+
+    The value is the first word of the type in a schema file, except that `TIMESTAMP_LTZ` is only read
+    there: it is written as `TIMESTAMP(p) WITH LOCAL TIME ZONE`.
+    """
 
     CHAR = "CHAR"
     VARCHAR = "VARCHAR"
@@ -136,7 +140,7 @@ class DataField:
         name: The name as the user wrote it; case matters.
         type: Type of the values, nullability included.
         description: Free text.
-        default_value: Text of the value that readers of the format use for a missing column.
+        default_value: Text of the value that writers store where a record has null or lacks the column.
     """
 
     id: int = UNASSIGNED

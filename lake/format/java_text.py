@@ -10,7 +10,7 @@ import numpy as np
 
 
 def java_float_text(value: float | np.float32) -> str:
-    """Return the text of Java's `toString`: plain from 0.001 to 10 million, else like `1.0E10`."""
+    """Return the text of Java's `toString`: plain from 0.001 to below 10 million, else like `1.0E10`."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("-Infinity" if value < 0 else "Infinity")
     if value == 0 or 1e-3 <= abs(float(value)) < 1e7:

@@ -1,4 +1,4 @@
-"""Reader of JSON objects of the format, which checks the kind of each value."""
+"""Reader of the format's JSON objects, which checks the kind of each value it returns; and their writer."""
 
 from collections.abc import Mapping, Sequence
 from typing import NoReturn, Self
@@ -9,7 +9,10 @@ from braid.lake.errors import CorruptData
 
 
 class JsonDocument:
-    """One JSON object; accessors raise `CorruptData`, with key and value, for a value of another kind."""
+    """One JSON object.
+
+    Accessors of a kind raise `CorruptData`, with key and value, for a value of another kind.
+    """
 
     def __init__(self, document: Mapping[str, object], *, what: str) -> None:
         self._document = document
@@ -73,7 +76,10 @@ class JsonDocument:
         return value
 
     def text_map(self, key: str, *, required: bool = False) -> dict[str, str]:
-        """Return an object of strings, {} when absent; numbers and booleans become text."""
+        """Return an object of strings; {} when it is absent or null, unless it is required.
+
+        Values that are not strings become text, and keys whose value is null are left out.
+        """
         value = self._document.get(key)
         if value is None and not required:
             return {}

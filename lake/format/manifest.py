@@ -100,7 +100,8 @@ def decode_manifest(data: bytes) -> list[ManifestEntry]:
     Raises:
         CorruptData: The bytes are not an Avro file, or it lacks fields of a manifest.
         UnsupportedFeature: A file is outside the table, or belongs to a table with row
-            tracking or data evolution.
+            tracking or data evolution; or this version does not support the version of an entry or
+            the codec.
     """
     schema, blocks = read_blocks(data, what=_WHAT)
     # The layout that this engine and Java write has its own codec, because the general codec spends most of its

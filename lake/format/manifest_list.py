@@ -1,4 +1,8 @@
-"""Manifest lists: the manifests of a snapshot, as an Avro file.
+"""Manifest lists: descriptions of manifests, as an Avro file.
+
+A snapshot has a list of the manifests from before its commit, a list of those with its own changes and, if it
+has changelog files, a list of theirs. A description has bounds of the manifest's entries, so that a reader
+skips manifests that it does not need; `describe_manifest` computes it.
 
 Source: table-format 5.1.
 """

@@ -1,9 +1,12 @@
 """Directory names of partitions and buckets, derived from the partition's row.
 
 Readers derive the path from the row in the manifest, so all writers have to spell values in exactly the
-same way. Numbers are spelled as by Java's `toString`, null and blank text as `partition.default-name`. By
-default a date is a number of days and a time a number of milliseconds; if `partition.legacy-name` is
-false, both are spelled as casts to text spell them. The resulting texts are escaped.
+same way. Floating-point numbers are spelled as by Java's `toString`, decimals without an exponent, null and
+blank text as `partition.default-name`. By default a date is a number of days, a time a number of milliseconds,
+and a timestamp the text of Java's `LocalDateTime`; if `partition.legacy-name` is false, all three are spelled
+as casts to text spell them. The resulting texts are escaped.
+
+`partition_label` names a partition in messages, where several partitions that share a directory differ.
 
 Source: table-format 10.
 """
@@ -34,6 +37,7 @@ def partition_directory(partition: bytes, schema: TableSchema) -> str:
 
     Raises:
         CorruptData: The row has another arity.
+        UnsupportedFeature: A date is not in the years 1 to 9999.
     """
     options = schema.table_options
     parts: list[str] = []
@@ -125,16 +129,17 @@ def _timestamp_text(field: DataField, nanoseconds: int, *, is_legacy: bool) -> s
     seconds, fraction = divmod(nanoseconds, 1_000_000_000)
     moment = EPOCH + timedelta(seconds=seconds)
     digits = f"{fraction:09}"
+    # `isoformat` fills up the years before 1000 to four digits, unlike `strftime`.
     if not is_legacy:
         precision = field.type.precision or 0
         kept = digits[:precision] + digits[precision:].rstrip("0")
-        return f"{moment:%Y-%m-%d %H:%M:%S}" + (f".{kept}" if kept else "")
+        return moment.isoformat(" ", "seconds") + (f".{kept}" if kept else "")
     # As Java's LocalDateTime: fractions in groups of three digits, seconds only if they are not zero.
     while digits.endswith("000"):
         digits = digits[:-3]
     if digits:
-        return f"{moment:%Y-%m-%dT%H:%M:%S}.{digits}"
-    return f"{moment:%Y-%m-%dT%H:%M:%S}" if moment.second else f"{moment:%Y-%m-%dT%H:%M}"
+        return f"{moment.isoformat(timespec='seconds')}.{digits}"
+    return moment.isoformat(timespec="seconds" if moment.second else "minutes")
 
 
 def _time_text(field: DataField, value: time, *, is_legacy: bool) -> str:

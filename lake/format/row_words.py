@@ -8,8 +8,8 @@ slots       n words, one per field: the value, or the length and offset of a var
 variable    the parts of the fields in order, each padded with zeros to whole words
 ```
 
-Hashing and encoding both walk these words position by position over all rows at once, so neither needs a
-loop over rows. A null has zeros in its slot. There are two exceptions: timestamps of precision 4 and
+Hashing and encoding both walk these words position by position, over all rows at once instead of row by row.
+A null has zeros in its slot. There are two exceptions: timestamps of precision 4 and
 more, and decimals of 19 digits and more. For these types, the slot of a null has the offset of a variable
 part, which is filled with zeros. NaN always has the same bits: as keys all NaNs are equal, so they have
 to be in one bucket and one partition.
@@ -61,7 +61,7 @@ assert sys.byteorder == "little", "the format's words are read straight from Arr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """One word of every row, in halves; a half that is zero in every row is None.
+    """One word of every row, in halves; a half that is known to be zero in every row is None.
 
     The hash mixes 32 bits at a time, so words are in halves. A half that is None is mixed once instead of for
     every row.

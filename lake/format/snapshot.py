@@ -21,7 +21,7 @@ MAX_SEQUENCE_NUMBER_PROPERTY: Final = "sequence.generation.max-sequence-number"
 
 
 class CommitKind(StrEnum):
-    """The kind of a commit; readers of the format refuse any other word."""
+    """The kind of a commit; Java's readers refuse any other word."""
 
     APPEND = "APPEND"
     COMPACT = "COMPACT"
@@ -55,7 +55,7 @@ class Snapshot:
         changelog_record_count: Rows of the changelog files; None without any.
         watermark: Milliseconds since 1970 UTC; never decreases.
         statistics: Name of a statistics file.
-        properties: Free text by key; keys of this engine begin with `braid.`.
+        properties: Free text by key; keys that only this engine has begin with `braid.`.
         next_row_id: Copied from the previous snapshot; only tables with row tracking use it.
         operation: A word of a closed set that readers check; None when unknown.
     """

@@ -1,4 +1,4 @@
-"""Column statistics of a data file: bounds and null counts.
+"""Column statistics of a data file or a manifest: bounds and null counts.
 
 The bounds are two binary rows with a field for each covered column; a column without bounds is null in both.
 Readers skip files by their bounds, so a bound may be too wide but never too narrow. Bounds are in the order in

@@ -1,4 +1,4 @@
-"""System columns: the columns of a data file that its table does not have.
+"""System columns: the columns of a data file that its table does not have; and the kinds of rows.
 
 | column | Arrow type | field id | meaning |
 |---|---|---|---|
@@ -6,7 +6,8 @@
 | `_SEQUENCE_NUMBER` | int64, not null | 2147483646 | order of arrival within a bucket |
 | `_VALUE_KIND` | int8, not null | 2147483645 | `RowKind` |
 
-`_LEVEL`, int32 and not null, is not in files: readers add it to records that are merged by level.
+`_LEVEL`, int32 and not null, is not in files: readers add it to records that are merged by level. Columns of
+users cannot have the names of system columns (`is_reserved`).
 
 Source: table-format 12.1 and 12.2.
 """

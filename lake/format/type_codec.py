@@ -43,7 +43,8 @@ def parse_type(source: str | Mapping[str, object]) -> DataType:
     Raises:
         UnsupportedFeature: The type exists in the format but not in this version (VARIANT, BLOB,
             VECTOR, GEOMETRY, GEOGRAPHY).
-        InvalidRequest: The text is not a type of the format, or a length or precision is out of range.
+        InvalidRequest: The text is not a type of the format, a length or precision is out of range, or
+            types are nested more than `DEPTH_MAX` deep.
     """
     # Tables have many columns of few types, and types never change: short texts are parsed once.
     if isinstance(source, str) and len(source) <= _REMEMBERED_MAX:
@@ -117,6 +118,7 @@ def parse_field(document: Mapping[str, object]) -> DataField:
 
     Raises:
         InvalidRequest: A key is missing or of the wrong kind.
+        UnsupportedFeature: This version does not have the type.
     """
     field_id = document.get("id", UNASSIGNED)
     name = document.get("name")
@@ -286,7 +288,7 @@ class _TypeText:
         root = TypeRoot(word)
         (precision,) = self._numbers([0 if root is TypeRoot.TIME else 6])
         self._check("precision", precision, 0, TIMESTAMP_PRECISION_MAX)
-        if self._skip("WITHOUT", "TIME", "ZONE"):
+        if root is not TypeRoot.TIMESTAMP_LTZ and self._skip("WITHOUT", "TIME", "ZONE"):
             pass  # the default, written explicitly
         elif root is TypeRoot.TIMESTAMP and self._skip("WITH", "LOCAL", "TIME", "ZONE"):
             root = TypeRoot.TIMESTAMP_LTZ

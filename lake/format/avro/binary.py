@@ -1,11 +1,13 @@
 """Avro's binary encoding of the few types that manifests use.
 
 A long or int is a zigzag varint. Bytes or a string are their length as a long, then the bytes. An array
-is a sequence of blocks, each a count (a long) and that many items; a count of 0 ends the array. A union
-`["null", T]` is the byte 00 for null, or the byte 02 and then the value.
+is a sequence of blocks, each a count (a long) and that many items; a count of 0 ends the array. After a
+negative count comes the size of the block in bytes, and the number of items is the count without its sign.
+A union `["null", T]` is the byte 00 for null, or the byte 02 and then the value.
 
 Manifests have thousands of small records, and a general codec spends most of its time on the branches of
-unions; hence these functions. Functions that encode return the bytes of a number, or append to a list of pieces, which the caller joins.
+unions; hence these functions. Functions that encode return the bytes of a number, or append to a list of
+pieces, which the caller joins.
 
 Source: Apache Avro 1.11 specification, "Binary Encoding".
 """

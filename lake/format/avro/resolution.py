@@ -31,7 +31,7 @@ _WHOLE_NUMBERS: Final = frozenset({"int", "long"})
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WrittenSchema:
-    """The schema in the header of a container; one object for all files with the same header.
+    """The schema in the header of a container; files with the same header share one object while it is cached.
 
     Attributes:
         declared: The schema of the header, without logical types.
@@ -51,7 +51,8 @@ def written_schema(declared: Any) -> WrittenSchema:
         declared: The parsed JSON of the header.
 
     Raises:
-        ValueError: The schema is not one of records, or uses a type name that is not declared.
+        ValueError: The schema is not one of records, or of a union of records and null; or it uses a type
+            name before it declares it.
     """
     whole = _with_types_for_names(declared, "", {})
     null = None

@@ -1,8 +1,8 @@
 """The Avro schemas of manifests, manifest lists and index manifests, as Java writes them.
 
-Order and types are part of the format: readers of release 2.1 read the top level of a manifest by
-position, and every reader requires that null comes first in unions and that the creation time has its
-logical type.
+Order and types are part of the format: Java's readers of release 2.1 read the top level of a manifest by
+position, and those of all releases require that null comes first in unions and that the creation time has
+its logical type.
 
 Source: table-format 5.1 to 5.3.
 """
@@ -145,7 +145,8 @@ def layout(schema: object) -> Any:
     """Return the part of a schema that determines the bytes of its values: field names, order, types.
 
     Record names, namespaces, defaults and logical types are left out. A record is the tuple
-    `("record", (name, layout), …)`.
+    `("record", (name, layout), …)`. Of a map, an enum or a fixed only the word is returned: metadata
+    files have none.
     """
     match schema:
         case str():

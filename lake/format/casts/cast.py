@@ -1,4 +1,4 @@
-"""Choice of the cast from one column type to another.
+"""The cast from one column type to another, chosen by the two types; and the value of a single text.
 
 Source: merge-semantics 8.2.
 """

@@ -1,6 +1,8 @@
 """Casts from text, and between BINARY and VARBINARY.
 
-A text that is not a value of the type is an error, as in the reference; nothing is guessed.
+A text that is not a value of the type is an error, as in the reference; a decimal number with too many
+digits becomes null. Accepted are the spellings of the reference: for example `t` and `yes` for true, or
+digits alone for a DATE (days since 1970) and a TIME (milliseconds).
 
 Source: merge-semantics 8.2; conformance cases K.
 """
@@ -141,7 +143,7 @@ def _date(text: object) -> int:
         word = word[: word.index(" ")]
     parts = [part.strip() for part in word.split("-", 2)]
     try:
-        numbers = [int(part) for part in parts]
+        numbers = [_digits(part) for part in parts]
         return (date(*numbers, *(1,) * (3 - len(numbers))) - EPOCH.date()).days
     except ValueError:
         _refuse(text, TypeRoot.DATE)
@@ -154,17 +156,25 @@ def _time(text: object) -> int:
         return _whole(word, 32)
     try:
         clock, _, fraction = word.partition(".")
-        parts = [int(part) for part in clock.split(":", 2)]
+        parts = [_digits(part.strip()) for part in clock.split(":", 2)]
         millis = sum(part * scale for part, scale in zip(parts, _MILLIS_OF, strict=False))
         return millis + _rounded_millis(fraction.strip())
     except ValueError:
         _refuse(text, TypeRoot.TIME)
 
 
+def _digits(text: str) -> int:
+    # Python's `int` accepts signs and underscores too.
+    if not (text.isascii() and text.isdigit()):
+        message = f"`{text}` is not digits alone"
+        raise ValueError(message)
+    return int(text)
+
+
 def _rounded_millis(fraction: str) -> int:
     # Rounded by the fourth digit; further digits are ignored.
     digits = fraction.ljust(4, "0")
-    return int(digits[:3]) + (digits[3] >= "5")
+    return _digits(digits[:3]) + (digits[3] >= "5")
 
 
 def _timestamp(target: DataType, unit: str) -> Callable[[object], int]:

@@ -2,7 +2,7 @@
 
 Casts to whole numbers truncate fractions, and a number that does not fit keeps its low bits; a floating-point
 number out of range first becomes the nearest 32- or 64-bit whole number. Casts to DECIMAL round half up, and
-give null for too many digits.
+give null for too many digits; NaN and the infinities, which have no decimal value, are errors.
 
 Source: merge-semantics 8.2; conformance cases K.
 """
@@ -50,7 +50,10 @@ def number_to_decimal(column: pa.Array, target: pa.Decimal128Type) -> pa.Array:
 
 
 def decimal_to_number(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return decimals as whole numbers, truncated and wrapped, or as the nearest floating-point numbers."""
+    """Return decimals as whole numbers, truncated and wrapped, or as floating-point numbers.
+
+    A DOUBLE is the nearest one; a FLOAT is the nearest to that DOUBLE.
+    """
     if pa.types.is_floating(target):
         # Cast by way of text, which gives the nearest number; a division by a power of ten does not.
         doubles = column.cast(pa.string()).cast(pa.float64())
@@ -61,6 +64,9 @@ def decimal_to_number(column: pa.Array, target: pa.DataType) -> pa.Array:
 
 def fit_decimal(value: Decimal, target: pa.Decimal128Type) -> Decimal | None:
     """Return a decimal with the scale of a type, or None if it has too many digits."""
+    # Checked first, because no context has room for the digits of, say, 1e500.
+    if value and value.adjusted() >= target.precision - target.scale:
+        return None
     scaled = value.quantize(Decimal(1).scaleb(-target.scale), context=_WIDE)
     return scaled if abs(scaled) < Decimal(10) ** (target.precision - target.scale) else None
 

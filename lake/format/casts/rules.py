@@ -77,7 +77,10 @@ def can_cast(source: DataType, target: DataType, *, explicitly: bool) -> bool:
 
 
 def has_conversion(source: DataType, target: DataType) -> bool:
-    """Return whether values of one type can be converted to the other; ignores nullability."""
+    """Return whether values of one type can be converted to the other.
+
+    Nullability matters only for dates, times and timestamps: as text they become only a nullable STRING.
+    """
     if source.with_nullable(True) == target.with_nullable(True):
         return True
     if source.is_nested and target.root is source.root:

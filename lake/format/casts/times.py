@@ -1,8 +1,9 @@
 """Casts between dates, times and timestamps, and to and from seconds.
 
 A cast to a type with fewer fractional digits of the second drops the others: it rounds towards the past.
-A timestamp that is cast to a number becomes whole seconds since 1970; there the rest of a second is dropped
-towards 1970. A time of day becomes a timestamp on 1970-01-01. Local time is UTC.
+A timestamp that is cast to a number becomes whole seconds since 1970: it is first rounded to milliseconds
+towards the past, and then the rest of the second is dropped towards 1970. A time of day becomes a timestamp
+on 1970-01-01. Local time is UTC.
 
 Source: merge-semantics 8.2; conformance cases K.
 """
@@ -26,7 +27,7 @@ def seconds_to_timestamp(column: pa.Array, target: pa.TimestampType) -> pa.Array
 
 
 def timestamp_to_number(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return whole seconds since 1970, rounded towards 1970; the low 32 bits for INT."""
+    """Return the whole milliseconds since 1970 as seconds, rounded towards 1970; the low 32 bits for INT."""
     millis = _floor_divide(column, _PER_SECOND[column.type.unit] // 1_000)
     # Arrow's integer division truncates towards 0, like Java's.
     return number_to_number(pc.divide(millis, 1_000), target)

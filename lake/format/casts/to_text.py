@@ -2,7 +2,8 @@
 
 Numbers, BOOLEAN and texts are truncated to the length of the type and, for CHAR, padded with blanks;
 bytes, dates, times and nested values are not. A TIMESTAMP has as many fractional digits of the second as
-its type, or more if its value has more. A TIME has as many as its type, but at most three.
+its type, or more if its value has more. A TIME has at most as many as its type, and at most three: zeros
+at the end are left out, but one digit is kept.
 
 Source: merge-semantics 8.2; conformance cases K.
 """
@@ -88,7 +89,8 @@ def _timestamps(column: pa.Array, precision: int) -> pa.Array:
         digits = f"{fraction * (_NANOS // per_second):09}"
         # The declared digits are always kept, further ones only up to the last that is not zero.
         kept = digits[:precision] + digits[precision:].rstrip("0")
-        return f"{moment:%Y-%m-%d %H:%M:%S}" + (f".{kept}" if kept else "")
+        # `strftime` would not fill up the years before 1000 to four digits.
+        return moment.isoformat(" ", "seconds") + (f".{kept}" if kept else "")
 
     return by_value(column.cast(pa.int64()), pa.string(), text)
 
@@ -98,8 +100,10 @@ def _times(column: pa.Array, precision: int) -> pa.Array:
         assert isinstance(value, int)
         seconds, millis = divmod(value, 1_000)
         clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-        digits = f"{millis:03}"[: min(precision, 3)]
-        return f"{clock}.{digits}" if digits else clock
+        if precision == 0:
+            return clock
+        digits = f"{millis:03}".rstrip("0") or "0"
+        return f"{clock}.{digits[:precision]}"
 
     return by_value(column.cast(pa.int32()), pa.string(), text)
 

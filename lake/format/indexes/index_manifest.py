@@ -91,7 +91,10 @@ IndexKey: TypeAlias = tuple[bytes, int, str]
 
 
 def index_key(entry: IndexManifestEntry) -> IndexKey:
-    """Return the key of an index; a snapshot has at most one index per key."""
+    """Return the key of an index.
+
+    A snapshot has at most one index of deletion vectors, and one hash index, per key.
+    """
     return entry.partition, entry.bucket, entry.index_type
 
 

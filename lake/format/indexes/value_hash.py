@@ -8,7 +8,7 @@
 | CHAR VARCHAR BINARY VARBINARY | the bytes, by XXH64 with seed 0 |
 
 Numbers are hashed by Wang's mix, with right shifts that keep the sign. Values of other types have no hash.
-`hashes_stay` returns whether a change of a column's type keeps the hashes.
+`hashes_stay` returns whether a change of a column's type certainly keeps the hashes.
 
 Source: table-format 16. Thomas Wang's 64-bit mix, 1997; XXH64, https://xxhash.com.
 """
@@ -62,7 +62,7 @@ def value_hashes(column: pa.Array | pa.ChunkedArray, data_type: DataType) -> Has
 
 
 def hashes_stay(old: DataType, new: DataType) -> bool:
-    """Return whether values have the same hashes after their column's type has changed.
+    """Return whether values certainly have the same hashes after their column's type has changed.
 
     Args:
         old: The type under which the values were written and hashed.

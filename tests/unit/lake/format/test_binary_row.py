@@ -169,6 +169,16 @@ def test_a_value_that_does_not_fit_is_refused(text: str, value: object) -> None:
         encode_row([value], [parse_type(text)])
 
 
+@pytest.mark.parametrize(
+    ("text", "number"), [("DATE", 2_932_897), ("TIMESTAMP(3)", 253_402_300_800_000)]
+)
+def test_a_date_beyond_python_s_is_unsupported(text: str, number: int) -> None:
+    types = [parse_type(text)]
+
+    with pytest.raises(UnsupportedFeature, match="years 1 to 9999"):
+        decode_row(encode_row([number], types), types)
+
+
 def test_nested_fields_can_only_be_null() -> None:
     types = [parse_type("ARRAY<INT>")]
 

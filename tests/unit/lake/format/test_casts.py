@@ -76,6 +76,8 @@ BEFORE = datetime.fromisoformat("1969-12-31T23:59:59.999999")
         ("STRING", "DOUBLE", [" 1.5d ", "-Infinity", ".5e1"], [1.5, float("-inf"), 5.0]),
         ("STRING", "FLOAT", ["16777217.0000001"], [16777218.0]),
         ("STRING", "DECIMAL(4, 2)", ["1.005", "1e2", "100"], ["1.01", None, None]),
+        ("STRING", "DECIMAL(4, 2)", ["99.994", "99.995", "1e500", "-1e500", "0e500", "1e-500"], [
+            "99.99", None, None, None, "0.00", "0.00"]),
         ("STRING", "DATE", ["2024-2", "2024-01-02 10:00", "0"], ["2024-02-01", "2024-01-02", "1970-01-01"]),
         ("STRING", "TIME(3)", ["12:34:56.7896", "7:08"], [time(12, 34, 56, 790_000), time(7, 8)]),
         ("STRING", "TIMESTAMP(3)", ["2024-1-2T03:04", "2024-01-02 03:04:05.6789"], [
@@ -86,7 +88,10 @@ BEFORE = datetime.fromisoformat("1969-12-31T23:59:59.999999")
         ("TIMESTAMP(6)", "TIME(3)", [BEFORE], [time(23, 59, 59, 999_000)]),
         ("TIMESTAMP(6)", "BIGINT", [BEFORE, MOMENT], [0, 1704164645]),
         ("TIMESTAMP(3)", "STRING", [MOMENT.replace(microsecond=0)], ["2024-01-02 03:04:05.000"]),
+        ("TIMESTAMP(0)", "STRING", [MOMENT.replace(year=999, microsecond=0)], ["0999-01-02 03:04:05"]),
         ("TIME(0)", "STRING", [time(1, 2, 3)], ["01:02:03"]),
+        ("TIME(3)", "STRING", [time(1, 2, 3, 120_000), time(1, 2, 3)], ["01:02:03.12", "01:02:03.0"]),
+        ("TIME(2)", "STRING", [time(1, 2, 3, 105_000)], ["01:02:03.10"]),
         ("FLOAT", "STRING", [0.1, 1e10, None], ["0.1", "1.0E10", None]),
         ("ARRAY<DOUBLE>", "STRING", [[1.0, None], [], None], ["[1.0, null]", "[]", None]),
         ("ROW<a INT, b ARRAY<STRING>>", "STRING", [{"a": None, "b": ["x"]}, None], ["{null, [x]}", None]),
@@ -111,6 +116,7 @@ def test_values(source: str, target: str, values: list[Any], expected: list[Any]
         ("", "INT"), ("1e3", "INT"), ("128", "TINYINT"), ("maybe", "BOOLEAN"), ("1,5", "DOUBLE"),
         ("1_0", "DECIMAL(4, 0)"), (" 1", "DECIMAL(4, 0)"), ("NaN", "DECIMAL(4, 0)"),
         ("2024-02-30", "DATE"), ("x", "TIME(3)"), ("2024-13-01 00:00:00", "TIMESTAMP(3)"),
+        ("2024-1_1-02", "DATE"), ("2024-+1-02", "DATE"), ("1_0:00", "TIME(3)"), ("-1:00", "TIME(3)"),
         ("2024-01-02 03:04", "TIMESTAMP(3)"),
     ],
 )  # fmt: skip

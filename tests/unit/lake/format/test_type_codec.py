@@ -115,6 +115,7 @@ def test_types_of_later_versions_are_unsupported(source: str | Mapping[str, obje
         ("DECIMAL(39)", "precision 39 is outside 1..38"),
         ("DECIMAL(5, 6)", "scale 6 is outside 0..5"),
         ("TIMESTAMP(10)", "precision 10 is outside 0..9"),
+        ("TIMESTAMP_LTZ(3) WITHOUT TIME ZONE", "unexpected `WITHOUT`"),
         ("VARCHAR(x)", "`X` is not a number"),
         ("VARCHAR(1, 2)", "at most 1 numbers"),
         ("DECIMAL(5", r"expected `\)`"),
