@@ -1,8 +1,9 @@
 """The declaration of one option: key, parser, default and meaning, in one place.
 
-`TableOptions` declares each of its attributes with `option`. Everything else that is known of options comes
-from these declarations: parsing, the keys that this engine knows (`braid.lake.options.option_keys`), and the
-reference page (`docs/reference/options.md`).
+`TableOptions` declares its attributes with `option` and `declared`; only its bloom filters, whose options have
+a key per column, have no declaration. Everything else that concerns these options comes from the declarations:
+parsing, their share of the known keys (`braid.lake.options.option_keys`), and the reference page
+(`docs/reference/options.md`).
 """
 
 from collections.abc import Callable, Mapping

@@ -22,7 +22,7 @@ _OPEN_FAMILIES: Final = (
 _LIKENESS: Final = 0.85
 
 OWN_KEYS: Final = frozenset(key for option in OPTIONS.values() for key in option.keys)
-"""Keys that this engine reads, older spellings included."""
+"""Keys that `TableOptions` declares, older spellings included."""
 
 # Keys that only other engines of the format read, or that this engine reads outside of `TableOptions`.
 _OTHER_KEYS: Final = """
@@ -141,7 +141,7 @@ write.merge-schema write.merge-schema.explicit-cast write.merge-schema.type-wide
 write.use-v2-write zorder.var-length-contribution
 """
 OPTION_KEYS: Final = OWN_KEYS | frozenset(_OTHER_KEYS.split())
-"""Every known key, without the keys `fields.<column>.<option>` of single columns."""
+"""Every known key, without those of the open families, such as the keys `fields.<column>.<option>`."""
 
 
 def similar_option_key(key: str) -> str | None:

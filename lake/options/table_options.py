@@ -1,7 +1,9 @@
 """The options of a table: typed, checked, each declared once.
 
-Only options that this engine knows have an attribute; others stay in the schema untouched and belong to
-other engines. Keys, values and defaults are the format's own.
+Options that this engine does not know have no attribute: they stay in the schema untouched and belong to other
+engines. Options of single columns (`fields.<column>.<option>`) have none either, because
+`braid.lake.merge.declared_options` reads them; nor have a few that only a schema change or a single rule reads.
+Keys, values and defaults are the format's own; keys that begin with `braid.` are this engine's.
 
 One file, although it is long: it is a table with one entry per option, from which parsing, the known
 keys and the reference page come (`braid.lake.options.option_declaration`).
@@ -805,7 +807,7 @@ class TableOptions:
 
 
 OPTIONS: Final[Mapping[str, Option[Any]]] = declared_options(TableOptions)
-"""Every option that this engine knows, by attribute of `TableOptions`."""
+"""The options that `TableOptions` declares, by attribute."""
 
 
 def _decided() -> dict[str, list[str]]:
