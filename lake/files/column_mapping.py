@@ -94,7 +94,7 @@ def is_same_shape(one: TableSchema, other: TableSchema) -> bool:
 
 
 def shape_digest(schema: TableSchema) -> str:
-    """Return a short text, equal for two schemas if every file has the same records under both."""
+    """Return a short text, equal for two schemas only if every file has the same records under both."""
     fields = [(field.id, field.name, field.type) for field in schema.fields]
     shape = (fields, schema.table_options.sequence_snapshot_ordering)
     return blake2b(repr(shape).encode(), digest_size=8).hexdigest()

@@ -6,7 +6,8 @@ Rows are checked when they are written (`braid.lake.write`). The result of mergi
 * a DECIMAL beyond its storage. Parquet stores up to 9 digits in 32 bits and up to 18 in 64. More digits
   than declared are kept while they fit, as in the reference; beyond that the reference lets the number
   wrap around, which is a wrong number in every later read. From ORC files the reference reads a number
-  with more digits than declared as null, so such a number is refused for ORC;
+  with more digits than declared as null, so such a number is refused for ORC. Avro files have the
+  limits of Parquet;
 * in ORC, a timestamp outside of the years 1677 to 2262 (`braid.lake.files.orc.times`) or a CHAR that ends in
   blanks (`braid.lake.files.orc.chars`), which an older file of another format may hold.
 

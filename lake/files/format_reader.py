@@ -1,4 +1,4 @@
-"""The reader of one data file format: columns by name, rows in parts that can be skipped."""
+"""The protocol of readers of one data file format: columns by name, rows in parts that can be skipped."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol

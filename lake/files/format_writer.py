@@ -1,4 +1,4 @@
-"""The writer of one data file format: rows to bytes."""
+"""The protocol of writers of one data file format: rows to bytes."""
 
 from collections.abc import Mapping
 from typing import Protocol

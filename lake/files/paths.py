@@ -4,11 +4,13 @@
 <root>/schema/schema-<N>        snapshot/snapshot-<N> LATEST EARLIEST
        manifest/manifest-<uuid>-<n>  manifest-list-<uuid>-<n>  index-manifest-<uuid>-<n>
        index/<name>             [<partition>/]bucket-<b>/data-<uuid>-<n>.parquet
-       tag/tag-<name>           branch/branch-<name>/{schema,snapshot,tag,changelog,consumer}
+       tag/tag-<name>           changelog/changelog-<N> LATEST EARLIEST
+       statistics/<name>        consumer/consumer-<id> expiring-<name> rolling-back
+       branch/branch-<name>/{schema,snapshot,tag,changelog,consumer}
 ```
 
-A branch has schemas, snapshots and tags of its own. The manifests, index files and data files of all branches
-are in the same directories of the table.
+A branch has schemas, snapshots, tags, changelogs and consumers of its own. The manifests, index files,
+statistics and data files of all branches are in the same directories of the table.
 
 Source: table-format 1.
 """
@@ -61,7 +63,8 @@ class TablePaths:
     Attributes:
         root: Absolute path of the table's directory, without a trailing slash.
         data_directory: Directory between the root and the partitions (`data-file.path-directory`), or "".
-        branch: Name of the branch that has the schemas, snapshots and tags; "" for the main one.
+        branch: Name of the branch whose schemas, snapshots, tags and consumers are meant; "" for the
+            main one.
     """
 
     root: str

@@ -13,7 +13,7 @@ class ReadCounters:
         row_groups: Row groups decoded, in part or whole.
         row_groups_skipped: Row groups that the row filter excluded.
         rows: Rows decoded.
-        columns: Columns decoded: path of the file and name, each pair once.
+        columns: Columns decoded: name of the file and of the column, each pair once.
     """
 
     files: int = 0

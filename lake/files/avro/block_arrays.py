@@ -35,7 +35,7 @@ def column_array(
 
     Raises:
         pyarrow.ArrowInvalid: A value does not fit.
-        ValueError: A decimal is too large for every Arrow decimal.
+        ValueError: A decimal has more than 16 bytes.
     """
     declared = not_null(declared)
     logical = declared.get("logicalType") if isinstance(declared, dict) else None
@@ -59,8 +59,8 @@ def _whole_numbers(values: ColumnValues, logical: str | None, target: pa.DataTyp
     numbers = values.numbers()
     if logical is not None and logical in UNIT_OF:
         source, wanted = PER_SECOND[UNIT_OF[logical]], PER_SECOND[target.unit]
-        if source != wanted:
-            numbers = numbers * wanted // source
+        # Multiplied or divided, not both: an intermediate product would exceed 64 bits.
+        numbers = numbers * (wanted // source) if wanted > source else numbers // (source // wanted)
         return _masked(numbers, values).view(target)
     array = _masked(numbers, values)
     return (

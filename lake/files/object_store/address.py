@@ -46,7 +46,7 @@ class ObjectAddress:
         root: Address of the bucket, as the path spells it: `s3://bucket`.
         bucket: Name of the bucket or container.
         account: Azure's account if the address names it; else None.
-        key: Key inside the bucket, without a slash at either end; empty for the bucket itself.
+        key: Key inside the bucket, without slashes at its end; empty for the bucket itself.
     """
 
     service: Service

@@ -6,7 +6,7 @@ A request costs about as much as reading a mebibyte, so reads are gathered:
    the file is small, as most files of level 0 are, the answer has the whole file.
 2. A read that needs other bytes fetches whole blocks with one request. A few blocks are kept, because adjacent
    column chunks, which are decoded alternately, share blocks.
-3. For a sequential reader the blocks that follow are fetched too, twice as many each time.
+3. For a sequential reader the blocks that follow are fetched too: first one, then two, then three.
 4. Announced ranges are fetched exactly (see `prefetch`), without the bytes around them.
 """
 

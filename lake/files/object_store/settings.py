@@ -60,9 +60,9 @@ class StoreSettings:
 
     Attributes:
         endpoint: URL of the service; None means the provider's own service.
-        region: Region of the bucket; None means the provider's default.
+        region: Region of the bucket, on S3; None means the provider's default.
         allow_http: Whether the endpoint is allowed without TLS.
-        path_style: Whether the bucket is part of the path and not of the host name.
+        path_style: Whether the bucket is part of the path and not of the host name, on S3.
         credentials_file: Absolute path of a file of `NAME=value` lines with the names of environment
             variables; None means the environment itself, or the machine's role.
     """

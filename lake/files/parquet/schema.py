@@ -2,7 +2,8 @@
 
 Columns have the ids of `data_file_columns`. Inside them, fields of a ROW have their own ids; a list element
 or map value has 536870911 + 1024 · id + depth, a map key 536870911 - 1024 · id - depth, where id is that of
-the enclosing field and depth counts from 1.
+the enclosing field and depth counts from 1. The columns of the other formats are cast to this schema too,
+before their writers give them the form of the format.
 
 Source: table-format 12.1, 12.2.
 """

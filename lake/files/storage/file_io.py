@@ -10,8 +10,9 @@ and a file that another engine left empty or torn.
 Writes are durable on return. Deletions are durable after `sync_directory`; before that, a power failure may
 undo some of them.
 
-Errors of every method: `FileNotFoundError` where documented, `StorageUnavailable` for every other failure
-of storage; after `StorageUnavailable`, a write may or may not have happened.
+Errors of every method: `FileNotFoundError` and `FileExistsError` where documented, `InvalidRequest` for a path
+that storage does not support or whose bucket does not exist, `StorageUnavailable` for every other failure of
+storage; after `StorageUnavailable`, a write may or may not have happened.
 """
 
 from contextlib import AbstractContextManager
@@ -90,6 +91,9 @@ class FileIO(Protocol):
 
         Requires:
             No other writer uses the name.
+
+        Raises:
+            FileExistsError: A file has the name already; a large file on an object store replaces it.
         """
         ...
 
@@ -98,6 +102,9 @@ class FileIO(Protocol):
 
         Requires:
             No other writer uses the name.
+
+        Raises:
+            FileExistsError: A file has the name already.
         """
         ...
 

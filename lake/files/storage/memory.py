@@ -1,4 +1,4 @@
-"""Storage in memory for tests and simulations, with the same guarantees as a disk."""
+"""Storage in memory for tests and simulations, with the guarantees of a disk except durability."""
 
 import threading
 from collections.abc import Iterator

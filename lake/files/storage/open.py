@@ -41,7 +41,7 @@ def path_for(uri: str) -> str:
 
     Raises:
         UnsupportedFeature: This version does not support the scheme.
-        InvalidRequest: The path is relative, or the address has no bucket.
+        InvalidRequest: The path is relative, the address has no bucket, or its scheme has capitals.
 
     Example:
         >>> path_for("file:///data/warehouse/"), path_for("s3://shop/warehouse/")

@@ -139,3 +139,18 @@ def test_more_records_than_bytes_are_refused() -> None:
 
     with pytest.raises(ValueError, match="a block of 40 bytes cannot hold 1099511627776 records"):
         decode_columns([(1 << 40, bytes(40))], plain, ["c0"])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_milliseconds_of_far_years_are_read_as_microseconds(sign: int) -> None:
+    fields = [DataField(name="t", type=parse_type("TIMESTAMP(3) NOT NULL"))]
+    schema: Any = avro_schema(fields)
+    millis = sign * 32_503_680_000_001  # the year 3000, and its mirror image before 1970
+    data = encode_rows([pa.array([millis], pa.timestamp("ms"))], fields).data.tobytes()
+    plain = plain_columns(schema)
+    assert plain is not None
+    found = decode_columns([(1, data)], plain, ["t"])
+
+    read = column_array(found["t"], plain[0], schema["fields"][0]["type"], pa.timestamp("us"))
+
+    assert read.view(pa.int64()).to_pylist() == [millis * 1_000]
