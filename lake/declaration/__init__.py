@@ -1,4 +1,4 @@
-"""Rules for what a table may declare, checked before any data exists.
+"""Rules for what a table may declare, checked when it is created, altered or rescaled.
 
 | modules | what |
 |---|---|

@@ -1,7 +1,7 @@
 """Declarations of merge engines: the model of their data.
 
-The data is behind the reference pages, the hints, and the check for options without effect, for which the
-registry refuses declarations.
+The reference pages, hints, and the check for options without effect use the data. The registry refuses
+declarations with such options.
 
 Source: merge-semantics 2.
 """

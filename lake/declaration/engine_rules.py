@@ -17,7 +17,7 @@ FIRST_ROW_SETTING = f"merge-engine = {MergeEngine.FIRST_ROW}"
 
 
 def engine_problems(schema: TableSchema, options: TableOptions) -> Iterator[Problem]:
-    """Yield a problem for every pair of options that exclude each other."""
+    """Yield the conflicts of first-row, changelog producers and deletion vectors."""
     if options.merge_engine is MergeEngine.FIRST_ROW:
         yield from _first_row_problems(options)
     yield from _changelog_problems(schema, options)

@@ -1,7 +1,8 @@
-"""Rules for the values of maintenance options: compaction, consumers, tags.
+"""Rules for the values of maintenance options: compaction, consumers, tags, columns that a changelog ignores.
 
-The rules hold for new and altered tables only. The reference accepts the values that they refuse; a value below
-the compaction trigger it silently raises to the trigger. So tables with such values exist, and these rules are not applied to them.
+The rules hold for new and altered tables only. The reference accepts the values that they refuse, and
+silently raises a value below the compaction trigger to the trigger. So tables with such values exist, and
+these rules are not applied to them.
 
 Source: merge-semantics 7, 8.4, 9.
 """

@@ -1,4 +1,4 @@
-"""Rules for options outside of merging: sizes, and options that repeat the declaration.
+"""Rules for options outside of merging: options that repeat the declaration, the type of table, a few values.
 
 The rules are checked when a table is created, altered or rescaled. A table from another engine is read and
 written although it breaks them, as long as its options can be parsed.

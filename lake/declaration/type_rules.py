@@ -19,7 +19,7 @@ PARQUET_LEVELS_MAX: Final = 99
 
 
 def type_problems(schema: TableSchema) -> Iterator[Problem]:
-    """Yield the problems of the types of columns."""
+    """Yield the problems of the types and defaults of columns."""
     for field in schema.fields:
         levels = parquet_levels(field.type)
         if levels > PARQUET_LEVELS_MAX:
@@ -48,10 +48,10 @@ def _is_value(text: str, data_type: DataType) -> bool:
     if data_type.is_nested:
         return False
     try:
-        read_text(text, data_type)
+        # A decimal with too many digits is read as null.
+        return bool(read_text(text, data_type).is_valid)
     except ValueError:
         return False
-    return True
 
 
 def parquet_levels(data_type: DataType) -> int:

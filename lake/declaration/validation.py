@@ -1,17 +1,18 @@
-"""Validation of a table's declaration: every rule, checked before any data exists.
+"""Validation of a table's declaration, when the table is created, altered or rescaled.
 
-All rules are checked and all problems are reported at once, each with the field, the value found, and how
-to fix it. What the reference refuses at its first use is refused here. What the reference leaves undefined
-is refused too: an ordering column of two groups, or an ordering column that a group protects. An option
-without effect is accepted, as in the reference; `ineffective_options` lists such options.
+All rules are checked and all problems are reported at once, each with the field, the value found, and how to
+fix it. Only while an option cannot be parsed, the rules that need parsed options are left out. What the
+reference refuses at its first use is refused here. What the reference leaves undefined is refused too: an
+ordering column of two groups, or an ordering column that a group protects. An option without effect is
+accepted, as in the reference; `ineffective_options` lists such options.
 
 | rules | where |
 |---|---|
 | columns, primary key, partition, bucket key | `key_rules` |
-| types of columns | `type_rules` |
+| types and defaults of columns | `type_rules` |
 | `sequence.field`, `rowkind.field`, columns of `fields.*` options | `sequence_rules` |
 | `sequence.snapshot-ordering` | `snapshot_ordering_rules` |
-| options that repeat the declaration, sizes | `option_rules` |
+| options that repeat the declaration, the type of table, a few values | `option_rules` |
 | changelog producers and deletion vectors | `engine_rules` |
 | retention of the retracts of deleted rows | `tombstone_rules` |
 | expiry of rows | `row_expiry_rules` |
@@ -57,7 +58,7 @@ def validate_schema(schema: TableSchema) -> None:
         schema: The schema to be written; its key columns may still be nullable.
 
     Raises:
-        InvalidRequest: A rule is broken; `problems` holds every one of them.
+        InvalidRequest: A rule is broken; `problems` holds every problem that was found.
         UnsupportedFeature: A user's aggregate function cannot be loaded from its package.
     """
     problems = [

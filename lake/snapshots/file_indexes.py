@@ -1,4 +1,4 @@
-"""The indexes of data files, read and cached.
+"""The bloom filters in the indexes of data files, read and cached.
 
 A small index is embedded in the manifest entry of its data file; a larger one is a file beside the data file,
 which costs one read of storage.

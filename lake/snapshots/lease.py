@@ -4,12 +4,14 @@ A lease is a consumer file with a deadline. Every engine of the format respects 
 that a holder that dies does not hold the snapshot for ever. To take a lease, a reader writes the file and *then*
 checks that no expiry has marked the snapshot and that the snapshot still exists. Expiry of this engine marks a
 snapshot and *then* lists the consumers. So at least one of the two sees the other: once a lease is taken, no
-expiry of this engine removes its snapshot.
+expiry of this engine removes its snapshot before the deadline.
 
-A lease can still be lost, in three cases, in which `check` and `refresh` raise:
+The snapshot can still be removed, and then `check` and `refresh` raise:
 
+- the holder does not refresh the lease in time;
 - another engine's expiry misses a consumer file that is written at the same moment;
-- a user deletes the consumer;
+- a user deletes the consumer, or the table;
+- a rollback goes below the snapshot;
 - a long-lived changelog expires at the moment in which it is leased, because changelogs are not marked.
 """
 

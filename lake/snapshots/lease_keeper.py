@@ -7,10 +7,12 @@ more than most reads do. So every read registers the snapshot it depends on (`ho
     open ──after 5 to 10 s──► leased ──every third of the lease──► refreshed ──done──► released
 
 Until then the snapshot exists anyway, unless the table retains next to nothing. If the snapshot expires
-before it is leased, or in spite of its lease (through another engine's expiry or a deleted consumer), the keeper
-does nothing: most of the planned files may still be read, and a read that misses a file finds out why with
-`raise_if_expired`. If storage
-refuses the lease, as it does where a reader has no permission to write, reads continue without one.
+before it is leased, or in spite of its lease (through another engine's expiry or a deleted consumer), the
+keeper does nothing: most of the planned files may still be read, and a read that misses a file finds out why
+with `raise_if_expired`. If storage refuses the lease, as it does where a reader has no permission to write,
+reads continue without one.
+
+`LeaseKeeper.lease` takes a lease at once, for callers that refresh and release it themselves.
 """
 
 import os

@@ -5,9 +5,9 @@ Every commit adds a manifest. Merging replaces several manifests by one with the
 - *minor*: merges groups of consecutive manifests. A group is closed where its bytes reach the target size, as
   in the format's own writers. The tail of the list, which is left after the last closed group, is merged in
   tiers: when it has more than `merge-min-count` + log2(its entries) manifests, the newest `merge-min-count`
-  become one manifest, together with each older neighbour that has no more entries than the group so far. So an
-  entry is rewritten only when its manifest doubles, not with every merge. The tail never stays longer than that
-  number of manifests.
+  (2 at least) become one manifest, together with each older neighbour that has no more entries than the group
+  so far. So an entry is rewritten only when its manifest doubles, not with every merge. The tail never stays
+  longer than that number of manifests.
 - *full*: happens when the manifests that are small or have DELETEs together reach the threshold in bytes, and at
   least one of them has a DELETE. All of them are rewritten, and so is each large manifest that has the ADD of one
   of the DELETEs, so that no DELETE is left.

@@ -1,12 +1,13 @@
 """The chain of snapshots of a table.
 
-The files are `snapshot-1`, `snapshot-2`, …, without a gap; expiry removes from the low end, in order. The
-state of the table is the snapshot of the highest id. `LATEST` and `EARLIEST` are hints: they may be absent,
-torn or old, and only save listings.
+The files are `snapshot-1`, `snapshot-2`, …, without a gap; expiry removes from the low end, in order. Only a
+rollback makes a gap, until it ends (`braid.lake.snapshots.rollback_marker`). The state of the table is the
+snapshot of the highest id. `LATEST` and `EARLIEST` are hints: they may be absent, torn or old, and only save
+listings.
 
 A hint is a safe point to start from: it is written after its snapshot was published, and expiry removes
-from the low end. So while the hinted snapshot exists, every later one up to the newest exists as well, and
-walking up finds the newest.
+from the low end. So while the hinted snapshot exists and the chain has no gap, every later one up to the newest
+exists as well, and walking up finds the newest.
 """
 
 from typing import Final

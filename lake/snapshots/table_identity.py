@@ -5,9 +5,9 @@ does not identify its table, and both tables number their schemas from 0. The sc
 schema files are never overwritten, and each contains the millisecond in which it was created. Two tables whose
 schemas are equal, that millisecond included, can read each other's data files without harm.
 
-A check costs one small read, in a commit too; the bytes are parsed once. Further checks cost nothing as long as the newest
-snapshot stays the same. Between the check and the publication the table may still be replaced: if a table is
-dropped while a process writes to it, the written rows are lost.
+A check costs one small read, in a commit too; the bytes are parsed once. Further checks cost nothing as long as
+the newest snapshot stays the same. Between the check and the publication the table may still be replaced: if a
+table is dropped while a process writes to it, the written rows are lost.
 """
 
 from braid.lake.errors import TableNotFound

@@ -1,4 +1,4 @@
-"""The tag files of a table, and the names of its branches."""
+"""The tag files of a table, the names of its branches, and the check of a name that becomes a file's."""
 
 from dataclasses import replace
 
@@ -111,8 +111,8 @@ def checked_name(name: str, *, field: str) -> str:
         field: What the name is for, as text for the error.
 
     Raises:
-        InvalidRequest: The name is blank, begins or ends with a blank, or has a character that no file
-            name can have.
+        InvalidRequest: The name is blank, begins or ends with a blank, or has a slash or a character that
+            cannot be printed.
     """
     is_text = isinstance(name, str)
     if is_text and name.strip() == name != "" and "/" not in name and name.isprintable():

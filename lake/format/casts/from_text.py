@@ -38,6 +38,7 @@ _TIMESTAMP: Final = re.compile(
 _MILLIS_OF: Final = (3_600_000, 60_000, 1_000)
 _BITS: Final = {TypeRoot.TINYINT: 8, TypeRoot.SMALLINT: 16, TypeRoot.INT: 32, TypeRoot.BIGINT: 64}
 _NANOS: Final = 1_000_000_000
+_INT64_MAX: Final = (1 << 63) - 1
 _PER_SECOND: Final = {"ms": 1_000, "us": 1_000_000, "ns": _NANOS}
 
 
@@ -201,7 +202,10 @@ def _timestamp(target: DataType, unit: str) -> Callable[[object], int]:
         kept = (fraction or "")[:precision].ljust(9, "0")
         seconds = (moment - EPOCH) // (moment.resolution * 1_000_000)
         per_second = _PER_SECOND[unit]
-        return seconds * per_second + int(kept) // (_NANOS // per_second)
+        number = seconds * per_second + int(kept) // (_NANOS // per_second)
+        if not -_INT64_MAX <= number <= _INT64_MAX:
+            _refuse(text, f"{target.root}: 64 bits of {unit} cannot hold it")
+        return number
 
     return parse
 

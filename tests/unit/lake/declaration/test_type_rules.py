@@ -97,11 +97,13 @@ def test_a_problem_of_a_type_or_default_has_its_column_and_part() -> None:
     fields = (
         DataField(id=0, name="a", type=parse_type(deep)),
         DataField(id=1, name="b", type=parse_type("INT"), default_value="x"),
+        DataField(id=2, name="c", type=parse_type("DECIMAL(4, 2)"), default_value="100"),
+        DataField(id=3, name="d", type=parse_type("TIMESTAMP(9)"), default_value="2300-01-01"),
     )
     schema = TableSchema(
         id=0,
         fields=fields,
-        highest_field_id=1,
+        highest_field_id=3,
         partition_keys=(),
         primary_keys=(),
         options={},
@@ -113,4 +115,6 @@ def test_a_problem_of_a_type_or_default_has_its_column_and_part() -> None:
     assert [(p.column, p.part) for p in problems if isinstance(p, ColumnProblem)] == [
         ("a", "type"),
         ("b", "default"),
+        ("c", "default"),
+        ("d", "default"),
     ]

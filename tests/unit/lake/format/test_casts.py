@@ -117,7 +117,7 @@ def test_values(source: str, target: str, values: list[Any], expected: list[Any]
         ("1_0", "DECIMAL(4, 0)"), (" 1", "DECIMAL(4, 0)"), ("NaN", "DECIMAL(4, 0)"),
         ("2024-02-30", "DATE"), ("x", "TIME(3)"), ("2024-13-01 00:00:00", "TIMESTAMP(3)"),
         ("2024-1_1-02", "DATE"), ("2024-+1-02", "DATE"), ("1_0:00", "TIME(3)"), ("-1:00", "TIME(3)"),
-        ("2024-01-02 03:04", "TIMESTAMP(3)"),
+        ("2024-01-02 03:04", "TIMESTAMP(3)"), ("2300-01-01", "TIMESTAMP(9)"), ("1600-01-01", "TIMESTAMP(9)"),
     ],
 )  # fmt: skip
 def test_an_invalid_text_is_refused(text: str, target: str) -> None:
