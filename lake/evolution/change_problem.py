@@ -16,8 +16,8 @@ class ChangeProblem(Problem):
 
     Attributes:
         index: Index of the change in its list, from 0.
-        part: An attribute of the change (`name`), or the column or option key of the resulting schema
-            that is wrong; "" for the change as a whole.
+        part: The wrong part of the change, as `refuse` names it, or the wrong column or option key of the
+            resulting schema; "" for the change as a whole.
         option: Key of the option that the change cannot set or remove; None for every other problem.
 
     Example:

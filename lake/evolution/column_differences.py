@@ -2,8 +2,8 @@
 
 New fields inside a nested column are added at their paths, and types are changed at their paths,
 because the type of a nested column cannot be changed as a whole. Two differences cannot be expressed by
-a path: the key type of a MAP, and a nested field that is gone. For these the change names the whole
-column, and `change_schema` refuses it.
+a path: the key type of a MAP, and a nested field that is gone. For these the change is one of the whole
+MAP or ROW, and `change_schema` refuses it.
 
 Source: merge-semantics 8.1.
 """

@@ -4,8 +4,8 @@
 2. Fields of a ROW are matched by name. Fields that both have are merged, fields that only the table has stay,
    and fields that only the records have are appended, nullable.
 3. ARRAY, MULTISET and MAP are merged in their element, key and value types.
-4. Every other type is replaced by that of the records, if the casting rules allow it and no length or
-   precision shrinks. Decimals keep their scale and get the larger precision.
+4. Every other type is replaced by that of the records, if the casting rules allow it. A length or precision
+   shrinks only if explicit casts are allowed. Decimals keep their scale and get the larger precision.
 
 Source: merge-semantics 8.1.
 """

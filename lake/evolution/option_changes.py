@@ -1,4 +1,4 @@
-"""Changes of options, some of which are allowed only in an empty table.
+"""Changes of options, some of which are allowed only in an empty table, and a few never.
 
 Source: merge-semantics 8.3.
 """
@@ -58,7 +58,8 @@ def set_option(schema: TableSchema, change: SetOption, *, has_snapshots: bool) -
     """Return the schema with the option.
 
     Raises:
-        RefusedChangeError: The table holds data that depends on the option.
+        RefusedChangeError: The table holds data that depends on the option, or the option declares the
+            type or the keys of the table, which never change.
     """
     key, value = change.key, change.value
     old = schema.options.get(key)
@@ -77,7 +78,8 @@ def remove_option(schema: TableSchema, change: RemoveOption, *, has_snapshots: b
     """Return the schema without the option.
 
     Raises:
-        RefusedChangeError: The table holds data that depends on the option.
+        RefusedChangeError: The table holds data that depends on the option, or the option is the type of
+            the table.
     """
     key = change.key
     if key == _TYPE:

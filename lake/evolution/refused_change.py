@@ -27,8 +27,9 @@ def refuse(part: str, value: str | None, message: str, hint: str | None = None) 
     """Refuse a change.
 
     Args:
-        part: Attribute of the change that is wrong; "" for the change as a whole.
-        value: Value of the attribute, as text.
+        part: The part of the change that is wrong: `name` for a name in its path, `to` for the new name of a
+            column, else an attribute of the change; "" for the change as a whole.
+        value: Value of that part, as text.
         message: What is wrong with the value.
         hint: How to correct the change.
 
