@@ -1,10 +1,11 @@
-"""Manifests and lists that the attempts of one commit write.
+"""Manifests, manifest lists and index manifests that the attempts of one commit write.
 
 After a lost race the next attempt is planned on a newer snapshot. It reuses most files of the earlier attempts:
 
 - the manifests and the list of the delta, unless their entries contain the id of the snapshot (only in tables
   with `sequence.snapshot-ordering`);
-- merged manifests, as long as the base still lists all manifests that they replace.
+- merged manifests, as long as the base still lists all manifests that they replace;
+- the index manifest, as long as the newest snapshot has the same index manifest as before.
 
 The base list is always written anew.
 """

@@ -1,4 +1,9 @@
-"""Intent to claim a stream: an empty commit with its next epoch, which may move the position forwards."""
+"""Intent to claim a stream: an empty commit with its next epoch, which may move the position forwards.
+
+The claim finds the position at which the stream continues: the table's, that of the progress document, or the
+start of a new stream. With a sequence group it also decides the group's generation, and fences the stream that
+wrote the group before.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +36,8 @@ class StreamClaim:
     """A claim of a stream: an empty commit with the next epoch, which makes the caller its one owner.
 
     With a group, the claim also decides the generation in which the group's records are written from now
-    on, and fences the stream that wrote the group before.
+    on, and fences the stream that wrote the group before. The attributes are the arguments of
+    `TableCommitter.claim_stream`.
     """
 
     stream: str

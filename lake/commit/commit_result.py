@@ -19,7 +19,7 @@ class CommitResult:
     Attributes:
         snapshot_id: The snapshot that holds the commit; for a replay by offsets the newest snapshot
             at that time; 0 when there is none.
-        attempts: The number of attempts, 1 without a race.
+        attempts: The number of attempts, 1 without a race; 0 if there was nothing to commit.
         wait_ms: Time spent waiting between attempts, milliseconds.
         outcome: How the commit ended.
         time_ms: `timeMillis` of the snapshot; 0 when there is none.

@@ -6,8 +6,8 @@ Each attempt:
 2. derives the next revision from the intent: a commit that the table has already is a replay;
 3. checks for conflicts;
 4. writes the manifests and the list of the delta, unless an earlier attempt has written them; a base list, for
-   which manifests that are due are merged; and an index manifest if there are index files. Once a minute the
-   clock is compared with the time that storage has given to the base list;
+   which manifests that are due are merged; and an index manifest if the commit changes index files. Once a minute
+   the clock is compared with the time that storage has given to the base list;
 5. creates the snapshot exclusively and determines whether it is part of the chain;
 6. on success writes the hint and deletes the files of earlier attempts.
 

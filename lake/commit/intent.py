@@ -2,7 +2,8 @@
 
 Each attempt calls `revise` with the newest state of the table's streams, which may have changed since the
 attempt before. `revise` is pure. It returns what the next snapshot carries besides its files, or None for a
-stream's batch that the table has already; repeats of other commits are found before, by `identity_log`.
+stream's batch that the table has already; repeats of other commits are found before, by `identity_log`. The
+intents of claims and moves of streams are in `claim_intent` and `move_intent`.
 """
 
 from collections.abc import Mapping, Sequence

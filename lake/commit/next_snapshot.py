@@ -72,8 +72,8 @@ def next_snapshot(
 ) -> Snapshot:
     """Return the snapshot after `previous`.
 
-    Index manifest, watermark, statistics, next row id and the positions of all streams are
-    carried forward.
+    Carried forward are watermark and next row id, the index manifest unless the commit changes index files,
+    statistics as long as the schema stays, and the state of all streams as the revision has it.
 
     Args:
         previous: The newest snapshot, None for the first commit.

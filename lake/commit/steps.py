@@ -1,6 +1,6 @@
 """Names of the steps of a commit, for tests and simulations that observe, delay or interrupt it.
 
-Each of these effects on storage calls `on_step` with `before <effect>` and, if it succeeds, `after <effect>`:
+Each of these steps calls `on_step` with `before <step>` and, if it succeeds, `after <step>`:
 
 ```
 plan                  reading the newest snapshot and checking the commit (no effect)

@@ -1,4 +1,9 @@
-"""The state of a table that one attempt to commit is checked against and planned on."""
+"""The reader of a table's state for commits, and the check whether a commit fits that state.
+
+One attempt to commit is planned on a `TableState`: the newest snapshot and schema, and the state of the
+streams. `TableReader` reads it, and applies the rules of `braid.lake.commit.conflict` that the commit can
+break.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +59,7 @@ class TableState:
 
 
 class TableReader:
-    """Reads the state of one table for commits."""
+    """Reads the state of one table for commits, and checks commits against it."""
 
     def __init__(
         self,

@@ -1,12 +1,14 @@
-"""The exactly-once rule: whether a batch is committed or is a replay, decided from offsets alone.
+"""The exactly-once rule: whether a batch is committed or is a replay, decided from epoch, topic and offsets.
 
 Each attempt to commit compares the batch with the stream's position in the newest snapshot:
 
-1. the batch has another epoch than the table: the stream stops. If the batch's epoch is lower, a newer
+1. the table has no position of the stream, because it was never claimed: the stream stops;
+2. the batch has another epoch than the table: the stream stops. If the batch's epoch is lower, a newer
    claim fences it; if it is higher, a rollback or an overwrite has removed the claim from the table;
-2. the batch ends at or before the table's offsets: a replay, nothing is committed;
-3. the batch starts at the table's offsets: it is committed;
-4. anything else is a gap or an overlap; the stream stops.
+3. the batch is of another topic: the stream stops;
+4. the batch ends at or before the table's offsets: a replay, nothing is committed;
+5. the batch starts at the table's offsets: it is committed;
+6. anything else is a gap or an overlap; the stream stops.
 
 The decision reads no checkpoint, so a lost or duplicated checkpoint changes nothing.
 """

@@ -2,7 +2,7 @@
 
 Arrival order is (generation, Kafka offset, partition). Offsets are comparable only within one topic, and only
 while keys keep their partitions. So the generation rises when another stream, cluster, topic or topic id
-feeds the group, and when the topic gets more partitions. The generation belongs to the group and
+feeds the group, and when another number of the topic's partitions is read. The generation belongs to the group and
 outlives the group's streams. Generation and offset are stored as one BIGINT, which compares as the pair.
 
 Snapshot property, JSON, carried forward by every snapshot of this engine:
