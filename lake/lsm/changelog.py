@@ -8,7 +8,7 @@
 | row | row | `-U` before, `+U` after; nothing where duplicates are left out and both rows are equal |
 
 A retract counts as no row. `-U` and `-D` carry the sequence number of the old row, `+I` and `+U` that of
-the new one.
+the new one. The changelog of a first-row table has only the rows of new keys, each with its own kind.
 
 Both producers that compare rows follow this table; they differ in which record is the old row:
 

@@ -5,12 +5,16 @@ Files are planned section by section, in key order:
 1. A section of several runs has to be merged, so it is added to the pending rewrite.
 2. In a section of one run a small file is added to the pending rewrite too; a large one ends the pending
    rewrite and stays whole.
-3. A pending rewrite of one run alone is dropped: its files stay whole.
-4. A file that stays whole gets its new level in the metadata, unless a rule of the table rewrites it
-   (see `_UpgradeRules`).
+3. A pending rewrite of a single small file is dropped: the file stays whole.
+4. A file that stays whole gets its new level in the metadata, unless a rule of the table (see
+   `_UpgradeRules`) or expired rows in the file require a rewrite.
 
 Retracts and expired rows are dropped where no older record can be left on a level above the output level: either
-the output level is the highest one with files, or deletion vectors have marked the older records.
+the output level is the highest one with files, or deletion vectors have marked the older records. A compaction
+within level 0 drops none.
+
+The unit of a full compaction is made here too (`full_compaction_unit`). If the bucket is one run on the highest
+level already, the unit has only the files with rows to drop, and each is rewritten by itself.
 """
 
 from collections.abc import Collection, Iterable
