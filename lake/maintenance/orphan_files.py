@@ -3,8 +3,9 @@
 A process leaves orphans if it dies before its files are committed, or in an expiry, after it has deleted a
 snapshot and before it has deleted the snapshot's files. A rollback leaves orphans on purpose.
 
-1. List all files in the directories of manifests, index files, statistics, snapshots, kept changelogs and
-   buckets; in other directories only unfinished files of this engine.
+1. List all files in the directories of manifests, index files, statistics and buckets (except managed blobs
+   of other engines), what is neither a snapshot nor a changelog nor a hint in their directories, and unfinished
+   files in the directories of schemas, tags and consumers.
 2. Collect the reachable files (`braid.lake.maintenance.reachable_files`), *after* the listing, so that a file
    which was listed and is committed meanwhile is found to be reachable.
 3. A file that is not reachable and older than the minimum age is an orphan. The age protects files that

@@ -1,4 +1,4 @@
-"""Creation and deletion of tags, with the files that only a deleted tag kept.
+"""Creation, deletion and expiry of tags, with the files that only a deleted tag kept.
 
 There are no locks. Two orders make this safe beside expiry, rollback and each other:
 

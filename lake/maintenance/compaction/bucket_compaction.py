@@ -1,6 +1,6 @@
 """Compaction of one bucket, from its plan to the new files and their commit message.
 
-Each rewrite of the plan is a part, and so is each upgrade that is scanned for changes. The result of a part
+Each rewrite of the plan is a part, and so is each upgrade whose records are still read. The result of a part
 (`_Part`) is the files that it has written and the rows that it has marked as deleted. The message is put together
 from the results of all parts.
 
@@ -92,7 +92,7 @@ class BucketCompactor:
             paths: Paths of the table.
             schema: The schema under which files are read and written.
             older_schemas: By id, the schemas with other columns under which some files were written.
-            clock: Gives the creation time of files, and tells which rows are expired.
+            clock: Gives the creation time of files, and tells which rows are expired and which deletes are old.
             uuid: Part of the names of new files; fresh.
             machine: The execution that folds.
             vectors: Writes deletion vectors.

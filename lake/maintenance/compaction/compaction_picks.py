@@ -1,4 +1,4 @@
-"""Choice of the compactions of a table that are due, and the state that is kept from one choice to the next.
+"""Choice of the files of a bucket to compact, for full and for due compactions, and the state kept between choices.
 
 Source: merge-semantics 7.2, 7.3.
 """
@@ -21,7 +21,7 @@ from braid.lake.options.table_options import TableOptions
 from braid.lake.read.expired_files import expired_shares
 
 Pick: TypeAlias = Callable[[BucketId, Levels, frozenset[str]], CompactionUnit | None]
-"""From a bucket, its levels, and the names of its files with deletion vectors to the files to compact."""
+"""From a bucket, its levels, and the names of its files with deletion vectors to the files to compact, if any."""
 
 ExpiredShares: TypeAlias = Callable[[Levels], Mapping[str, float]]
 """From the levels of a bucket to its files that may have expired rows, by name, with the estimated share of such
@@ -42,7 +42,10 @@ class CompactionMemory:
 
 
 def full_pick(schema: TableSchema, expired: ExpiredShares, *, now_ms: int) -> Pick:
-    """Return the pick of a full compaction: all files of every bucket.
+    """Return the pick of a full compaction: all files of a bucket.
+
+    In a bucket that is one run on the highest level already, only the files with rows to drop are picked (see
+    `full_compaction_unit`).
 
     Args:
         schema: Schema of the table.

@@ -35,7 +35,8 @@ class CompactionResult:
         files_moved: Number of files that only changed their level.
         rows_in: Number of rows in the replaced files, retracts included.
         rows_out: Number of rows in the files that replaced them.
-        dropped: Buckets that another process had changed, so that the new files no longer fitted.
+        dropped: Buckets that another process had changed, so that the new files no longer fitted, or whose
+            race to commit was lost too often.
     """
 
     snapshot_id: int | None = None

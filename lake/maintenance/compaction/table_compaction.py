@@ -5,14 +5,14 @@
 2. Write the new files. A bucket is dropped if another process has compacted it meanwhile and expiry has
    removed any of its old files, even a file that is only read for lookups.
 3. Commit. If the commit conflicts, the buckets that another process has changed are dropped, and the rest
-   is committed.
+   is committed. If no bucket was changed, the race to commit was lost too often, and all are dropped.
 
 Steps 2 and 3 alternate. Each bucket is replaced as a whole. A commit is made when the buckets rewritten since the
 last commit have enough bytes, or are many. So a large bucket gets a snapshot of its own, and many small buckets
 share one. A process that dies loses the work on one large bucket at most.
 
 A compaction always yields to other commits: they stay as they are, and none fails because of the compaction.
-New files that are not committed are deleted.
+New files that are not committed are deleted, unless it is unknown whether the commit happened.
 """
 
 import logging

@@ -8,7 +8,8 @@ snapshot, tags or other branches need them:
   that appended files are the changelog;
 - the metadata files that it names.
 
-`changelog-i` itself is deleted first, so the files of an existing changelog are complete.
+`changelog-i` itself is deleted first, so the files of an existing changelog are complete. A changelog that a
+consumer or lease needs stays, and so do those after it.
 
 Source: table-format 17, 19.
 """

@@ -1,4 +1,4 @@
-"""Holds of consumers, leases and streams, which keep snapshots from expiring."""
+"""Holds of consumers, leases and streams, which keep snapshots and changelogs from expiring."""
 
 from braid.lake.commit.streams.group_order import orders_of
 from braid.lake.commit.streams.position_hold import HOLD_ID

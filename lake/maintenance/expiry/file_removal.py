@@ -44,7 +44,7 @@ class FileRemoval:
                 self._delete(other)
 
     def remove_metadata(self, names: MetadataNames) -> None:
-        """Delete metadata files, in the order of their names, so that runs are reproducible."""
+        """Delete metadata files, kind by kind in the order of their names, so that runs are reproducible."""
         paths = [
             *(self.store.paths.index(name) for name in sorted(names.indexes)),
             *(self.store.paths.statistics(name) for name in sorted(names.statistics)),

@@ -1,4 +1,8 @@
-"""One run of expiry on a table: of stale consumers, then snapshots, then changelogs that outlived them."""
+"""One run of expiry on a table: of stale consumers, then snapshots, then changelogs that outlived them.
+
+How many snapshots stay, and how long, is declared by the table's options; the caller of a run may replace them
+(`snapshot_retention`).
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress

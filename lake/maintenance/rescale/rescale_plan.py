@@ -1,15 +1,16 @@
 """Plan of a rescale: the units of files that are rewritten together for another bucket count. Pure.
 
-A record keeps its level, sequence number and kind; only its bucket changes. So every key has the same
-records as before, and reads, changelogs and the visibility of level 0 give the same results.
+A record keeps its level, sequence number and kind; only its bucket changes. Only records that deletion vectors
+mark are left out. So every key has the same live records as before, and reads, changelogs and the visibility of
+level 0 give the same results.
 
 Let `g` be the greatest common divisor of the old and the new bucket count. The rows of an old bucket go only to
 new buckets whose number has the same remainder modulo `g`. The files of a *unit* are rewritten together. A unit
 is either of these:
 
 - one file of level 0, because it is a run of its own, and so are its parts;
-- the files of one higher level in all old buckets of one remainder: they become one run of that level in
-  each of the new buckets.
+- the files of one higher level of a partition, in all old buckets of one remainder: they become one run of that
+  level in each of the new buckets.
 """
 
 import math

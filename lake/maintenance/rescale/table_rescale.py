@@ -1,7 +1,7 @@
 """Rescale of a table to another number of buckets, while it is read and written.
 
 1. All files are rewritten for the new count, while writers may commit. Files that are committed meanwhile are
-   rewritten in further rounds, until a round has little to do.
+   rewritten in further rounds, until a round has little to do or there were enough rounds.
 2. The schema with the new count is created. From here on commits of rows that were routed with the
    old count are refused, so little is left to rewrite. (Other engines of the format refuse such rows when they
    open a bucket for writing; an engine that has the bucket open already may not check again.)
