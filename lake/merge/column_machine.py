@@ -1,6 +1,7 @@
 """The column machine: the merge of whole batches by one sort and one vectorised reduction per column.
 
-1. `segments`: rows by key and version, and where each key begins.
+1. `segments`: rows by key and version, and where each key begins. Under deduplicate and first-row a record
+   of each key is picked as a whole, and steps 2 and 3 are left out.
 2. Keys without retracts and keys with retracts each have a `History`: the effect of their records.
    Under partial-update and aggregation, the effect of a few keys' retracts depends on the merge
    itself; only those keys are merged by the row machine.
@@ -8,7 +9,8 @@
    function computes new values, the column becomes an array of these.
 4. `Selection.copy_from` copies the picked values, column by column.
 
-A key's only record stays as it is; the engine does not merge it (merge-semantics 1.6).
+A key's only record stays as it is, and the engine does not merge it (merge-semantics 1.6), unless the caller
+passes `single_untouched=False`.
 
 Source: merge-semantics 1.5, 1.6, 2.
 """

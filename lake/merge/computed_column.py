@@ -1,7 +1,8 @@
 """The values of a column that an aggregate function computes, for many keys at once.
 
-Segments go through the function's reduction where it has one that handles their steps, and otherwise
-through its definition, value by value.
+Segments go through the function's reduction where it has one that handles their steps and decides them, and
+otherwise through its definition, value by value. Single records that the merge keeps as they are go through a
+reduction only if it keeps them, too.
 
 Source: merge-semantics 4.
 """
@@ -72,7 +73,7 @@ def computed_column(
 
 
 def needs_late(function: ColumnFunction, data_type: pa.DataType) -> bool:
-    """Return whether the function distinguishes late values from others."""
+    """Return whether late values have to be marked for the function."""
     reduction = _reduction(function, data_type)
     return reduction is None or not reduction.late_as_add
 

@@ -1,4 +1,4 @@
-"""The `fields.*` options of a table, parsed without validation.
+"""The options of a table that declare groups and functions of columns, parsed without validation.
 
 | option | meaning |
 |---|---|
@@ -6,6 +6,8 @@
 | `fields.<column>.aggregate-function` | how values of the column combine |
 | `fields.<column>.ignore-retract` | retracts have no effect on the column |
 | `fields.default-aggregate-function` | the function of columns that name none |
+| `fields.<column>.<any other key>` | an option that the column's function reads |
+| `partial-update.remove-record-on-sequence-group = <o1>[,<o2>...]` | a -D of these columns' groups removes the row |
 
 Names in these options are not trimmed: a blank is part of a name. Source: merge-semantics 3.2, 5, 9.
 """
@@ -41,7 +43,7 @@ class SequenceGroup:
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Return the names between commas as Java splits them: empty names at the end are dropped."""
+    """Return the names between commas, empty ones at the end dropped as in Java; at least one name."""
     names = text.split(",")
     while len(names) > 1 and not names[-1]:
         names.pop()
@@ -98,8 +100,8 @@ def ignores_retract(options: Mapping[str, str], column: str) -> bool:
 def options_by_column(options: Mapping[str, str]) -> dict[str, tuple[tuple[str, str], ...]]:
     """Return the options `fields.<column>.<key>` as (key, value) by column, in the order of the keys.
 
-    The options that every function has, its name and `ignore-retract`, are left out. Names of columns
-    may have dots: an option is listed under every column that its key can mean, existing or not.
+    Left out are sequence groups and the options that every function has: its name and `ignore-retract`.
+    Names of columns may have dots: an option is listed under every column that its key can mean, existing or not.
     """
     found: dict[str, list[tuple[str, str]]] = {}
     for name in sorted(options):

@@ -57,7 +57,7 @@ def fold(
     codes: npt.NDArray[np.uint64] | None = None,
     single_untouched: bool = True,
 ) -> pa.Table:
-    """Return one row per key, sorted by key.
+    """Return one row per key, sorted by key; none for a key whose records are all ignored.
 
     Args:
         table: Key-value table: `_SEQUENCE_NUMBER` int64, `_VALUE_KIND` int8, and table columns, at

@@ -1,6 +1,7 @@
 """Merge specifications: all that a table declares about merging, resolved from its schema once.
 
-The machines know nothing else of a table: no option is read after a `MergeSpec` is created.
+The machines know nothing else of a table. The options of an aggregate function are in the specification as they
+are declared; the function parses them when it is made.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Merge engines, each for the row machine and, where it differs, for whole batches.
+"""Merge engines, each for the row machine, and for whole batches where columns merge one by one.
 
 | modules | what |
 |---|---|

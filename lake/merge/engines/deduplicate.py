@@ -21,7 +21,7 @@ class Deduplicate:
         self._last = None
 
     def add(self, record: int) -> None:
-        """Replace the row by the record."""
+        """Replace the row by the record, unless it is a retract that is ignored."""
         if self._ignore_delete and RowKind(self._records.kinds[record]).is_retract:
             return
         self._last = record

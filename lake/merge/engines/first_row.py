@@ -25,7 +25,7 @@ class FirstRow:
         """Keep the record if it is the first.
 
         Raises:
-            SchemaMismatch: The record is a retract.
+            SchemaMismatch: The record is a retract, and deletes are not ignored.
         """
         if RowKind(self._records.kinds[record]).is_retract:
             if self._ignore_delete:

@@ -64,7 +64,7 @@ class Combination:
         """Return the two combined.
 
         Raises:
-            SchemaMismatch: An integer does not fit its type.
+            SchemaMismatch: A result does not fit its type, and the overflow rule makes that an error.
         """
         if accumulated is None or value is None:
             return value if accumulated is None else accumulated
@@ -74,7 +74,7 @@ class Combination:
         """Return the two combined; order does not matter.
 
         Raises:
-            SchemaMismatch: An integer does not fit its type.
+            SchemaMismatch: A result does not fit its type, and the overflow rule makes that an error.
         """
         return self.aggregate(value, accumulated)
 
@@ -82,8 +82,8 @@ class Combination:
         """Return the accumulated value after the value is retracted from it.
 
         Raises:
-            SchemaMismatch: An integer does not fit its type, a divisor is zero, or a DECIMAL
-                quotient has infinitely many digits.
+            SchemaMismatch: A result does not fit its type, and the overflow rule makes that an error; an
+                integer or DECIMAL is divided by zero; or a DECIMAL quotient has infinitely many digits.
         """
         if value is None:
             return accumulated

@@ -1,7 +1,8 @@
 """Aggregate functions of text: listagg.
 
 A value is *blank* when it is null, empty, or consists of white space as Java defines it: including
-U+3000, but not the no-break spaces. Blank values add nothing.
+U+3000, but not the no-break spaces. Blank values add nothing; only where a key has no other text may a
+blank one stay.
 
 Source: merge-semantics 4.1.
 """

@@ -7,8 +7,11 @@ compare by unsigned bytes, and a prefix comes first. A ROW has the words of its 
 word for each position, 0 where it has ended; a MAP has its length, then its keys and its values as two
 ARRAYs.
 
-Narrow words are packed into one 64-bit code, and two steps make words narrow: values are relative
-to the column's minimum, and trailing zero bits that all values share are shifted out.
+Long texts, ARRAYs and MAPs are ranked instead: they become one word, the rank of the value in the column.
+
+Narrow words are packed into one 64-bit code. Three steps make words narrow: a word is relative to its
+smallest value in the column; of texts of one length, bytes that are the same in all rows are left out; and trailing zero bits that all
+texts share are shifted out.
 
 Source: merge-semantics 3.1; table-format 13.1.
 """

@@ -1,8 +1,16 @@
 """Reduction of `product`.
 
-Products are computed value by value: the first two of every segment, then the third, and so on. A
-segment is left undecided when an intermediate product might leave the type (except for integers that
-wrap around), when a divisor is zero, and when a DECIMAL is divided.
+Products are computed value by value: the first two of every segment, then the third, and so on. These
+segments are left undecided:
+
+| type | undecided |
+|---|---|
+| FLOAT, DOUBLE | long segments, if any value is divided by |
+| integers that wrap around | segments with a divisor |
+| other integers | an intermediate product might leave the type, or a divisor is 0; long segments, if any value is divided by |
+| DECIMAL | an intermediate product might leave the type or 64 bits; segments with a divisor; long segments |
+
+A segment is long if it has more than `_POSITIONS_MAX` values.
 
 Source: merge-semantics 4.
 """

@@ -1,4 +1,4 @@
-"""Reduction for functions that have none of their own: it decides keys with at most one value.
+"""Reductions for functions that have none of their own: they decide keys with at most one value.
 
 With many streams that each fill their own columns, most keys have at most one value in a column.
 
@@ -51,4 +51,5 @@ SINGLE_VALUES = Reduction(reduce=_single_values, handles=frozenset({Step.ADD, St
 NULLS_ONLY = Reduction(
     reduce=_nulls_only, handles=frozenset({Step.ADD, Step.LATE}), keeps_single=False
 )
-"""Reduction for a function that may change even a single value, and returns null for nulls."""
+"""Reduction for a function that may change even a single value, and returns null for nulls: it decides keys without
+a value only."""

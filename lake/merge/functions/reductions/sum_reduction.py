@@ -2,8 +2,8 @@
 
 A segment whose sum, or an intermediate sum, might leave the type is left undecided; its values are then
 added one by one. If the sum does leave the type, an integer raises an error; a DECIMAL becomes null and
-starts anew, or follows the rule of its column (`overflow`). Only integers that wrap around are never
-undecided. If the largest magnitude times the length of the longest segment fits, as it nearly always
+starts anew, or follows the rule of its column (`overflow`). Floating numbers and integers that wrap around are
+never undecided. If the largest magnitude times the length of the longest segment fits, as it nearly always
 does, no segment is checked.
 
 Source: merge-semantics 4.

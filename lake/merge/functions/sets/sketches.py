@@ -4,9 +4,9 @@ A sketch estimates the number of distinct values it was updated with. Bytes are 
 DataSketches, whose C++ and Java libraries read each other's sketches.
 
 The precision of a union of HLL sketches is that of one of them, depending on which came first, so a column
-declares one size (`braid.lg-k`, `braid.hll-type`) that all values must have. A theta sketch does not store
-its size, but the number of its entries can show that its size is not the declared one. Unions of theta
-sketches have the reference's 4096 nominal entries, whatever is declared.
+can declare the size (`braid.lg-k`) and the type (`braid.hll-type`) that all values must have. A theta sketch
+does not store its size, but the number of its entries can show that its size is not the declared one. Unions of
+theta sketches have the reference's 4096 nominal entries, whatever is declared.
 
 Source: merge-semantics 4.
 """

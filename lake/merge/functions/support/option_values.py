@@ -1,7 +1,8 @@
 """Values of the options of aggregate functions: parsing and validation.
 
-Parsing never fails: the `*_problems` functions refuse invalid values when a table is created, and in tables
-of other engines an invalid value counts as the default.
+Parsing never fails: the `*_problems` functions refuse invalid values when a table is created. In tables of other
+engines a flag, a choice or a number that cannot be read counts as the default; a number out of bounds, and names of
+fields that do not exist, count as they are.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
