@@ -2,7 +2,8 @@
 
 `condition_syntax` has the grammar. Dates and times are parsed as by a cast of the text to the column's type. A time
 with a zone (`'2026-01-31T05:15:00+01:00'`, `…Z`) is a value of TIMESTAMP WITH LOCAL TIME ZONE columns; without a
-zone it is UTC. `'NaN'`, `'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns.
+zone it is UTC. `'NaN'`, `'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns. A text stands for
+its bytes in UTF-8 where the column holds bytes.
 """
 
 import re

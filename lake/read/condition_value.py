@@ -28,8 +28,9 @@ def exact_array(values: list[object], data_type: DataType, arrow_type: pa.DataTy
     """Return the values as an Arrow array of a column's type, each unchanged.
 
     Args:
-        values: The values as `pa.Array.to_pylist()` would give them, without None; whole floats for
-            integers and whole nanoseconds for TIMESTAMP(7..9) are accepted too.
+        values: The values as `pa.Array.to_pylist()` would give them, without None. A number of another
+            Python type is accepted too, if it is equal (no float for DECIMAL), and so are whole
+            nanoseconds for TIMESTAMP(7..9).
         data_type: The column's type; not nested.
         arrow_type: The Arrow form of `data_type`.
 

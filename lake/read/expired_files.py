@@ -1,4 +1,4 @@
-"""Expiry of files: what statistics of the time field tell about the expired rows in them.
+"""Expired records in files, as far as the statistics of the time field tell.
 
 Statistics are those of records, and a file's record may not be the row of its key. Each use takes care of that:
 a scan leaves a file out only where its rows are its records (`braid.lake.read.scan_plan`), and a compaction

@@ -1,4 +1,4 @@
-"""Conditions on rows: comparisons of columns with values, joined by AND.
+"""Conditions on rows: comparisons of columns with values, and tests for null, joined by AND.
 
 As in SQL a comparison with a null is not true, whatever the operator. FLOAT and DOUBLE compare as
 keys do, in Java's total order: -0.0 is less than 0.0; NaN equals NaN and is greater than all others.
@@ -36,7 +36,7 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """One comparison; several of them are a conjunction.
+    """One comparison or test for null; several of them are a conjunction.
 
     Attributes:
         column: A column of the table.

@@ -119,7 +119,8 @@ def wanted_bucket_hashes(
 ) -> npt.NDArray[np.int32] | None:
     """Return the hashes of the bucket keys that matching rows can have; None when they are unknown.
 
-    They are known when `=` or `in` fixes the values of each column of the bucket key.
+    They are known when `=` or `in` fixes the values of each column of the bucket key, none of them is NaN, and
+    there are at most 1,000 combinations.
     """
     values: list[pa.Array] = []
     for name in schema.bucket_keys:

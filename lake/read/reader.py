@@ -1,8 +1,8 @@
 """Reader of one split: its rows, merged, filtered and projected.
 
 For every table and every condition the result is filter(project(full merge)), and the expiry of rows is one more
-condition: only conditions on the key are pushed below the merge, because they hold for all records of a key or for none. Rows that a
-deletion vector marks are no records: they are removed before any other step.
+condition: only conditions on the key are pushed below the merge, because they hold for all records of a key or for
+none. Rows that a deletion vector marks are no records: they are removed before any other step.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

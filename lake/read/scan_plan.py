@@ -3,18 +3,19 @@
 1. Level 0 is skipped in first-row tables and in tables with deletion vectors; its rows become visible
    through a compaction.
 2. Partitions are chosen by their values, which are known exactly.
-3. Buckets are chosen by hash, when the conditions fix the whole bucket key.
+3. Buckets are chosen by hash, when the conditions fix the whole bucket key, and rows are routed by the default
+   function.
 4. Files are chosen by key statistics, and by an index of key columns where their manifest entries
    have one: of each key either all records are dropped or none, so merging stays right.
 5. A bucket is read raw, file by file, when no two live records of its files are of one key: all
    files are compacted, none has retracts, and the compaction has kept one record of each key: it has
    marked the others (deletion vectors) or left them out (first-row).
 6. Files of other buckets are cut into sections of overlapping files.
-7. A file that needs no merge, raw or alone in its section, may be dropped by value statistics and by
-   its index: rows that a deletion vector marks make the statistics wider, never wrong. Where each
-   row is one whole record of its key (deduplicate, first-row), the files of a section may be
-   dropped together: if no record matches, no row does. Elsewhere a record that does not match may
-   be part of a row that does.
+7. A file that needs no merge, raw or alone in its section, may be dropped by value statistics (no row
+   fulfils the conditions, or all are expired) and by its index: rows that a deletion vector marks make
+   the statistics wider, never wrong. Where each row is one whole record of its key (deduplicate,
+   first-row), the files of a section may be dropped together: if no record matches, no row does.
+   Elsewhere a record that does not match may be part of a row that does.
 
 An index in a file of its own costs a read and is checked by the reader of the file (`braid.lake.read.reader`).
 

@@ -31,7 +31,7 @@ def cut_splits(
         open_file_bytes: Cost of opening a file, in bytes: smaller files count as this much.
 
     Returns:
-        Splits that are small to serialise: without the bounds of keys and values.
+        Splits that are small to serialise: without the statistics of keys and the bounds of values.
     """
     assert target_bytes > 0, target_bytes
     assert open_file_bytes >= 0, open_file_bytes

@@ -1,8 +1,8 @@
-"""Storage of one file's copy: its columns and its index, in memory or in mapped Arrow files.
+"""Storage of one file's copy: its columns and its index, in memory or in mapped files.
 
-Parts are written once and never changed. Small parts stay in memory, because a file for each would
-cost more. Larger parts, and all parts once the bound of memory is reached, are written to local
-disk and mapped, so that the page cache holds as much of them as there is memory for.
+Parts are written once and never changed. Up to `MEMORY_FILE_BYTES_MAX` of a copy stay in memory, because
+files for small parts would cost more. Other parts, and all parts once the bound of memory is reached, are written to
+local disk and mapped, so that the page cache holds as much of them as there is memory for.
 
 ```
 <scratch>/<n>.arrow   some columns, uncompressed, one record batch

@@ -19,7 +19,9 @@ Three ways to probe, by the number of keys:
 |---|---|---|
 | one by one (`candidates`) | entries from its first candidate on, found by bisection in its group | no arrays are set up |
 | fewer than 64 | `longest` entries: one matrix of equal rows | the fewest numpy calls |
-| more | the entries of its group | the fewest entries: a group has one, not a dozen |
+| 64 or more | the entries of its group | the fewest entries: a group has one, not a dozen |
+
+If the largest group has more than `_WINDOW_MAX` entries, many keys are searched for by bisection, however many.
 """
 
 from bisect import bisect_left

@@ -9,7 +9,7 @@ MEMORY_BYTES_MAX: Final = 1 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookupSettings:
-    """Bounds of all tables of a catalog together; each table has bounds of its own below these.
+    """Bounds of all tables of a catalog together; each table has bounds of its own besides.
 
     Attributes:
         directory: A local directory, created when it is needed; None: the system's directory for

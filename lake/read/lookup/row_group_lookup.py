@@ -1,8 +1,8 @@
 """Lookup in a data file without a copy: only the row groups that may have the keys are decoded.
 
 A file is sorted by its key, so the bounds of row groups leave one row group for a key of one column, and a few
-for a key of several columns. Only Parquet has such bounds; an ORC or Avro file is decoded whole. A row group costs a hundredth of a
-second per key, whatever the size of the file; a copy answers in microseconds.
+for a key of several columns. Only Parquet has such bounds; an ORC or Avro file is decoded whole. A row group costs
+a hundredth of a second per key, whatever the size of the file; a copy answers in microseconds.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Keys of a lookup, in the forms in which they are compared with the keys of files."""
+"""Keys of a lookup, in the forms in which they are compared with the keys of files, and the comparison."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -114,7 +114,13 @@ class KeyColumns:
         return same
 
     def has(self, keys: WantedKeys, wanted: int, row: int) -> bool:
-        """Return whether a row has one of the wanted keys."""
+        """Return whether a row has one key.
+
+        Args:
+            keys: Keys.
+            wanted: Number of the key.
+            row: Number of the row.
+        """
         for index, column in enumerate(self._columns):
             numbers, of_keys = self._numbers[index], keys.numbers[index]
             if numbers is not None and of_keys is not None:
@@ -151,6 +157,6 @@ def are_of_keys(
 
 
 def row_array(rows: Rows) -> pa.Array:
-    """Return row numbers as an Arrow array; copies nothing, and is faster than `pa.array`."""
+    """Return row numbers as an Arrow array; faster than `pa.array`, and without a copy of contiguous numbers."""
     rows = np.ascontiguousarray(rows)
     return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows)])
