@@ -103,7 +103,8 @@ class Catalog:
             if_not_exists: Return an existing table of the name, whatever its columns.
 
         Raises:
-            InvalidRequest: `problems` names everything that is wrong with the declaration.
+            InvalidRequest: `problems` names all types that are wrong; where there are none, all key columns
+                that do not exist; else everything else that is wrong with the declaration.
             UnsupportedFeature: This version could not read or write the table, or the storage
                 does not honour exclusive creation.
             TableExists: There is a table of that name.

@@ -1,7 +1,7 @@
-"""The read-only methods of a table: schema, snapshots, scans, changes, lookups and inspection.
+"""The read-only methods of a table: schema, snapshots, scans, changes, lookups, inspection and branches.
 
-This is one long file because it holds the contract of all the methods, their docstrings. The work is done in
-`braid.lake.table.operations.reads`.
+This is one long file because it holds the contract of all these methods, their docstrings. The work of reading rows
+is done in `braid.lake.table.operations.reads`.
 """
 
 import random as random_module
@@ -46,7 +46,7 @@ from braid.lake.table.readable_state import live_at
 
 
 class ReadableTable:
-    """The methods of a table that change nothing; `Table` adds the methods that change it."""
+    """The methods of a table that only read; `Table` adds those that change it, plan changes and list schemas."""
 
     def __init__(
         self,
@@ -314,8 +314,9 @@ class ReadableTable:
         Raises:
             InvalidRequest: The key does not name exactly the primary key, a value does not fit its
                 column, or there is no such state.
-            UnsupportedFeature: Another engine made the table, with partition columns outside of the
-                primary key, and the key has rows in several partitions.
+            UnsupportedFeature: A date or time that Python cannot hold; or another engine made the table,
+                with partition columns outside of the primary key, and the key has rows in several
+                partitions.
         """
         return reads.get(self._opened, key, at, columns=columns)
 

@@ -195,7 +195,8 @@ class Table(ReadableTable):
     ) -> CompactionResult:
         """Compact every bucket: fully, or as far as the rules of universal compaction require.
 
-        Fully means one sorted run on the highest level, without retracts.
+        Fully means one sorted run on the highest level, without retracts except those that
+        `braid.delete-retention` keeps.
 
         Scans give the same rows as before, except where the merge engine itself gives another
         result once retracts are gone (a row written again after its removal starts empty). The
@@ -208,7 +209,7 @@ class Table(ReadableTable):
         before an error, or before the process was killed, stay compacted; the next call does the
         others.
 
-        Memory: batches of the runs of one section, and one file of about the target size.
+        Memory: batches of the runs of one section, and one row group of each file that is being written.
 
         Args:
             full: Compact everything; else only what is due.

@@ -100,8 +100,8 @@ class SnapshotLookup:
         """Return the rows of those keys that have a row, in the keys' order.
 
         The rows are those that a scan of the snapshot with a condition on the key gives. A key that
-        is given twice gives its row twice; a key with a null gives no row. Only the row groups that
-        may have a key are read, and only records of the keys are merged.
+        is given twice gives its row twice; a key with a null gives no row. Of a large file without a
+        copy only the row groups that may have a key are read, and only records of the keys are merged.
 
         Args:
             keys: The columns of the primary key, in any order; NaN is a key, -0.0 and 0.0 are two.

@@ -107,7 +107,7 @@ class BucketPool(Protocol):
 
         Args:
             grace_s: How long to wait for the buckets in progress; None: as long as it takes. A
-                bucket that is cut off has committed nothing.
+                bucket that is cut off is committed as a whole or not at all.
         """
         ...
 

@@ -63,8 +63,8 @@ class CompactionPool:
 
         Args:
             grace_s: How long to wait for the buckets in progress; None: as long as it takes. After
-                that time the processes are ended: nothing of their buckets is committed, and the
-                files they wrote are orphans.
+                that time the processes are ended: a bucket of theirs is committed as a whole or not
+                at all, and the files of one that is not are orphans.
         """
         for future in tuple(self._futures):
             future.cancel()

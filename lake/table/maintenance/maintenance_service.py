@@ -150,7 +150,7 @@ class MaintenanceService:
 
         Args:
             grace_s: How long to wait for buckets in progress; None: as long as they take. A bucket
-                that is cut off has committed nothing.
+                that is cut off is committed as a whole or not at all.
         """
         self._stop.set()
         self._compaction.close(grace_s=grace_s)

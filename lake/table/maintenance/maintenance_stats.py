@@ -17,8 +17,8 @@ class MaintenanceStats:
         most_runs: The most sorted runs of a bucket at the last poll.
         compactions: Buckets compacted.
         dropped: Buckets whose compaction was dropped because another process was faster.
-        rows_in: Rows read by compactions.
-        rows_out: Rows written by compactions, or moved with their files.
+        rows_in: Rows of the files that compactions rewrote or moved.
+        rows_out: Rows of the files that replaced them.
         expired: Snapshots removed.
     """
 

@@ -105,8 +105,8 @@ class Changes:
 
     Iterating yields one `SnapshotChanges` for each snapshot that changed rows, oldest first. Rows
     have the column `_VALUE_KIND` (int8: 0 +I, 1 -U, 2 +U, 3 -D) and then `columns`, in the Arrow
-    types of the table. The changes of a key come in the order in which they happened; all changes
-    of a key are in one bucket, so buckets may be processed in any order.
+    types of the table. The changes of a key come in the order in which they happened; in a snapshot
+    they are all in one bucket, so the buckets of a snapshot may be processed in any order.
 
     A reader that continues later starts after `until_snapshot_id`.
 
