@@ -1,11 +1,13 @@
 """Writer of one table: rows in, level-0 files and commit messages out.
 
-1. Rows are checked, numbered in arrival order, and buffered.
+1. Rows are checked; those that the table's options ignore are dropped, the others are numbered in arrival
+   order and buffered.
 2. When the buffer is full, and before a commit, a flush routes the rows to their buckets, folds each
    bucket with the merge that reads use, and writes the result as level-0 files. Where the input is
    the changelog, the rows are also written as changelog files, unfolded.
 3. `prepare_commit` hands the files over as commit messages, with the indexes of dynamic buckets
-   that got new keys; `abort` deletes the files that were not handed over.
+   that got new keys; in a table ordered by snapshot it first merges the flushes. `abort` deletes the
+   files that were not handed over.
 """
 
 from collections.abc import Callable, Iterable, Iterator

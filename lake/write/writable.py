@@ -1,4 +1,4 @@
-"""Rules for the tables that this version can write."""
+"""Rules for tables that this version cannot write: their buckets, formats, codecs and columns."""
 
 from braid.lake.errors import Problem, UnsupportedFeature
 from braid.lake.format.schema import TableSchema

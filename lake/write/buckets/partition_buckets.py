@@ -3,7 +3,8 @@
 1. A known hash stays in its bucket for ever.
 2. A new hash goes into the first bucket with room for another key.
 3. If none has room, a new bucket gets the smallest free number.
-4. If no more buckets are allowed, new hashes are spread over all of them, beyond their room.
+4. If `dynamic-bucket.max-buckets` allows no more, new hashes are spread over all buckets, beyond their
+   room. In a table without that bound it is an error to need more buckets than the format can number.
 
 Keys of equal hash share a bucket, so only hashes are stored: 6 bytes per key.
 

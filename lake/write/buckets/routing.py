@@ -32,7 +32,8 @@ class RoutedRows:
     Attributes:
         partition: Serialised partition row.
         bucket: Bucket number.
-        rows: The rows in arrival order, or ordered by key if no key occurs twice.
+        rows: The rows in arrival order; ordered by key if there are several buckets and none has a key
+            twice.
         codes: One number per row, which orders the rows by key (`key_codes`).
     """
 

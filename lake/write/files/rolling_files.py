@@ -3,7 +3,7 @@
 Rows are held until they fill a row group, which is then written to the open file. The size of the file so
 far is known from storage; the number of rows up to the target size is estimated from the compression of
 the last row group. A file that has reached the target stays open until enough rows for another file are
-held, so no run ends in a file of a few rows.
+held, so a run of several files does not end in one of a few rows.
 """
 
 from collections.abc import Collection

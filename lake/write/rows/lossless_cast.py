@@ -1,6 +1,7 @@
-"""Casts that change no value: Arrow's safe casts, and a check for numbers that become infinite.
+"""Casts that change no value but the last digits of floating-point numbers: Arrow's safe casts, with a check.
 
-Arrow's safe cast turns a number that is too large for FLOAT into infinity without an error.
+The check is for numbers that become infinite: Arrow's safe cast turns a number that is too large for FLOAT into
+infinity without an error.
 
 Source: merge-semantics 1.3 asks for values of the column's type; the reference accepts no DOUBLE
 for a FLOAT column.

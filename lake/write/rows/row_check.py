@@ -31,9 +31,10 @@ def conform(batch: pa.RecordBatch | pa.Table, schema: TableSchema) -> pa.Table:
     Args:
         batch: Columns by name, in any order; a missing one becomes null. Types that hold the same
             kind of value (narrower integers, large strings, dictionaries, coarser timestamps) are
-            converted as long as no value changes. Digits of a second that the column's files hold
-            (TIME milliseconds; TIMESTAMP milliseconds, from p = 4 microseconds, from p = 7
-            nanoseconds) are kept whatever p is, as the reference keeps them; finer ones are refused.
+            converted as long as no value changes; only numbers for a FLOAT column may be rounded.
+            Digits of a second that the column's files hold (TIME milliseconds; TIMESTAMP milliseconds,
+            from p = 4 microseconds, from p = 7 nanoseconds) are kept whatever p is, as the reference
+            keeps them; finer ones are refused.
         schema: The table's schema.
 
     Returns:
