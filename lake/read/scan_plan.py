@@ -1,7 +1,7 @@
 """Plan of a scan: the files to read, chosen from metadata alone.
 
-1. Level 0 is skipped in first-row tables and in tables with deletion vectors; its rows become visible
-   through a compaction.
+1. Level 0 is skipped in first-row tables and in tables with deletion vectors, unless these are merged on
+   read (`deletion-vectors.merge-on-read`); its rows become visible through a compaction.
 2. Partitions are chosen by their values, which are known exactly.
 3. Buckets are chosen by hash, when the conditions fix the whole bucket key, and rows are routed by the default
    function.
