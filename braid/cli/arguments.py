@@ -1,4 +1,4 @@
-"""Checks of command-line arguments before a command starts, and the exit of every command that fails.
+"""Checks of command-line arguments and of the warehouse before a command starts, and the exit of one that fails.
 
 A command that fails prints one line, and its exit status says what the caller has to do.
 """

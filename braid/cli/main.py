@@ -1,4 +1,4 @@
-"""The command line `braid`: parses arguments and calls the service, the runner or the engine.
+"""The command line `braid`: parses arguments and calls the service, the runner, the demo or the engine.
 
 Each command imports the modules that it needs only when it runs, because the service must not load Spark,
 and a runner must not load the web framework.

@@ -3,7 +3,8 @@
     .parcels.parquet.3f0c….part ──written, synced──► parcels.parquet
 
 Rows are written beside the target under a temporary name, so that the last step is a rename within one
-folder; or, for a file that may not replace another, a hard link, which fails if the target exists. An export that fails or is interrupted deletes the temporary file; a killed export leaves it behind.
+folder; or, for a file that may not replace another, a hard link, which fails if the target exists. An export that
+fails or is interrupted deletes what it wrote; a killed export leaves it behind.
 """
 
 import os
