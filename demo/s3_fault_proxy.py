@@ -6,7 +6,8 @@ by one, and all other requests as they are, signatures included.
 
 Faults are drawn per request: a refusal without an effect (503, 500, 429, and for conditional puts 409, as S3
 answers while another one is in progress); an answer that is lost after the effect; a body that breaks off; a
-slow read.
+slow read. A test can also plan a fault of the next request of a kind, hold requests until several of them wait, and
+see which requests came.
 """
 
 import http.client
