@@ -2,7 +2,7 @@
 
 | module | what |
 |---|---|
-| `__main__` | runs the benchmarks of one module each, by name |
+| `__main__` | runs the modules of this folder that have a `run`, by name |
 | `write`, `read`, `merge`, `wide`, `file_index`, `arrival`, `kept_columns` | the engine alone; `merge` is the column machine, in memory |
 | `parsing` | messages of streams, by format |
 | `endtoend`, `hostile` | the demo's throughput; the service under hostile requests |

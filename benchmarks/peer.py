@@ -21,7 +21,7 @@ COMMITS = 5
 KEYS = 625_000
 ROUNDS = 3
 READS = 5
-# Java's default for this table is `sum`, which ours does not merge yet.
+# Java's default for this table is `sum`; both sides get the same function.
 SAME_MERGING = {"fields.d.aggregate-function": "last_non_null_value"}
 AIM_TIMES = 2
 

@@ -1,8 +1,8 @@
-"""Peak memory of a process that compacts a table fully, at two sizes of the table.
+"""Peak memory of a process that compacts a table fully.
 
-What a compaction holds is bounded by batches and runs, not by the table: the rows at hand of the
-runs of a section, what folding them takes, and the row group that is being written. The budget is
-that of reading, and for the whole process.
+The program measures it at two sizes of the table. What a compaction holds is bounded by batches and
+runs, not by the table: the rows at hand of the runs of a section, what folding them takes, and the row
+group that is being written. The budget is that of reading, and for the whole process.
 """
 
 from pathlib import Path

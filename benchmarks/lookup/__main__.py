@@ -1,6 +1,6 @@
 """Benchmark of lookups by primary key: `python -m benchmarks.lookup`.
 
-| part | requests |
+| part | table |
 |---|---|
 | `keys` | a bucket of ten million rows for each kind of key, compacted, three small files on top |
 | `wide` | two million rows of 22 columns in four buckets, in process and over HTTP |

@@ -1,4 +1,4 @@
-"""Both sides of the merge benchmark: programs that read a table on request, each on cores of its own."""
+"""Both sides of the merge benchmark: programs that read a table on request, on the same cores in turn."""
 
 import json
 import os
