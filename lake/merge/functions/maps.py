@@ -24,7 +24,7 @@ from braid.lake.merge.functions.reductions.map_reduction import merged_maps
 from braid.lake.merge.functions.reductions.single_value import SINGLE_VALUES
 from braid.lake.merge.functions.support.elements import is_codable
 from braid.lake.merge.functions.support.function_errors import refused_retract, value_error
-from braid.lake.merge.functions.support.option_values import has_option, option_key
+from braid.lake.merge.functions.support.option_values import field_index, has_option, option_key
 from braid.lake.merge.functions.support.value_equality import identity
 from braid.lake.merge.steps import Step
 
@@ -79,14 +79,17 @@ class MergeMapWithKeyTime:
     Args:
         function: The column's function, for its name and options.
         data_type: The column's type: a map to rows.
+
+    Raises:
+        SchemaMismatch: The ROW has no field of the name, in a table of another engine.
     """
 
     def __init__(self, function: ColumnFunction, data_type: pa.DataType) -> None:
         self._function = function
         self._identity = identity(data_type.key_type)
         row = data_type.item_type
-        names = [field.name for field in row]
-        self._time_index = names.index(function.option(TS_FIELD, names[-1]))
+        named = function.option(TS_FIELD, row.field(row.num_fields - 1).name)
+        self._time_index = field_index(function, TS_FIELD, named, row)
 
     def reset(self) -> None:
         """Do nothing: there is no state."""

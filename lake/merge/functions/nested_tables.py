@@ -16,6 +16,7 @@ from braid.lake.merge.functions.support.function_errors import refused_retract, 
 from braid.lake.merge.functions.support.option_values import (
     INT_MAX,
     choice,
+    field_index,
     integer,
     names,
     option_key,
@@ -41,13 +42,16 @@ class NestedKey:
     Args:
         function: The column's function, for its name and options.
         row_type: Type of the array's elements.
+
+    Raises:
+        SchemaMismatch: The ROW has no field of a name, in a table of another engine.
     """
 
     def __init__(self, function: ColumnFunction, row_type: pa.DataType) -> None:
         self._function = function
         self._parts = [
             (index, identity(row_type.field(index).type))
-            for index in _indices(row_type, names(function, NESTED_KEY))
+            for index in _indices(function, NESTED_KEY, row_type)
         ]
         self._strategy = choice(function, NULL_STRATEGY, MERGE, NULL_STRATEGIES)
 
@@ -94,7 +98,7 @@ class NestedUpdate:
         self._identity = identity(row_type)
         self._sequence = [
             (index, ordering(row_type.field(index).type))
-            for index in _indices(row_type, names(function, SEQUENCE_FIELD))
+            for index in _indices(function, SEQUENCE_FIELD, row_type)
         ]
         self._limit = integer(function, COUNT_LIMIT, INT_MAX)
 
@@ -202,5 +206,5 @@ def _rows(array: object) -> list[Row]:
     return [row for row in array or () if row is not None]
 
 
-def _indices(row_type: pa.DataType, field_names: Iterable[str]) -> list[int]:
-    return [row_type.get_field_index(name) for name in field_names]
+def _indices(function: ColumnFunction, key: str, row_type: pa.DataType) -> list[int]:
+    return [field_index(function, key, name, row_type) for name in names(function, key)]

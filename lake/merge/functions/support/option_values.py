@@ -1,16 +1,19 @@
 """Values of the options of aggregate functions: parsing and validation.
 
-Parsing never fails: the `*_problems` functions refuse invalid values when a table is created. In tables of other
-engines a flag, a choice or a number that cannot be read counts as the default; a number out of bounds, and names of
-fields that do not exist, count as they are.
+The `*_problems` functions refuse invalid values when a table is created. Parsing does not fail: in tables of other
+engines a flag, a choice or a number that cannot be read counts as the default, and a number out of bounds counts as it
+is. Only a name of a field that does not exist is an error there (`field_index`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
 
 from braid.lake.errors import Problem
 from braid.lake.format.data_types import DataField
 from braid.lake.merge.column_function import ColumnFunction
 from braid.lake.merge.declared_options import split_names
+from braid.lake.merge.functions.support.function_errors import value_error
 from braid.lake.options.option_parsers import parse_integer
 
 INT_MAX = 2**31 - 1
@@ -44,6 +47,25 @@ def names(function: ColumnFunction, key: str) -> tuple[str, ...]:
     if not has_option(function, key):
         return ()
     return tuple(name.strip() for name in split_names(function.option(key, "")))
+
+
+def field_index(function: ColumnFunction, key: str, name: str, row_type: pa.DataType) -> int:
+    """Return the index of the field of a ROW that an option names.
+
+    Raises:
+        SchemaMismatch: The ROW has no such field.
+    """
+    index: int = row_type.get_field_index(name)
+    if index < 0:
+        known = ", ".join(row_type.field(number).name for number in range(row_type.num_fields))
+        raise value_error(
+            function.column,
+            function.name,
+            f"has `{option_key(function, key)}`, but the ROW has no such field",
+            f"fields: {known}",
+            value=name,
+        )
+    return index
 
 
 def integer(function: ColumnFunction, key: str, default: int) -> int:

@@ -121,6 +121,11 @@ def test_the_time_may_be_another_field() -> None:
     assert found == [("k", ("2", "a"))]
 
 
+def test_an_unknown_time_field_in_a_table_of_another_engine_is_refused() -> None:
+    with pytest.raises(SchemaMismatch, match=r"the ROW has no such field \(found `at`\)"):
+        given_function("merge_map_with_keytime", TIMED, ts_field="at")
+
+
 def test_a_late_map_is_the_one_that_is_put_under() -> None:
     function = given_function("merge_map_with_keytime", TIMED)
 

@@ -311,6 +311,26 @@ def test_zero_and_minus_zero_are_two_keys_and_nan_is_one() -> None:
     assert [value for _, value in found] == [1, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "key"),
+    [
+        ("nested_update", {"nested_key": "k0,id"}, "nested-key"),
+        (
+            "nested_update",
+            {"nested_key": "k0", "nested_sequence_field": "id"},
+            "nested-sequence-field",
+        ),
+        ("nested_partial_update", {"nested_key": "id"}, "nested-key"),
+    ],
+)
+def test_an_unknown_field_in_a_table_of_another_engine_is_refused(
+    name: str, options: dict[str, str], key: str
+) -> None:
+    message = rf"`{name}` .*`fields\.v\.{key}`, but the ROW has no such field \(found `id`\)"
+    with pytest.raises(SchemaMismatch, match=message):
+        given_function(name, PLAIN, **options)
+
+
 @pytest.mark.parametrize("name", ["nested_update", "nested_partial_update"])
 def test_only_arrays_of_rows_are_accepted(name: str) -> None:
     accepts = FUNCTIONS[name].accepts
