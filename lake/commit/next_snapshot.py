@@ -72,8 +72,8 @@ def next_snapshot(
 ) -> Snapshot:
     """Return the snapshot after `previous`.
 
-    Carried forward are watermark and next row id, the index manifest unless the commit changes index files,
-    statistics as long as the schema stays, and the state of all streams as the revision has it.
+    Watermark and next row id are carried forward. So are the index manifest, unless the commit changes index
+    files, and the statistics, as long as the schema stays. The state of all streams is that of the revision.
 
     Args:
         previous: The newest snapshot, None for the first commit.

@@ -1,4 +1,4 @@
-"""Commit messages: the files that a writer made for one bucket, for the committer.
+"""Commit messages: the files that a writer or a compaction made and replaced in one bucket, for the committer.
 
 Messages travel as bytes from Spark's executors to the driver, so writers and committers can run in
 different processes.

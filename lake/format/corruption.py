@@ -1,7 +1,6 @@
 """Errors of decoders, reported as corrupt data with the file's path.
 
-Only errors that this engine raises on purpose with another meaning, such as `UnsupportedFeature`, stay as
-they are.
+Errors of this engine with another meaning, such as `UnsupportedFeature`, stay as they are.
 """
 
 from collections.abc import Iterator

@@ -18,8 +18,9 @@ UNASSIGNED: Final = -1
 class TypeRoot(StrEnum):
     """The kinds of types that this version supports.
 
-    The value is the first word of the type in a schema file, except that `TIMESTAMP_LTZ` is only read
-    there: it is written as `TIMESTAMP(p) WITH LOCAL TIME ZONE`.
+    The value is the word of the kind in a schema file. Three kinds are written in other words:
+    `TIMESTAMP_LTZ` as `TIMESTAMP(p) WITH LOCAL TIME ZONE`, and the longest VARCHAR and VARBINARY as
+    `STRING` and `BYTES`.
     """
 
     CHAR = "CHAR"

@@ -6,7 +6,7 @@ blank text as `partition.default-name`. By default a date is a number of days, a
 and a timestamp the text of Java's `LocalDateTime`; if `partition.legacy-name` is false, all three are spelled
 as casts to text spell them. The resulting texts are escaped.
 
-`partition_label` names a partition in messages, where several partitions that share a directory differ.
+`partition_label` names a partition in messages: partitions that share a directory have different labels.
 
 Source: table-format 10.
 """

@@ -81,6 +81,8 @@ def _is_longer(source: DataType, target: DataType) -> bool:
 def read_text(text: str, target: DataType) -> pa.Scalar:
     """Return the value of a type from its text, in the spelling of default values.
 
+    A decimal with too many digits is null.
+
     Raises:
         ValueError: The text is not a value of the type.
     """

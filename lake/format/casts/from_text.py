@@ -1,7 +1,7 @@
 """Casts from text, and between BINARY and VARBINARY.
 
 A text that is not a value of the type is an error, as in the reference; a decimal number with too many
-digits becomes null. Accepted are the spellings of the reference: for example `t` and `yes` for true, or
+digits becomes null. The spellings are those that the reference accepts: for example `t` and `yes` for true, or
 digits alone for a DATE (days since 1970) and a TIME (milliseconds).
 
 Source: merge-semantics 8.2; conformance cases K.
