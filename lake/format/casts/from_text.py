@@ -1,8 +1,10 @@
 """Casts from text, and between BINARY and VARBINARY.
 
 A text that is not a value of the type is an error, as in the reference; a decimal number with too many
-digits becomes null. The spellings are those that the reference accepts: for example `t` and `yes` for true, or
-digits alone for a DATE (days since 1970) and a TIME (milliseconds).
+digits becomes null. The spellings are those of the reference: for example `t` and `yes` for true, or digits
+alone for a DATE (days since 1970) and a TIME (milliseconds). Unlike there, a TIME is refused if it has an offset
+(`12:34+01:00`) or a fraction that is not digits, and a TIMESTAMP of 7 digits or more if 64 bits of nanoseconds
+cannot hold it.
 
 Source: merge-semantics 8.2; conformance cases K.
 """
