@@ -391,14 +391,15 @@ class TableOptions:
         "manifest.merge-min-count",
         whole_number(low=1),
         default=30,
-        doc="Number of small manifests from which a commit merges the newest of them",
+        doc="Number of the newest small manifests that a commit merges into one, once there are a few "
+        "more of them",
     )
     manifest_full_compaction_threshold_bytes: int = option(
         "manifest.full-compaction-threshold-size",
         SIZE,
         default=16 << 20,
         doc="Bytes of manifests that are small or hold deletes, from which a commit rewrites all "
-        "of them",
+        "of them if one holds deletes",
     )
 
     source_split_target_size_bytes: int = option(
