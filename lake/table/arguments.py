@@ -1,4 +1,4 @@
-"""Checks of arguments of public methods: a wrong kind is refused with the argument's name."""
+"""Checks of arguments of public methods: a wrong kind or a number out of bounds is refused with the argument's name."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NoReturn
@@ -17,8 +17,8 @@ _FIRST_NUMBER_MAX: Final = 1 << 62
 """Largest first sequence number: half of the range of 63 bits is left for the rows of the
 writer."""
 
-_LONG_MAX: Final = (1 << 63) - 1
-"""Largest value of Java's `long`, the type of the format's numbers."""
+_LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
+"""Bounds of Java's `long`, the type of the format's numbers."""
 
 
 def refuse_argument(name: str, value: object, expected: str) -> NoReturn:
@@ -92,7 +92,7 @@ def check_whole(**values: object) -> None:
 
 def check_number(name: str, value: object) -> None:
     """Refuse what is no whole number of 64 bits."""
-    if not _is_whole(value, low=-_LONG_MAX, high=_LONG_MAX):
+    if not _is_whole(value, low=_LONG_MIN, high=_LONG_MAX):
         refuse_argument(name, value, "a whole number of 64 bits")
 
 

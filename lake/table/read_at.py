@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from braid.lake.errors import InvalidRequest, Problem
 from braid.lake.table.arguments import check_snapshot_id, refuse_argument
 
-_LONG_MAX: Final = (1 << 63) - 1
+_LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 _DIGITS_MAX: Final = 19
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EXPECTED: Final = (
@@ -114,7 +114,7 @@ SnapshotRef: TypeAlias = int | ReadAt
 def _milliseconds(timestamp: object) -> int:
     """Return a timestamp in milliseconds since 1970 UTC."""
     if isinstance(timestamp, int) and not isinstance(timestamp, bool):
-        if not -_LONG_MAX <= timestamp <= _LONG_MAX:
+        if not _LONG_MIN <= timestamp <= _LONG_MAX:
             refuse_argument("timestamp", timestamp, "a whole number of 64 bits")
         return timestamp
     if isinstance(timestamp, str):

@@ -1,4 +1,4 @@
-"""Writes to an opened table: writers, and whole batches that are written and committed."""
+"""Writes to an opened table: writers, trials, batches that are written and committed, deletion of what is not."""
 
 from collections.abc import Iterable
 from functools import partial

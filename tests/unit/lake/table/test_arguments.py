@@ -148,3 +148,12 @@ def test_types_are_nested_to_a_bound() -> None:
     assert str(parse_type("ARRAY<" * 63 + "INT" + ">" * 63)).endswith(">")
     with pytest.raises(InvalidRequest, match="at most 64 deep"):
         parse_type("ARRAY<" * 64 + "INT" + ">" * 64)
+
+
+def test_the_smallest_number_of_64_bits_is_a_number_of_64_bits() -> None:
+    table = given_catalog().create_table(**GIVEN)
+    table.write_and_commit(pa.table({"k": pa.array([1], pa.int32())}))
+
+    assert table.expire(older_than_ms=-(2**63), dry_run=True).snapshots == ()
+    with pytest.raises(InvalidRequest, match="64 bits"):
+        table.expire(older_than_ms=-(2**63) - 1, dry_run=True)

@@ -17,6 +17,7 @@ MOMENT_MS = 1_769_836_500_000
         (MOMENT_MS, MOMENT_MS),
         (str(MOMENT_MS), MOMENT_MS),
         ("-1", -1),
+        (-(1 << 63), -(1 << 63)),
         (0, 0),
         ("2026-01-31T05:15:00Z", MOMENT_MS),
         ("2026-01-31 06:15:00+01:00", MOMENT_MS),
@@ -46,6 +47,7 @@ def test_a_timestamp_is_milliseconds_or_iso_text_with_a_zone(
         1.5,
         True,
         1 << 63,
+        -(1 << 63) - 1,
     ],
     ids=str,
 )
