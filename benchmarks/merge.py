@@ -10,6 +10,8 @@ count. `fold` has all rows at once; `merge_runs` gets batches of 65 536 rows, as
 | groups | every row takes part in four groups, in random order |
 | streams | each run is one stream: its own group, null in all others' columns |
 | composite | key of four ints and two short texts instead of one BIGINT |
+
+All are merged by partial-update; those of `plain` by deduplicate, too.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Child processes that never outlive this process.
+"""Child processes that do not outlive this process.
 
 Three mechanisms, each for what the one before does not cover:
 
@@ -6,8 +6,9 @@ Three mechanisms, each for what the one before does not cover:
    child, first with SIGTERM, then with SIGKILL.
 2. `atexit` does the same where the context was never left.
 3. On Linux the kernel kills a child when the thread that started it ends (PR_SET_PDEATHSIG): that
-   covers SIGKILL of this process. All children are started from one thread that lives as long as
-   the supervisor, so that a caller's own short-lived thread takes no child with it.
+   covers SIGKILL of this process, which children survive on other systems. All children are started
+   from one thread that lives as long as the supervisor, so that a caller's own short-lived thread takes
+   no child with it.
 
 Each child leads a process group, so that its own children (a driver's JVM) are reached too, and
 Ctrl-C at the terminal reaches only this process, which then ends the others in order.

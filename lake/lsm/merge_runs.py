@@ -27,7 +27,7 @@ from braid.lake.merge.order.key_codes import Uints
 from braid.lake.merge.order.key_order import key_codes
 
 BUFFERED_ROWS: Final = 524_288
-"""Approximate number of rows of all runs of a section that are buffered."""
+"""Approximate number of rows of all runs of a section that are buffered; each run has bounds of its own, too."""
 
 BUFFERED_BYTES: Final = 256 * 1024 * 1024
 """Approximate bytes of these rows: far less than the 2 GiB that a text column can hold in one array."""

@@ -3,9 +3,9 @@
 The snapshots above the target are removed. The target's own files still exist, because its snapshot or a
 tag kept them. Each step leaves a consistent table:
 
-1. all streams are fenced by an empty commit, so that running queries can commit nothing more. A target that
-   an earlier rollback removed, and that a tag still keeps, may be above the newest snapshot: then empty
-   commits raise the newest id above the target's first;
+1. all streams, if there are any, are fenced by an empty commit, so that running queries can commit nothing
+   more. A target that an earlier rollback removed, and that a tag still keeps, may be above the newest
+   snapshot: then empty commits raise the newest id above the target's first;
 2. the rollback marker is written: from now on every writer checks the whole chain after publishing. Then
    `LATEST` is deleted: without the hint the newest snapshot is the one of the highest id;
 3. the snapshots between target and newest are deleted, *oldest first*, so that the newest stays the same; this

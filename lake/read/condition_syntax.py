@@ -8,7 +8,7 @@ scans evaluate: comparisons of a column or field with values, joined by AND.
     comparison   field operator value  |  field IN ( value { , value } )  |  field IS [NOT] NULL
     operator     =  <>  !=  <  <=  >  >=
     field        name { . name }
-    name         letters, digits and _  |  `any text`
+    name         letters, digits and _, no digit first  |  `any text`
     value        number  |  TRUE  |  FALSE  |  [DATE | TIME | TIMESTAMP] 'text', with '' for '
                  |  X'hexadecimal digits'
 """
