@@ -1,7 +1,8 @@
 """Rules for the names of databases, tables, columns, groups, streams, topics and runners.
 
 Names become directories, option keys, commit users and parts of generated column names, so they have
-plain characters only. Some readers of the format fold case, so two names must differ in more than case.
+plain characters only. Some readers of the format fold case, so two names of databases, tables, columns, groups
+or streams must differ in more than case.
 """
 
 import re
@@ -32,12 +33,12 @@ def check_name(name: str, *path: str | int, kind: str) -> Iterator[FieldProblem]
             value=name,
             message=f"the name of a {kind} is a letter, then letters, digits and `_`, "
             f"at most {length_max} characters",
-            hint=_suggestion(name),
+            hint=_suggestion(name, length_max),
         )
 
 
 def is_identifier(identifier: str) -> bool:
-    """Return whether a table of this `<database>.<table>` could be registered."""
+    """Return whether a text has the form `<database>.<table>`; reserved names are not checked."""
     parts = identifier.split(".")
     return len(parts) == 2 and all(
         _NAME.fullmatch(part) and len(part) <= ADDRESS_LENGTH_MAX for part in parts
@@ -117,6 +118,6 @@ def case_problem(name: str, *path: str | int, kind: str, other: str, hint: str) 
     return problem_at(*path, value=name, message=message, hint=hint)
 
 
-def _suggestion(name: str) -> str:
-    plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:LENGTH_MAX]
+def _suggestion(name: str, length_max: int) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:length_max]
     return f"for example `{plain}`" if _NAME.fullmatch(plain) else "choose another name"

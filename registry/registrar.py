@@ -12,7 +12,6 @@ from braid.lake import Catalog, Clock
 from braid.registry.alteration.redeclaration import declared_differences, with_row_rules
 from braid.registry.alteration.table_alterer import TableAlterer
 from braid.registry.errors import (
-    DefinitionDiffers,
     DefinitionRefused,
     RegistryConflict,
     StreamNotStopped,
@@ -176,20 +175,6 @@ class Registrar(TableAlterer):
             return document.model_copy(update={"table": spec})
 
         return self._writer.change(identifier, change)
-
-    def check_stream(
-        self, identifier: str, name: str, definition: StreamDefinition
-    ) -> list[FieldProblem]:
-        """Return the problems for which `put_stream` would refuse; changes nothing.
-
-        Raises:
-            TableNotFound: No table of that name is registered.
-        """
-        try:
-            self.completed_stream(self.document(identifier), name, definition)
-        except (DefinitionRefused, DefinitionDiffers) as error:
-            return list(error.problems)
-        return []
 
     def completed_stream(
         self, document: TableDocument, name: str, definition: StreamDefinition

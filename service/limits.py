@@ -1,6 +1,7 @@
 """Bounds of single requests, and of all requests of a process at once.
 
-The reasons are in docs/decisions/0036-bounds-of-requests.md.
+The reasons of most are in docs/decisions/0036-bounds-of-requests.md, which also names bounds that are elsewhere: of
+digits (`server`), findings (`checked_body`) and small chunks (`http/protocol`).
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,7 @@
 """Records of a case of the merge benchmark, the same on every machine.
 
-Keys are numbers of a universe; whatever the form of the key column, its order is theirs. A file is
+Keys are the numbers below a bound, written in the form of the key column so that they sort as the numbers
+do. Each file has nine of ten keys, chosen at random, so that most keys are in several files. A file is
 made in stretches of ascending keys, so that a file of any size takes little memory, and inside a
 stretch the keys come in no order.
 """

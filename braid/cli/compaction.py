@@ -32,8 +32,7 @@ def compact_tables(
             None: this process compacts bucket after bucket and commits small ones together.
 
     Returns:
-        The exit status: 0, the status of the first table that failed, or `EXIT_TRY_AGAIN` when work
-        was dropped.
+        The exit status (`exit_status`).
     """
     _show_progress()
     catalog = Catalog(warehouse)
@@ -47,8 +46,18 @@ def compact_tables(
                 _try(catalog, name, lambda table: _compact_with(pool, table, full=full))
                 for name in identifiers
             ]
-    failed = [status for status in statuses if status]
-    return failed[0] if failed else 0
+    return exit_status(statuses)
+
+
+def exit_status(statuses: Sequence[int]) -> int:
+    """Return the exit status of several tables.
+
+    Returns:
+        The status of the first table that failed; if none did, `EXIT_TRY_AGAIN` if work was dropped,
+        else 0.
+    """
+    failed = [status for status in statuses if status not in (0, EXIT_TRY_AGAIN)]
+    return failed[0] if failed else max(statuses, default=0)
 
 
 def _try(catalog: Catalog, identifier: str, compact: Callable[[Table], int]) -> int:

@@ -20,7 +20,7 @@ _FAMILIES = (
     "[merge engines](merge-engines/README.md) and [aggregate functions](aggregate-functions/README.md), "
     "those of indexes, `file-index.bloom-filter.…`, in the guide to "
     "[bloom filters](../guides/bloom-filters.md). Declarations over HTTP set a part of these options, "
-    "within bounds; a refusal lists them."
+    "within bounds; a request that sets another one is refused."
 )
 
 

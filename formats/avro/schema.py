@@ -1,5 +1,6 @@
-"""Avro schemas: the types of a schema's text, with the types that names stand for in place of the names.
+"""Avro schemas: a schema's text becomes a tree of types, with types in place of their names.
 
+Schemas by which a few bytes of a message could fill the memory are refused, and so are schemas that are no record.
 Properties that do not change how bytes are read (documentation, defaults, aliases, order) are left out. A logical
 type that does not fit its type is ignored, as the specification says.
 
@@ -362,6 +363,8 @@ def _add_logical_type(found: AvroType, schema: dict[str, Any]) -> None:
         if isinstance(precision, bool) or isinstance(scale, bool):
             return
         if not 0 <= scale <= precision <= _PRECISION_MAX or precision == 0:
+            return
+        if found.kind is AvroKind.FIXED and 10**precision > 1 << max(0, 8 * found.size - 1):
             return
         found.scale = scale
     found.leaf = leaf

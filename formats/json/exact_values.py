@@ -6,7 +6,7 @@
 | TINYINT, SMALLINT, INT, BIGINT | number without a point or an exponent |
 | FLOAT, DOUBLE | number, or one of the texts `NaN`, `Infinity` and `INF`, the last two with or without a sign |
 | DECIMAL | number, or the text of one; rounded half up to the scale |
-| CHAR, VARCHAR | text; a number, boolean, array or object becomes its JSON text, with numbers as they were written |
+| CHAR, VARCHAR | text; a number, boolean, array or object becomes its JSON text, with numbers as they were written (`-0` as `0`) |
 | BINARY, VARBINARY | base64 text |
 | DATE, TIME, TIMESTAMP of either kind | text (`formats.times`) |
 | ARRAY | array |

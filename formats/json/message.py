@@ -1,4 +1,6 @@
-"""JSON messages as values of Python: exact, with every number as it was written.
+"""JSON messages as values of Python, without loss: numbers with a fraction or an exponent keep their texts.
+
+Whole numbers are integers; `-0` is 0. Of numbers that are too long only the length and the nearest double are kept.
 
 `json.loads` accepts a little more than JSON: `NaN`, `Infinity` and `-Infinity`. So does this reader, and also
 `INF`, `+INF`, `-INF` and `+Infinity`, which Java's usual parsers accept.
@@ -17,7 +19,10 @@ NUMBER_CHARACTERS_MAX: Final = 1_000
 
 # A text, closed or not, or one of the names that Python's parser does not know. Each character is read once: `*+`
 # does not go back into a text, and a text that nothing closes extends to the end, so no search begins inside of it.
-_NAMES: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|([+-]?)INF\b|\+(Infinity)\b', re.DOTALL)
+# A sign before the sign of a name is no JSON: `-+INF`.
+_NAMES: Final = re.compile(
+    r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|(?<![-+])(?:([+-]?)INF|\+(Infinity))\b', re.DOTALL
+)
 
 
 class OversizedNumber:
@@ -139,7 +144,7 @@ def items_of(value: Any, data_type: DataType) -> Iterator[tuple[str, Any, DataTy
 
 
 def json_text(value: Any) -> str:
-    """Return a value of `read_message` as JSON without blanks, its numbers as they were written.
+    """Return a value of `read_message` as JSON without blanks; numbers with a fraction or exponent keep their texts.
 
     Raises:
         OverflowError: A number in it is too long.

@@ -5,7 +5,7 @@
 | `committer` | the entry to every commit |
 | `intent`, `claim_intent`, `move_intent`, `commit_changes` | the commit that a caller wants, and its manifest entries |
 | `commit_run`, `retry_policy`, `steps` | the attempts of one commit, their bounds, and the names of their steps |
-| `table_state`, `conflict` | the state that an attempt is planned on, and the rules that a commit must meet |
+| `table_state`, `conflict` | the state that an attempt is planned on and checked against, and the rules that a commit must meet |
 | `streams/` | positions of streams, and the exactly-once rule |
 | `attempt_files`, `next_snapshot` | the manifests and the snapshot that an attempt writes |
 | `publisher` | exclusive creation of the snapshot, and its outcome |

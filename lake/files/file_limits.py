@@ -3,13 +3,15 @@
 Rows are checked when they are written (`braid.lake.write`). The result of merging may still have
 
 * null in a NOT NULL column, after a retract that left no value or removed more than there was;
-* a DECIMAL beyond its storage. Parquet stores up to 9 digits in 32 bits and up to 18 in 64. More digits
+* a DECIMAL beyond its storage. Parquet stores up to 9 digits in 32 bits and up to 18 in 64. There more digits
   than declared are kept while they fit, as in the reference; beyond that the reference lets the number
-  wrap around, which is a wrong number in every later read. From ORC files the reference reads a number
-  with more digits than declared as null, so such a number is refused for ORC. Avro files have the
-  limits of Parquet;
-* in ORC, a timestamp outside of the years 1677 to 2262 (`braid.lake.files.orc.times`) or a CHAR that ends in
-  blanks (`braid.lake.files.orc.chars`), which an older file of another format may hold.
+  wrap around, which is a wrong number in every later read. Above 18 digits the declared precision is the
+  limit. Avro files have the limits of Parquet files. From ORC files the reference reads a number
+  with more digits than declared as null, so such a number is refused for ORC;
+* in ORC, a timestamp outside of the years 1677 to 2262, or one before 1970 with a fraction of a second
+  (`braid.lake.files.orc.times`), or a key column of type CHAR that ends in blanks
+  (`braid.lake.files.orc.chars`); an older file of another format may hold them. In other columns the blanks
+  are cut before.
 
 Source: merge-semantics 2.4 and 4; table-format 12.3.
 """
@@ -102,7 +104,7 @@ def _wider_type(precision: int, scale: int) -> str:
 
 
 def _unscaled_limit(precision: int) -> int:
-    """Return the smallest positive unscaled value that a Parquet file cannot hold."""
+    """Return the smallest positive unscaled value that is refused in Parquet and Avro files."""
     if precision <= 9:
         return 1 << 31
     return 1 << 63 if precision <= 18 else 10**precision

@@ -41,7 +41,8 @@ class MergeSpec:
         remove_record_on_delete: A -D removes the row (aggregation, partial-update without groups).
         removing_columns: Ordering columns of the groups whose -D removes the row.
         functions: One function per column that has one: under aggregation every column outside the
-            key, under partial-update those that declare one. Other engines have none.
+            key, under partial-update those that declare one, or all but key and ordering columns if
+            the table declares a default function. Other engines have none.
     """
 
     engine: MergeEngine
@@ -95,8 +96,10 @@ def merge_spec(schema: TableSchema) -> MergeSpec:
 def effective_functions(schema: TableSchema) -> tuple[ColumnFunction, ...]:
     """Return the aggregate functions that take effect, in column order.
 
-    Primary-key and ordering columns have no function, whatever the options declare. Under
-    aggregation a sequence field has `last_value`, and a column that declares none has a default.
+    Primary-key and ordering columns have no function, whatever the options declare. A column that
+    declares none has the function of `fields.default-aggregate-function`, if the table sets that option.
+    Otherwise it has `last_non_null_value` under aggregation, and none under partial-update. Under
+    aggregation a sequence field has `last_value`.
 
     Source: merge-semantics 5.
     """

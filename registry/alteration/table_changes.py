@@ -79,7 +79,7 @@ from braid.schemas import (
 )
 from braid.schemas.field_problems import problem_at, quoted_list
 
-_NAMING_OPTIONS = ("rowkind.field", "record-level.time-field")
+_NAMING_OPTIONS = ("rowkind.field",)
 _OPTION_HINTS: Mapping[str, str] = {
     "buckets": "use `braid table rescale`, which moves the rows",
     "default_aggregate": "use `update_column_aggregate` for each column",
@@ -296,7 +296,7 @@ def _check_unnamed(spec: TableSpec, change: RenameColumnChange) -> None:
         message = "rows expire by the time in this column, and the format cannot rename it there"
         refuse("column", change.path[0], message, "keep the name")
     for key in _NAMING_OPTIONS:
-        if len(change.path) == 1 and spec.options.get(key) == change.path[0]:
+        if change.path == (spec.options.get(key),):
             message = f"the option `{key}` names the column, and would still have the old name"
             refuse("column", change.path[0], message, "keep the name")
 

@@ -1,8 +1,8 @@
 """Aggregate functions of declared columns, and their dependence on order and repetition.
 
-Pure. A function is order-free when any order of arrival gives the same value. A column that is
-written by several writers, or by late records, needs such a function: nothing else makes its value
-independent of the order of arrival (decision 0008).
+A function is order-free when any order of arrival gives the same value. A column with a function that several
+writers or late records reach needs an order-free one (decision 0008). The exception is `last_value` in a
+sequence group, whose order decides; callers make this exception.
 """
 
 from collections.abc import Mapping

@@ -178,12 +178,13 @@ class PhysicalTable:
 
 def physical_group(spec: SequenceGroupSpec, *, tracking: bool) -> PhysicalGroup:
     """Return a declared group with its generated columns."""
+    kept = frozenset(spec.keep)
     return PhysicalGroup(
         name=spec.name,
         declared_ordering=spec.ordering or (),
         offset_column=f"{spec.name}__offset",
         partition_column=f"{spec.name}__partition",
-        declared_columns=tuple(name for name in spec.columns if name not in spec.keep),
+        declared_columns=tuple(name for name in spec.columns if name not in kept),
         kept_columns=tuple(
             KeptColumn(name=name, order_column=order_column(name)) for name in spec.keep
         ),

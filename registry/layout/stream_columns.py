@@ -11,7 +11,6 @@ from braid.lake import DataType
 from braid.registry.layout.physical_table import PhysicalGroup, physical_group
 from braid.schemas import (
     OnMissing,
-    SequenceGroupSpec,
     StreamColumn,
     StreamSpec,
     TableSpec,
@@ -73,6 +72,7 @@ def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:
     """
     spec = table.sequence_group(stream.sequence_group) if stream.sequence_group else None
     group = None if spec is None else physical_group(spec, tracking=table.tracking)
+    kept = frozenset(() if spec is None else spec.keep)
     generated = {} if group is None else group.generated_columns
     mapped = set(stream.column_names)
     assert mapped.issuperset(table.primary_key), "an admitted stream maps the whole key"
@@ -87,14 +87,13 @@ def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:
         on_missing={
             column.column: effect
             for column in stream.columns
-            if (effect := _on_missing(column, spec)) is not OnMissing.NULL
+            if (effect := _on_missing(column, kept)) is not OnMissing.NULL
         },
         written=(*(name for name in table.column_names if name in mapped), *generated),
     )
 
 
-def _on_missing(column: StreamColumn, group: SequenceGroupSpec | None) -> OnMissing:
+def _on_missing(column: StreamColumn, kept: frozenset[str]) -> OnMissing:
     if column.on_missing is not None:
         return column.on_missing
-    is_kept = group is not None and column.column in group.keep
-    return OnMissing.KEEP if is_kept else OnMissing.NULL
+    return OnMissing.KEEP if column.column in kept else OnMissing.NULL

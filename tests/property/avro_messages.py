@@ -109,7 +109,9 @@ class RandomSchema:
                 decimal = {"logicalType": "decimal", "precision": precision, "scale": scale}
                 if chance.random() < 0.5:
                     return {"type": "bytes", **decimal}, sql
-                size = chance.choice([1, 8, 15, 16, 17])
+                # Of fewer bytes the digits would not fit, and the value would be the bytes (fastavro disagrees).
+                fitting = [n for n in (8, 15, 16, 17, 130) if 10**precision <= 1 << (8 * n - 1)]
+                size = chance.choice(fitting)
                 return self._named({"type": "fixed", "size": size, **decimal}), sql
             case "enum":
                 symbols = [["a"], ["a", "bc", "d"], ["Z", "_", "null", "__class__", "x" * 70]]

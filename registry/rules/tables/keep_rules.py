@@ -76,9 +76,10 @@ def _unfit_columns(spec: TableSpec) -> Mapping[str, tuple[str, str]]:
 def _check_columns(
     group: SequenceGroupSpec, index: int, unfit: Mapping[str, tuple[str, str]]
 ) -> Iterator[FieldProblem]:
+    columns = frozenset(group.columns)
     seen: set[str] = set()
     for position, name in enumerate(group.keep):
-        if name not in group.columns:
+        if name not in columns:
             message = f"the column is not in `columns` of the group `{group.name}`"
             hint = f"columns of the group: {quoted_list(group.columns)}"
         elif name in seen:

@@ -2,8 +2,9 @@
 
 Pure. Options reach every process that opens the table, ours and other engines'. Some options hold paths,
 classes, addresses, or numbers that keep a machine busy. An option that is not listed is refused, so that an
-option which a later engine introduces is harmless as well. The list holds for registered tables, in requests and on the command line. `Table.alter` of
-`braid.lake` sets every option that the engine accepts, and so does the command line in tables that nobody registered.
+option which a later engine introduces is harmless as well. The list holds for registered tables, in requests and
+on the command line. `Table.alter` of `braid.lake` sets every option that the engine accepts, and so does the command
+line in tables that nobody registered.
 """
 
 import re
@@ -116,8 +117,8 @@ _CHECKED_BY_THE_ENGINE: Final = frozenset(
         "sequence.field.sort-order",
     }
 )
-"""Options with closed sets of values or with names of columns, which the engine's rules check in full, and names of
-files and partitions, which `table_rules` checks."""
+"""Options with closed sets of values or with names of columns, which the engine's rules check where they take effect,
+and names of files and partitions, which `table_rules` checks."""
 _FAMILIES: Final = ("file-index.bloom-filter.",)  # its columns, and the size and error rate of each
 
 _VALUE_MAX: Final = 200  # characters

@@ -243,15 +243,17 @@ def test_many_streams_that_want_one_group_leave_one_owner(with_orders: Registrar
 def test_a_dry_run_reports_the_same_problems_and_changes_nothing(
     with_orders: Registrar, store: RacingStore
 ) -> None:
-    before = store.table(ORDERS)
+    before, document = store.table(ORDERS), with_orders.document(ORDERS)
     bad = definition(columns=[{"column": "nope"}])
 
-    problems = with_orders.check_stream(ORDERS, "sales", bad)
+    with pytest.raises(DefinitionRefused) as dry:
+        with_orders.completed_stream(document, "sales", bad)
     with pytest.raises(DefinitionRefused) as caught:
         with_orders.put_stream(ORDERS, "sales", bad)
+    completed = with_orders.completed_stream(document, "sales", definition())
 
-    assert problems == list(caught.value.problems)
-    assert with_orders.check_stream(ORDERS, "sales", definition()) == []
+    assert dry.value.problems == caught.value.problems
+    assert completed.name == "sales"
     assert store.table(ORDERS) == before
 
 

@@ -165,7 +165,6 @@ def test_a_group_with_sums_is_taken_over_only_with_a_requested_start(
 
     [problem] = caught.value.problems
     assert (problem.pointer, "`paid`" in problem.message) == ("/starting_offsets", True)
-    assert registrar.check_stream(ORDERS, "again", definition(**taken)) == [problem]
     registrar.put_stream(ORDERS, "again", definition(**taken, starting_offsets="earliest"))
 
 

@@ -7,6 +7,8 @@ from subprocess import CompletedProcess
 import pyarrow as pa
 import pytest
 
+from braid.cli.arguments import EXIT_TRY_AGAIN
+from braid.cli.compaction import exit_status
 from braid.lake import Catalog, Table
 from tests.support.program import run_braid
 
@@ -177,3 +179,18 @@ def test_an_error_in_a_worker_is_printed_in_one_line(tmp_path: Path) -> None:
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: table shop.orders")
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("statuses", "status"),
+    [
+        ([], 0),
+        ([0, 0], 0),
+        ([0, EXIT_TRY_AGAIN], EXIT_TRY_AGAIN),
+        ([EXIT_TRY_AGAIN, 1, 2], 1),
+    ],
+)
+def test_dropped_work_of_one_table_does_not_hide_the_failure_of_another(
+    statuses: list[int], status: int
+) -> None:
+    assert exit_status(statuses) == status

@@ -102,13 +102,15 @@ def test_a_logical_type_that_does_not_fit_is_ignored() -> None:
         {"type": "fixed", "name": "F", "size": 4, "logicalType": "uuid"},
         {"type": "bytes", "logicalType": "decimal", "precision": 2, "scale": 3},
         {"type": "bytes", "logicalType": "decimal", "precision": True},
+        {"type": "fixed", "name": "G", "size": 1, "logicalType": "decimal", "precision": 3},
+        {"type": "fixed", "name": "H", "size": 1, "logicalType": "decimal", "precision": 2},
         {"type": "bytes", "logicalType": "decimal", "precision": 2, "scale": 2},
     ]
 
     found = parse_avro_schema(json.dumps(record(*fields)))
 
     kinds = [part.native_kind for part in found.fields.values()]
-    assert kinds == [NativeKind.TEXT, *[NativeKind.BYTES] * 3, NativeKind.DECIMAL]
+    assert kinds == [NativeKind.TEXT, *[NativeKind.BYTES] * 4, *[NativeKind.DECIMAL] * 2]
 
 
 def test_names_have_letters_of_any_script_and_types_the_namespace_around_them() -> None:

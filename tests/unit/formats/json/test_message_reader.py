@@ -271,6 +271,13 @@ def test_infinities_may_be_written_without_quotes(number: str) -> None:
     assert values["text"] == 'INF +Infinity " -INF'
 
 
+@pytest.mark.parametrize("number", ["-+INF", "+-INF", "-+Infinity", "++Infinity"])
+def test_infinities_have_one_sign(number: str) -> None:
+    _, reason, _ = read_one({"double": "DOUBLE"}, f'{{"double": {number}}}'.encode())
+
+    assert reason == "malformed"
+
+
 NUMBERS_AS_TEXT = {
     "id": "BIGINT",
     "t": "STRING",
