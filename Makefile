@@ -96,7 +96,7 @@ $(INSTALL): pyproject.toml constraints.txt
 	$$python -m braid.pipelines.spark.java >/dev/null; \
 	echo "setting up $(VENV) (a few minutes the first time)"; \
 	[ -x $(BIN)/python ] || $$python -m venv $(VENV); \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt; \
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[dev]' -c constraints.txt; \
 	touch $@
 
 jars: $(INSTALL)
@@ -112,5 +112,5 @@ $(PEER)/.installed: tests/interop/pypaimon.txt
 	@set -e; python=$$($(find_python)); \
 	echo "setting up $(PEER) (another implementation of the format, for the tests)"; \
 	[ -x $(PEER)/bin/python ] || $$python -m venv $(PEER); \
-	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check -r $<; \
+	$(PEER)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r $<; \
 	touch $@

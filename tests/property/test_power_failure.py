@@ -24,7 +24,7 @@ from tests.support.volatile_disk import Survival
 
 HISTORIES = pytest.mark.parametrize("history", [commits, declarations, removals])
 History = Callable[[], list[tuple[str, Step]]]
-STRIDE = 8
+STRIDE = 12
 SOAK_POINTS = 10_000
 
 
