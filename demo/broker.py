@@ -22,7 +22,8 @@ from braid.demo.ports import free_port
 from braid.demo.processes import ChildProcess, ProcessFailed, Supervisor
 from braid.pipelines.spark.jars import java_executable, resolve
 
-_START_TIMEOUT_S = 60.0
+# A start that fails ends the process. One that succeeds takes minutes on a very busy machine.
+_START_TIMEOUT_S = 600.0
 _START_ATTEMPTS = 3
 _CONTROLLER = "CONTROLLER"
 _NO_TEXT: Mapping[str, str] = MappingProxyType({})

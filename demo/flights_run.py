@@ -21,8 +21,8 @@ from braid.demo.s3_server import S3Server
 from braid.lake import Catalog, Table, file_io_for
 
 PARTITIONS = 2
-READY_TIMEOUT_S = 60.0
-REQUEST_TIMEOUT_S = 30.0
+READY_TIMEOUT_S = 600.0
+REQUEST_TIMEOUT_S = 120.0
 POLL_S = 0.5
 JSON = {"content-type": "application/json"}  # the service requires it also without a body
 

@@ -17,7 +17,7 @@ from braid.demo.processes import Supervisor
 from braid.demo.s3_fault_proxy import Faults, S3FaultProxy
 from braid.pipelines.spark.jars import java_executable, resolve
 
-_START_TIMEOUT_S: Final = 60.0
+_START_TIMEOUT_S: Final = 600.0
 _JVM: Final = (
     "-Xms32m",
     "-Xmx256m",

@@ -60,7 +60,7 @@ def _service(command: str, directory: Path) -> Iterator[None]:
     _, *arguments = shlex.split(os.path.expandvars(command))
     with Supervisor(directory / "logs") as supervisor:
         child = supervisor.start_module("service", "braid", *arguments)
-        child.wait_ready(lambda: _answers(os.environ["API"]), timeout_s=60)
+        child.wait_ready(lambda: _answers(os.environ["API"]), timeout_s=600)
         yield
 
 

@@ -60,9 +60,8 @@ class Environment:
     def install(self, requirement: str) -> None:
         """Install with pip, with the versions that the checkout is tested with."""
         limits = str(ROOT / "constraints.txt")
-        pip = [self._bin / "python", "-m", "pip", "install", "--quiet"]
         # Few of the installed modules are imported; Python compiles those at their first import.
-        pip += ["--no-compile"]
+        pip = [str(self._bin / "python"), "-m", "pip", "install", "--quiet", "--no-compile"]
         # Its own cache is the user's: what the checkout's environment was made from is there.
         done = subprocess.run(
             [*pip, "-c", limits, requirement],

@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from braid.cli.main import main
 
-TIMEOUT_S = 120
+TIMEOUT_S = 600
 # What commands import when they run. Nothing here starts threads, which a fork would lose.
 _LOADED = ["braid.cli.compaction", "braid.cli.maintenance", "braid.cli.tags", "pytest"]
 
