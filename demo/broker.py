@@ -56,9 +56,10 @@ _SETTINGS: Mapping[str, str] = MappingProxyType(
         "share.coordinator.state.topic.num.partitions": "1",
         "group.initial.rebalance.delay.ms": "0",
         # A broker killed and started again must wait until its old registration has expired:
-        # 11.6 s with the default of 9 s.
-        "broker.session.timeout.ms": "2000",
-        "broker.heartbeat.interval.ms": "400",
+        # 11.6 s with the default of 9 s. One that is not heard of for longer is fenced: with 2 s, this
+        # happened on a machine with forty busy processes.
+        "broker.session.timeout.ms": "6000",
+        "broker.heartbeat.interval.ms": "500",
         "num.network.threads": "1",
         "num.io.threads": "2",
         "background.threads": "2",
