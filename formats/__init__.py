@@ -7,6 +7,7 @@
 | `avro/`, `protobuf/`, `native/` | Avro; Protobuf; values of formats with a schema |
 | `exact_rows` | rows that are read one by one |
 | `registered_reader`, `joined_messages` | messages of several schemas; batches that were read in parts |
+| `arrow_rows/` | rows that are Arrow arrays already |
 | `csv_reader`, `raw_reader` | lines of CSV; messages that are one value |
 | `mapping/` | columns that are more than the value of a field |
 | `header_reader` | headers of records to columns |

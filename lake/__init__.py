@@ -33,6 +33,7 @@ from braid.lake.aggregates import (
 from braid.lake.commit.commit_result import CommitResult, Outcome
 from braid.lake.commit.committer import TableCommitter
 from braid.lake.commit.discard import commit_or_discard
+from braid.lake.commit.streams.backfill_position import backfill_name, split_backfill_name
 from braid.lake.commit.streams.exactly_once import BatchDecision, decide_batch
 from braid.lake.commit.streams.former_position import discards_former_position
 from braid.lake.commit.streams.group_order import (
@@ -314,6 +315,7 @@ __all__ += [
     "StreamBatch",
     "StreamFallback",
     "StreamPosition",
+    "backfill_name",
     "decide_batch",
     "discards_former_position",
     "offsets_left_older",
@@ -321,6 +323,7 @@ __all__ += [
     "read_ranges_of",
     "repeated_ranges",
     "skipped_ranges",
+    "split_backfill_name",
     "split_by_reading",
     "split_offset",
     "stored_offset",

@@ -14,6 +14,7 @@ that order it.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -24,7 +25,7 @@ import pyarrow.compute as pc
 from braid.formats.arrays import rows_where
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
-from braid.formats.message_reader import MessageReader
+from braid.formats.message_reader import MessageReader, ReaderOf
 from braid.formats.readers import message_reader
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.records.record_columns import VALUE
@@ -67,20 +68,24 @@ class SortedRecords:
 class RecordKinds:
     """Tells the kinds of the records of one stream."""
 
-    def __init__(self, plan: StreamPlan, schemas: SchemaSource | None = None) -> None:
+    def __init__(
+        self,
+        plan: StreamPlan,
+        schemas: SchemaSource | None = None,
+        *,
+        reader_of: ReaderOf | None = None,
+    ) -> None:
         """Prepare to read the fields of conditions.
 
         Args:
             plan: The stream.
             schemas: The schemas that messages name; None where the stream's format names no registry.
+            reader_of: Returns the reader of values where they are not in the stream's format.
         """
         self._spec = plan.spec
         self._conditions = plan.conditions
-        self._reader = (
-            message_reader(plan.spec.format, plan.conditions.fields, schemas=schemas)
-            if plan.conditions.fields
-            else None
-        )
+        reader_of = reader_of or partial(message_reader, plan.spec.format, schemas=schemas)
+        self._reader = reader_of(plan.conditions.fields) if plan.conditions.fields else None
 
     def sort(self, records: pa.RecordBatch) -> SortedRecords:
         """Return a batch by the kinds of its records.

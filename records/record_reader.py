@@ -25,7 +25,7 @@ fields are not searched for undeclared ones.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Final
 
 import numpy as np
@@ -38,7 +38,7 @@ from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.key_reader import KeyReader
 from braid.formats.json.message_reader import TOO_DEEP
-from braid.formats.message_reader import ReadMessages
+from braid.formats.message_reader import ReaderOf, ReadMessages
 from braid.formats.readers import message_reader
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import RowKind, TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
@@ -98,7 +98,12 @@ class RecordReader:
     """Reads the records of one stream by its plan."""
 
     def __init__(
-        self, plan: StreamPlan, schema: TableSchema, *, schemas: SchemaSource | None = None
+        self,
+        plan: StreamPlan,
+        schema: TableSchema,
+        *,
+        schemas: SchemaSource | None = None,
+        reader_of: ReaderOf | None = None,
     ) -> None:
         """Prepare to read.
 
@@ -106,22 +111,27 @@ class RecordReader:
             plan: The stream.
             schema: The table's schema, under which rows are written.
             schemas: The schemas that messages name; None where the stream's format names no registry.
+            reader_of: Returns the reader of values where they are not in the stream's format; undeclared
+                fields are then not searched for.
         """
         self._plan = plan
-        self._finds_undeclared = plan.spec.on_new_field is not OnNewField.IGNORE
-        self._values = message_reader(
-            plan.spec.format,
-            plan.value_columns,
-            paths_of_other_streams=plan.paths_of_other_streams,
-            finds_undeclared=self._finds_undeclared,
-            schemas=schemas,
+        self._finds_undeclared = (
+            plan.spec.on_new_field is not OnNewField.IGNORE and reader_of is None
         )
-        self._kinds = RecordKinds(plan, schemas)
+        of_format = partial(message_reader, plan.spec.format, schemas=schemas)
+        self._values = (
+            of_format(
+                plan.value_columns,
+                paths_of_other_streams=plan.paths_of_other_streams,
+                finds_undeclared=self._finds_undeclared,
+            )
+            if reader_of is None
+            else reader_of(plan.value_columns)
+        )
+        self._kinds = RecordKinds(plan, schemas, reader_of=reader_of)
         self._of_deletes = [c for c in plan.value_columns if c.name in plan.delete_columns]
         self._deletes = (
-            message_reader(plan.spec.format, self._of_deletes, schemas=schemas)
-            if plan.spec.has_deletes
-            else None
+            (reader_of or of_format)(self._of_deletes) if plan.spec.has_deletes else None
         )
         self._keys = KeyReader(plan.key_columns) if plan.key_columns else None
         topic, parts = plan.spec.topic, plan.part_columns
@@ -172,7 +182,7 @@ class RecordReader:
         for check in (self._long, self._nulls, self._row_kinds, self._unreadable):
             check(columns, faults)
         undeclared = messages.with_undeclared
-        if plan.spec.on_new_field is OnNewField.REJECT:
+        if plan.spec.on_new_field is OnNewField.REJECT and self._finds_undeclared:
             self._reject_undeclared(values, undeclared, faults)
             undeclared = []
         return ReadRecords(

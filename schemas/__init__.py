@@ -7,13 +7,14 @@
 | `stream_trial` | sample records of a stream, and what would become of them |
 | `schema_change` | requested changes of a table |
 | `document` | the stored document of a table and its streams |
-| `progress` | the report of a runner |
+| `progress`, `backfill` | the report of a runner, and of a backfill |
 | `row`, `status` | answers of the service about rows, streams and maintenance |
 | `offsets` | the position of a stream, and requests to set it |
 | `problem`, `field_problems` | the body of an error answer; problems of single fields |
 """
 
 from braid.schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
+from braid.schemas.backfill import BackfillReport, BackfillState
 from braid.schemas.contract import Contract
 from braid.schemas.document import (
     AppliedChange,
@@ -74,6 +75,7 @@ from braid.schemas.schema_change import (
 )
 from braid.schemas.status import (
     AccountView,
+    BackfillStatus,
     FailureView,
     LastCommit,
     MaintenanceStatus,
@@ -127,6 +129,9 @@ __all__ = [
     "Arrival",
     "AvroFormat",
     "BackPressure",
+    "BackfillReport",
+    "BackfillState",
+    "BackfillStatus",
     "ColumnPlace",
     "ColumnPosition",
     "ColumnSource",

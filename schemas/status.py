@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
+from braid.schemas.backfill import BackfillState
 from braid.schemas.contract import Contract
 from braid.schemas.document import DesiredState
 from braid.schemas.problem import FieldProblem
@@ -30,6 +31,37 @@ class AccountView(Contract):
     folded: int = 0
     ignored: int = 0
     dead_lettered: int = 0
+
+
+class BackfillStatus(Contract):
+    """A backfill of a stream. A field that is None is not known.
+
+    Attributes:
+        name: The backfill's name.
+        state: RUNNING, WAITING (held back, because the live stream is behind), FINISHED, or STOPPED: started
+            again, it continues.
+        source: Where its records come from; of files their number and address.
+        generation: Generation of its records in the order of arrival, below 0.
+        account: Counts of the records that are in the table.
+        done: The part of the source that was read, from 0 to 1.
+        rows_per_second: Rows a second, while it runs.
+        seconds_left: Estimated time until the end, while it runs.
+        last_commit_at: Time of its newest commit, ISO 8601, UTC.
+        reported_at: Time of its process's newest report, ISO 8601, UTC.
+        error: Why its process has ended.
+    """
+
+    name: str
+    state: BackfillState
+    source: str
+    generation: int
+    account: AccountView
+    done: float | None = None
+    rows_per_second: float | None = None
+    seconds_left: float | None = None
+    last_commit_at: str
+    reported_at: str | None = None
+    error: str | None = None
 
 
 class FailureView(Contract):
@@ -89,6 +121,7 @@ class StreamStatus(Contract):
         followed_version: The version by which the stream writes, as its runner last reported.
         followed_schema_id: The table's schema by which the stream writes, as its runner last reported.
         followed_since: Time since when the stream writes by both, ISO 8601, UTC.
+        backfills: The backfills of the stream, in the order in which they were begun.
         unreadable_reports: Runners whose reports cannot be read; one may be the stream's.
         missing_features: Features that the stream needs and this service lacks: a newer version has
             registered the stream, and only runners of such a version run it.
@@ -122,6 +155,7 @@ class StreamStatus(Contract):
     followed_version: int | None = None
     followed_schema_id: int | None = None
     followed_since: str | None = None
+    backfills: tuple[BackfillStatus, ...] = ()
     unreadable_reports: tuple[str, ...] = ()
     missing_features: tuple[str, ...] = ()
 

@@ -7,6 +7,7 @@ from fastapi import FastAPI
 
 from braid.lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_for
 from braid.registry.registrar import Registrar
+from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.table_dropper import TableDropper
@@ -80,6 +81,7 @@ def create_app(
         registrar=Registrar(store, catalog, clock, clusters=settings.clusters),
         dropper=TableDropper(store, catalog, file_io=file_io, warehouse=warehouse, clock=clock),
         progress=ProgressStore(file_io, warehouse),
+        backfills=BackfillReports(file_io, warehouse),
         bodies=bodies,
         started_ms=clock.now_ms(),
     )

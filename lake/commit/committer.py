@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from braid.lake.commit.attempt_files import AttemptFiles
+from braid.lake.commit.backfill_intent import BackfillClaim
 from braid.lake.commit.claim_intent import StreamClaim
 from braid.lake.commit.clock_check import ClockCheck
 from braid.lake.commit.commit_changes import changes_of
@@ -190,6 +191,7 @@ class TableCommitter:
         batch: StreamBatch,
         *,
         max_sequence_number: int | None = None,
+        idle_epochs: Mapping[str, int] | None = None,
     ) -> CommitResult:
         """Commit one micro-batch of a stream, exactly once.
 
@@ -200,6 +202,7 @@ class TableCommitter:
             messages: Messages of the writers; the files that they name are durable.
             batch: Offsets of the batch, and the account of its records.
             max_sequence_number: The highest sequence number that the writers handed out; None for none.
+            idle_epochs: By stream, the epoch that it must still have, 0 for a stream without a position.
 
         Returns:
             Outcome `COMMITTED`, or `REPLAYED` when the table's offsets are at or past the batch's
@@ -208,6 +211,7 @@ class TableCommitter:
         Raises:
             StreamFenced: The stream was claimed again; stop.
             OffsetMismatch: The batch does not continue at the table's offsets; stop.
+            InvalidRequest: A stream of `idle_epochs` was claimed; stop.
             CommitConflict, CommitUnknown, StorageUnavailable: The meaning is that of `commit`; the same
                 call may be repeated.
         """
@@ -216,6 +220,7 @@ class TableCommitter:
             messages=tuple(messages),
             changes=changes_of(messages, CommitKind.APPEND),
             max_sequence_number=-1 if max_sequence_number is None else max_sequence_number,
+            idle_epochs=dict(idle_epochs or {}),
         )
         result = self._run(intent)
         if result.outcome is Outcome.COMMITTED:
@@ -295,6 +300,37 @@ class TableCommitter:
         self._hold.advance(claimed.snapshot_id, now_ms=self._clock.now_ms())
         assert run.revision is not None, "a claim is never a replay"
         return run.revision.streams.positions[stream]
+
+    @adds_table_to_errors
+    def claim_backfill(
+        self, name: str, *, source: str, source_id: str, start: Mapping[int, int]
+    ) -> StreamPosition:
+        """Claim a backfill: commit an empty snapshot with its next epoch, which fences earlier owners.
+
+        Its batches are committed by `commit_stream_batch`, as those of a stream of this name.
+
+        Args:
+            name: `backfill_name` of the stream and the backfill.
+            source: Where its records come from, in words.
+            source_id: What tells this source from every other one; not empty.
+            start: The offsets that a new backfill starts at.
+
+        Returns:
+            Where the backfill continues, its epoch, and the generation to write in, which is below every
+            generation of a stream, and of its own.
+
+        Raises:
+            InvalidRequest: The backfill was begun with another source, or it is unknown whether it was begun.
+            LimitExceeded: The table has had as many backfills as it can.
+            CommitConflict, CommitUnknown, StorageUnavailable: Claim again.
+        """
+        run = self._new_run(
+            BackfillClaim(name=name, source=source, source_id=source_id, start=dict(start))
+        )
+        claimed = run.run()
+        self._hold.advance(claimed.snapshot_id, now_ms=self._clock.now_ms())
+        assert run.revision is not None, "a claim is never a replay"
+        return run.revision.streams.positions[name]
 
     @adds_table_to_errors
     def move_stream(

@@ -19,6 +19,7 @@ from braid.lake.commit.streams.stream_position import (
     StreamPosition,
     batch_properties,
 )
+from braid.lake.errors import InvalidRequest, Problem
 from braid.lake.format.commit_message import CommitMessage
 from braid.lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 
@@ -100,13 +101,24 @@ class PlainCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamCommit:
-    """One micro-batch of a stream, which may have no files at all."""
+    """One micro-batch of a stream, which may have no files at all.
+
+    Attributes:
+        batch: The micro-batch.
+        messages: The messages of its writers.
+        changes: Their manifest entries.
+        max_sequence_number: The highest that the writers handed out; -1 for none.
+        kind: APPEND.
+        idle_epochs: By stream, the epoch of its position, 0 for none: the rows would be newer than those of
+            these streams, so none of them may be claimed meanwhile.
+    """
 
     batch: StreamBatch
     messages: Sequence[CommitMessage]
     changes: CommitChanges
     max_sequence_number: int
     kind: CommitKind = CommitKind.APPEND
+    idle_epochs: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def user(self) -> str:
@@ -119,11 +131,13 @@ class StreamCommit:
         Raises:
             StreamFenced: Another claim is newer.
             OffsetMismatch: The batch does not continue at the table's offsets.
+            InvalidRequest: A stream that has to be idle was claimed.
         """
         batch = self.batch
         position = streams.positions.get(batch.stream)
         if decide_batch(position, batch) is BatchDecision.REPLAY:
             return None
+        self._check_idle(streams)
         assert position is not None, "a batch without a position must not be committed"
         reached = replace(
             position,
@@ -140,6 +154,21 @@ class StreamCommit:
             streams=with_position(streams, reached),
             properties=batch_properties(batch),
         )
+
+    def _check_idle(self, streams: StreamAuthority) -> None:
+        for stream, epoch in self.idle_epochs.items():
+            position = streams.positions.get(stream)
+            if (0 if position is None else position.epoch) == epoch:
+                continue
+            problem = Problem(
+                field="stream",
+                value=stream,
+                message=f"the stream was started while {self.batch.stream} wrote, and rows of this "
+                "table are ordered by when they are written",
+                hint="stop the stream, delete the rows, and fill the table before the stream starts",
+            )
+            message = f"{self.batch.stream} cannot continue"
+            raise InvalidRequest(message, problems=[problem])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from braid.registry.store.stored_documents import missing_features
 from braid.schemas import (
     Account,
     AccountView,
+    BackfillStatus,
     DesiredState,
     FailureView,
     LastCommit,
@@ -42,6 +43,7 @@ def stream_status(
     now_ms: int,
     alive_since_ms: int,
     snapshot_id: int | None = None,
+    backfills: tuple[BackfillStatus, ...] = (),
     unreadable_reports: tuple[str, ...] = (),
 ) -> StreamStatus:
     """Return the status of a stream.
@@ -57,6 +59,7 @@ def stream_status(
         now_ms: Milliseconds since the epoch, UTC.
         alive_since_ms: A runner whose report is older is gone; milliseconds since the epoch.
         snapshot_id: The snapshot of the stream's newest commit; None: not found in the table.
+        backfills: The backfills of the stream.
         unreadable_reports: Runners whose reports cannot be read.
     """
     is_fresh = report is not None and report.updated_ms >= alive_since_ms
@@ -85,7 +88,7 @@ def stream_status(
         broker_reached_at=_moment(progress.broker_reached_ms if progress else None),
         storage_reached_at=_moment(progress.storage_reached_ms if progress else None),
         last_commit=_last_commit(position, report, snapshot_id),
-        account=_account(
+        account=account_view(
             position.account if position else (progress.account if progress else None)
         ),
         skipped_offsets=0 if position is None else _skipped_offsets(position),
@@ -98,6 +101,7 @@ def stream_status(
         followed_version=progress.stream_version if progress else None,
         followed_schema_id=progress.schema_id if progress else None,
         followed_since=_moment(progress.followed_ms if progress else None),
+        backfills=backfills,
         unreadable_reports=unreadable_reports,
         missing_features=missing_features(document, entry),
     )
@@ -184,7 +188,8 @@ def _skipped_offsets(position: StreamPosition) -> int:
     )
 
 
-def _account(account: Account | BatchAccount | None) -> AccountView:
+def account_view(account: Account | BatchAccount | None) -> AccountView:
+    """Return an account as the service shows it; zeros where there is none."""
     if account is None:
         return AccountView()
     return AccountView(

@@ -5,8 +5,16 @@ import json
 import pytest
 
 from braid.lake import BatchAccount, Catalog, ManualClock, MemoryFileIO, StreamBatch
+from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.progress import ProgressStore
-from braid.schemas import RunnerProgress, StreamFailure, StreamProgress, StreamState
+from braid.schemas import (
+    BackfillReport,
+    BackfillState,
+    RunnerProgress,
+    StreamFailure,
+    StreamProgress,
+    StreamState,
+)
 from tests.unit.service.http_client import HttpClient
 
 STREAMS = "/v1/tables/shop/orders/streams"
@@ -369,3 +377,42 @@ def test_what_a_newer_version_registered_is_shown_and_not_changed(
     assert {(one.status_code, one.json()["code"]) for one in refused} == {(409, "features_missing")}
     assert "time-travel" in refused[0].json()["detail"]
     assert [file.path for file in file_io.list(directory)] == before
+
+
+def test_status_shows_the_backfills_of_the_stream(
+    sales: HttpClient, catalog: Catalog, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    committer = catalog.table("shop.orders").committer()
+    for name in ("sales/backfill/z", "sales/backfill/a", "payments/backfill/other"):
+        committer.claim_backfill(name, source="2 csv files", source_id=name, start={0: 0})
+    running = BackfillReport(
+        stream="sales",
+        name="a",
+        state=BackfillState.RUNNING,
+        done=0.25,
+        rows=5,
+        rows_per_second=2.5,
+        seconds_left=6.0,
+        updated_ms=clock.now_ms(),
+    )
+    BackfillReports(file_io, "/w").write("shop.orders", running)
+
+    first, second = sales.get(f"{SALES}/status").json()["backfills"]
+    clock.advance(ms=30_001)
+    _, gone = sales.get(f"{SALES}/status").json()["backfills"]
+
+    assert (first["name"], first["state"], first["done"]) == ("z", "STOPPED", None)
+    assert second == {
+        "name": "a",
+        "state": "RUNNING",
+        "source": "2 csv files",
+        "generation": -32_767,
+        "account": dict.fromkeys(("records", "accepted", "folded", "ignored", "dead_lettered"), 0),
+        "done": 0.25,
+        "rows_per_second": 2.5,
+        "seconds_left": 6.0,
+        "last_commit_at": "2023-11-14T22:13:20.000Z",
+        "reported_at": "2023-11-14T22:13:20.000Z",
+        "error": None,
+    }
+    assert (gone["state"], gone["rows_per_second"]) == ("STOPPED", None)

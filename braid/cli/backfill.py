@@ -1,0 +1,154 @@
+"""The command `braid stream backfill`: progress on stderr, the result on stdout."""
+
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import typer
+
+from braid.backfill.backfill import Backfill, BackfillRequest, Target
+from braid.backfill.backfill_commits import CommitRequest
+from braid.backfill.files.csv_file import CsvOptions
+from braid.backfill.files.file_mapping import parse_fields
+from braid.backfill.files.file_source import FileSource
+from braid.backfill.files.source_files import FileFormat, find_files
+from braid.backfill.pace import Pace, PaceSettings
+from braid.backfill.progress import Progress
+from braid.backfill.rejects import RejectFile
+from braid.backfill.stream_lag import StreamLag
+from braid.cli.arguments import refuse
+from braid.lake import Catalog, Clock, LakeError, SystemClock, file_io_for
+from braid.registry.store.backfill_reports import BackfillReports
+from braid.registry.store.documents import RegistryStore
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_NAME_MAX: Final = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillArguments:
+    """A backfill as the command line declares it; `braid stream backfill --help` explains each field."""
+
+    identifier: str
+    stream: str
+    name: str
+    source: str
+    format: str | None = None
+    columns: tuple[str, ...] = ()
+    delimiter: str = ","
+    quote: str = '"'
+    null_text: str = ""
+    rejects: Path | None = None
+    rejects_max: int = 1_000
+    share: float = 1.0
+    rows_per_second: float | None = None
+    max_lag: float | None = None
+    rows_per_commit: int = 1_000_000
+
+
+def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | None = None) -> int:
+    """Backfill, and print what was done; return the exit status.
+
+    Raises:
+        LakeError, OSError: What `Backfill.run` raises.
+    """
+    clock = clock or SystemClock()
+    if not _NAME.fullmatch(arguments.name) or len(arguments.name) > _NAME_MAX:
+        refuse("--name", arguments.name, "expected letters, digits, `-`, `_` and `.`, at most 80")
+    file_io = file_io_for(warehouse)
+    reports = BackfillReports(file_io, warehouse)
+    progress = Progress(
+        stream=arguments.stream,
+        name=arguments.name,
+        clock=clock,
+        report=lambda report: reports.write(arguments.identifier, report),
+        show=lambda line: typer.echo(line, err=True),
+    )
+    rejects = RejectFile(
+        arguments.rejects or Path(f"{arguments.stream}.{arguments.name}.rejects.jsonl")
+    )
+    lag = StreamLag(file_io, warehouse, f"{arguments.identifier}/{arguments.stream}", clock)
+    run = Backfill(
+        request=_request(arguments, rejects),
+        catalog=Catalog(warehouse, file_io=file_io, clock=clock),
+        registry=RegistryStore(file_io, warehouse, clock),
+        clock=clock,
+        pace=Pace(
+            settings=PaceSettings(
+                share=arguments.share,
+                rows_per_second=arguments.rows_per_second,
+                lag_seconds_max=arguments.max_lag,
+            ),
+            clock=clock,
+            sleep_ms=lambda duration_ms: time.sleep(duration_ms / 1000),
+            lag_seconds=lag.seconds,
+            on_wait=progress.wait,
+        ),
+        progress=progress,
+    )
+    try:
+        position = run.run()
+    except (LakeError, OSError) as error:
+        progress.end(str(error).splitlines()[0][:300])
+        raise
+    progress.end(None)
+    account = position.account
+    refused = f", {account.dead_lettered} refused ({rejects.path})" if account.dead_lettered else ""
+    typer.echo(
+        f"{arguments.identifier}/{arguments.stream}: the backfill {arguments.name} is finished: "
+        f"{account.records} rows, {account.accepted} written, {account.folded} folded, "
+        f"{account.ignored} left out{refused}"
+    )
+    return 0
+
+
+def _request(arguments: BackfillArguments, rejects: RejectFile) -> BackfillRequest:
+    fields = parse_fields(arguments.columns)
+    csv = CsvOptions(
+        delimiter=_character("--delimiter", arguments.delimiter),
+        quote=_character("--quote", arguments.quote),
+        null_text=arguments.null_text,
+    )
+    declared = _format(arguments.format)
+
+    def source_of(target: Target) -> FileSource:
+        source = FileSource(
+            find_files(arguments.source, declared=declared),
+            table=arguments.identifier,
+            spec=target.document.table,
+            stream=target.entry.spec,
+            schema=target.table.schema,
+            fields=fields,
+            csv=csv,
+        )
+        for name in source.left_out:
+            typer.echo(f"`{name}` does not apply: the files lack a field of it", err=True)
+        return source
+
+    return BackfillRequest(
+        identifier=arguments.identifier,
+        stream=arguments.stream,
+        name=arguments.name,
+        source_of=source_of,
+        commits=CommitRequest(
+            rejects=rejects, rejects_max=arguments.rejects_max, rows=arguments.rows_per_commit
+        ),
+    )
+
+
+def _format(text: str | None) -> FileFormat | None:
+    if text is None:
+        return None
+    try:
+        return FileFormat(text)
+    except ValueError:
+        refuse("--format", text, f"expected one of {', '.join(FileFormat)}")
+
+
+def _character(option: str, text: str) -> str:
+    text = "\t" if text == "\\t" else text
+    if len(text) != 1 or not text.isascii():
+        refuse(option, text, "expected one ASCII character, or \\t")
+    return text

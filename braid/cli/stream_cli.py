@@ -1,0 +1,107 @@
+"""The commands `braid stream …`, each about one stream.
+
+One file: Typer commands are declarations; the work is in the modules that they call.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from braid.cli.options import Warehouse
+
+app = typer.Typer(no_args_is_help=True, help="Fill the columns of one stream.")
+
+
+@app.callback()
+def _stream() -> None:
+    """Fill the columns of one stream."""
+
+
+@app.command()
+def backfill(
+    table: Annotated[str, typer.Argument(help="database.table", metavar="TABLE")],
+    stream: Annotated[str, typer.Argument(help="Name of the stream.", metavar="STREAM")],
+    *,
+    warehouse: Warehouse,
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            help="File, folder, pattern (/data/*.csv) or address (s3://…).",
+            metavar="PATH",
+        ),
+    ],
+    name: Annotated[
+        str, typer.Option(help="Name of the backfill; the same one continues it.")
+    ] = "history",
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="parquet, csv, json or avro; by default that of the files' endings."
+        ),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Fields of the files: column=field,… May be repeated.", metavar="MAPPING"
+        ),
+    ] = None,
+    delimiter: Annotated[str, typer.Option(help="CSV: the character between values.")] = ",",
+    quote: Annotated[str, typer.Option(help="CSV: the character around values.")] = '"',
+    null_text: Annotated[str, typer.Option(help="CSV: the text that stands for null.")] = "",
+    rejects: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of refused records; by default STREAM.NAME.rejects.jsonl.", metavar="FILE"
+        ),
+    ] = None,
+    rejects_max: Annotated[
+        int, typer.Option(min=0, help="Stop when more records than this are refused.")
+    ] = 1_000,
+    share: Annotated[
+        float, typer.Option(min=0.01, max=1.0, help="Part of the time in which it works.")
+    ] = 1.0,
+    rows_per_second: Annotated[
+        float | None, typer.Option(min=1, help="Largest number of rows a second.")
+    ] = None,
+    max_lag: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Pause while the live stream is behind by more seconds than this."
+        ),
+    ] = None,
+    rows_per_commit: Annotated[
+        int, typer.Option(min=1, help="Rows after which a commit is made, at the latest.")
+    ] = 1_000_000,
+) -> None:
+    """Write older records of files into the columns of a stream, beside the live stream.
+
+    Killed and started again with the same arguments, it continues where it was; finished, it does nothing.
+    """
+    from braid.cli.arguments import check_table, existing_warehouse, one_line_errors
+    from braid.cli.backfill import BackfillArguments, backfill as run
+
+    warehouse = existing_warehouse(warehouse)
+    check_table(table)
+    arguments = BackfillArguments(
+        identifier=table,
+        stream=stream,
+        name=name,
+        source=source,
+        format=file_format,
+        columns=tuple(columns or ()),
+        delimiter=delimiter,
+        quote=quote,
+        null_text=null_text,
+        rejects=rejects,
+        rejects_max=rejects_max,
+        share=share,
+        rows_per_second=rows_per_second,
+        max_lag=max_lag,
+        rows_per_commit=rows_per_commit,
+    )
+    with one_line_errors():
+        status = run(warehouse, arguments)
+    sys.exit(status)
