@@ -2,17 +2,21 @@
 
 | record | kind |
 |---|---|
+| for which `where` does not hold, as far as it is about other parts than the value | left out: it belongs to another stream |
+| with a part of a condition that cannot be read | refused, for the reason of a column that cannot be read |
 | without a value | what `on_tombstone` says; dead letters have the reason `tombstone` |
 | longer than the stream's bound | refused (`too_large`) |
 | with a field of a condition that cannot be read | refused, for the reason of a column that cannot be read |
-| for which `where` does not hold | left out: it belongs to another stream |
+| for which the rest of `where` does not hold | left out: it belongs to another stream |
 | for which `delete_when` holds | what `on_delete` says; dead letters have the reason `delete` |
 
-Conditions are evaluated before anything else is read: a record of another stream may have values in its fields
+What holds of headers, the Kafka key, the timestamp and the place is known of every record, so a stream's `where` over these
+leaves out tombstones and overlong values of other streams, too, and their values are not read. Conditions are evaluated before anything else is read: a record of another stream may have values in its fields
 that fit none of this stream's columns, and a delete need not have a value for any column but the key and those
 that order it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -25,9 +29,10 @@ import pyarrow.compute as pc
 from braid.formats.arrays import rows_where
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
-from braid.formats.message_reader import MessageReader, ReaderOf
+from braid.formats.message_reader import ReaderOf
 from braid.formats.readers import message_reader
 from braid.formats.schema_registry.schema_source import SchemaSource
+from braid.records.condition_parts import ConditionPartReader
 from braid.records.record_columns import VALUE
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import OnDelete
@@ -53,8 +58,8 @@ class SortedRecords:
         values: The values of the records, to be read; null where a record is refused or has no value.
         is_delete: Whether each record is a delete.
         faults: The faults of records that are refused already.
-        seen_fields: Addresses of the conditions' fields that some record had a value for, those that are
-            left out included.
+        seen_fields: Addresses of the conditions' fields and parts that some record had a value for, those that
+            are left out included.
     """
 
     records: pa.RecordBatch
@@ -75,7 +80,7 @@ class RecordKinds:
         *,
         reader_of: ReaderOf | None = None,
     ) -> None:
-        """Prepare to read the fields of conditions.
+        """Prepare to read the fields and parts of conditions.
 
         Args:
             plan: The stream.
@@ -86,6 +91,8 @@ class RecordKinds:
         self._conditions = plan.conditions
         reader_of = reader_of or partial(message_reader, plan.spec.format, schemas=schemas)
         self._reader = reader_of(plan.conditions.fields) if plan.conditions.fields else None
+        parts = plan.conditions.parts
+        self._parts = ConditionPartReader(parts, topic=plan.spec.topic) if parts else None
 
     def sort(self, records: pa.RecordBatch) -> SortedRecords:
         """Return a batch by the kinds of its records.
@@ -95,11 +102,15 @@ class RecordKinds:
         """
         marks = _Marks(records.num_rows)
         values = records.column(VALUE)
+        parts = self._read_parts(records, marks)
         if values.null_count:
-            marks.treat(self._spec.on_tombstone, _bools(values.is_null()), _TOMBSTONE)
+            is_open = ~(marks.is_left_out | marks.faults.is_faulty)
+            marks.treat(self._spec.on_tombstone, _bools(values.is_null()) & is_open, _TOMBSTONE)
+        if marks.is_left_out.any():
+            values = _null_where(pa.array(marks.is_left_out), values)
         values = self._bounded(values, marks.faults)
-        if self._reader is not None:
-            values = self._evaluated(self._reader, values, marks)
+        if self._reader is not None or parts:
+            values = self._evaluated(values, parts, marks)
         kept = np.flatnonzero(~marks.is_left_out)
         left_out = records.num_rows - len(kept)
         if not left_out:
@@ -133,24 +144,35 @@ class RecordKinds:
             faults.add(row, Fault(DeadLetterReason.TOO_LARGE, message))
         return _null_where(is_long, values)
 
+    def _read_parts(self, records: pa.RecordBatch, marks: "_Marks") -> Mapping[str, pa.Array]:
+        """Mark records by what the conditions say of their parts; return the values of the parts, by name."""
+        if self._parts is None:
+            return {}
+        parts, faults = self._parts.read(records)
+        marks.note_seen(parts)
+        marks.faults.add_found(faults)
+        belongs = self._conditions.belonging_by_parts(parts)
+        if belongs is not None:
+            marks.is_left_out |= ~_bools(belongs) & ~faults.is_faulty
+        return parts
+
     def _evaluated(
-        self, reader: MessageReader, values: pa.BinaryArray, marks: "_Marks"
+        self, values: pa.BinaryArray, parts: Mapping[str, pa.Array], marks: "_Marks"
     ) -> pa.BinaryArray:
         """Mark records by the conditions; return the values without those of refused records."""
-        has_value = _bools(values.is_valid())
-        found = reader.read(values)
-        names = [field.name for field in self._conditions.fields]
-        fields = dict(zip(names, found.arrays, strict=True))
-        marks.seen_fields = [
-            name for name, array in fields.items() if array.null_count < len(array)
-        ]
-        for row in found.faults.rows:
-            marks.faults.add(row, found.faults[row])
-        is_undecided = found.faults.is_faulty | ~has_value
+        is_undecided = marks.faults.is_faulty | ~_bools(values.is_valid())
+        fields: dict[str, pa.Array] = {}
+        if self._reader is not None:
+            found = self._reader.read(values)
+            names = [field.name for field in self._conditions.fields]
+            fields = dict(zip(names, found.arrays, strict=True))
+            marks.note_seen(fields)
+            marks.faults.add_found(found.faults)
+            is_undecided |= found.faults.is_faulty
         belongs = self._conditions.belonging(fields)
         if belongs is not None:
             marks.is_left_out |= ~_bools(belongs) & ~is_undecided
-        deletes = self._conditions.deleting(fields)
+        deletes = self._conditions.deleting({**parts, **fields})
         if deletes is not None:
             assert self._spec.on_delete is not None, "an admitted stream says what its deletes do"
             is_delete = _bools(deletes) & ~is_undecided & ~marks.is_left_out
@@ -166,7 +188,13 @@ class _Marks:
         self.faults = Faults(count)
         self.is_left_out: _Bools = np.zeros(count, dtype=np.bool_)
         self.is_delete: _Bools = np.zeros(count, dtype=np.bool_)
-        self.seen_fields: list[str] = []
+        self.seen_fields: set[str] = set()
+
+    def note_seen(self, fields: Mapping[str, pa.Array]) -> None:
+        """Note the fields and parts of conditions that some record has a value for."""
+        self.seen_fields |= {
+            name for name, array in fields.items() if array.null_count < len(array)
+        }
 
     def treat(self, effect: OnDelete, chosen: _Bools, fault: Fault) -> None:
         """Mark deletes by their declared effect; where that is `dead_letter`, with a fault."""

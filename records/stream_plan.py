@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Final
 
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.part_conditions import parse_condition, source_of
 from braid.formats.record_conditions import NO_CONDITIONS, RecordConditions, record_conditions
 from braid.lake import (
     WHOLE_ROWS,
@@ -17,7 +18,6 @@ from braid.lake import (
     TypeRoot,
     UnsupportedFeature,
     ValueChecks,
-    parse_comparisons,
 )
 from braid.registry.layout.stream_columns import StreamColumns, mapped_column, stream_columns
 from braid.registry.rules.arrival_rules import (
@@ -227,8 +227,7 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
 
 
 def _conditions(stream: StreamSpec, columns: Iterable[MappedColumn]) -> RecordConditions:
-    from_value = [column for column in columns if column.source is ColumnSource.VALUE]
-    return record_conditions(stream.where, stream.delete_when, from_value)
+    return record_conditions(stream.where, stream.delete_when, [*columns])
 
 
 def _column_paths(stream: StreamSpec) -> Iterator[tuple[str, ...]]:
@@ -239,8 +238,9 @@ def _column_paths(stream: StreamSpec) -> Iterator[tuple[str, ...]]:
 
 def _condition_paths(stream: StreamSpec) -> Iterator[tuple[str, ...]]:
     for condition in (stream.where, stream.delete_when):
-        for comparison in () if condition is None else parse_comparisons(condition):
-            yield comparison.path
+        for comparison in () if condition is None else parse_condition(condition):
+            if source_of(comparison) is ColumnSource.VALUE:
+                yield comparison.path
 
 
 def _delete_columns(

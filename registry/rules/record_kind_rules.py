@@ -73,7 +73,7 @@ def _check_conditions(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPro
     columns = [
         mapped_column(one, data_type)
         for one in stream.columns
-        if one.source is ColumnSource.VALUE and (data_type := types.get(one.column)) is not None
+        if (data_type := types.get(one.column)) is not None
     ]
     try:
         conditions = record_conditions(stream.where, stream.delete_when, columns)
@@ -82,7 +82,7 @@ def _check_conditions(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPro
             yield problem_at(one.field, value=one.value, message=one.message, hint=one.hint)
         return
     found = [
-        *_too_deep(conditions.fields),
+        *_too_deep((*conditions.fields, *conditions.parts)),
         *unreadable_fields(stream.format, conditions.fields),
     ]
     texts = {"where": conditions.where, "delete_when": conditions.delete_when}

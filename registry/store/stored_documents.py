@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from braid.formats.part_conditions import reads_parts
 from braid.lake import CorruptData
 from braid.registry.errors import FeaturesMissing
 from braid.schemas import (
@@ -57,6 +58,9 @@ were skipped before."""
 RECORD_PARTS: Final = "record_parts"
 """A stream reads columns from headers, the timestamp or the place of a record: a version without these sources cannot
 read the declaration."""
+PART_CONDITIONS: Final = "part_conditions"
+"""A condition of a stream is about headers, the Kafka key, the timestamp or the place of a record: a version that knows
+conditions over fields alone cannot read it."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
     {
         MESSAGE_FORMATS,
@@ -67,6 +71,7 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
         TIME_FORMATS,
         OFFSETS_EXPIRED,
         RECORD_PARTS,
+        PART_CONDITIONS,
     }
 )
 """Features that follow from the declaration of a stream."""
@@ -141,6 +146,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(OFFSETS_EXPIRED)
     if not all(column.source.is_message for column in stream.columns):
         needed.add(RECORD_PARTS)
+    if any(reads_parts(one) for one in (stream.where, stream.delete_when) if one is not None):
+        needed.add(PART_CONDITIONS)
     return tuple(sorted(needed))
 
 

@@ -14,6 +14,7 @@ from braid.registry.store.stored_documents import (
     MESSAGE_FORMATS,
     OFFSETS_EXPIRED,
     ON_MISSING,
+    PART_CONDITIONS,
     RECORD_KINDS,
     RECORD_PARTS,
     ROW_TTL,
@@ -293,3 +294,13 @@ def test_kept_columns_are_a_feature_of_the_table_and_missing_fields_of_the_strea
     assert features_of(STREAM) == ()
     assert features_of(STREAM.model_copy(update={"columns": (rejecting,)})) == (ON_MISSING,)
     assert features_of(STREAM, besides=[ON_MISSING]) == ()
+
+
+@pytest.mark.parametrize(
+    ("condition", "others"), [("header(type) = 'x'", {PART_CONDITIONS}), ("header = 'x'", set())]
+)
+@pytest.mark.parametrize("field", ["where", "delete_when"])
+def test_a_condition_over_parts_needs_a_feature(
+    field: str, condition: str, others: set[str]
+) -> None:
+    assert {*features_of(STREAM.model_copy(update={field: condition}))} == {RECORD_KINDS, *others}
