@@ -145,7 +145,7 @@ class Runner:
 
     def _hosted_tables(self) -> set[str]:
         """Return the tables of the streams whose leases this runner holds now."""
-        others = (StreamState.UNASSIGNED, StreamState.STOPPED)
+        others = (StreamState.UNASSIGNED, StreamState.STOPPED, StreamState.COMPLETED)
         supervisors = [hosted.supervisor for hosted in self._hosted.values()]
         return {one.table for one in supervisors if one.progress.state not in others}
 

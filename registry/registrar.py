@@ -29,7 +29,14 @@ from braid.registry.store.revision import NO_PRECONDITION, Precondition, revisio
 from braid.registry.store.stored_documents import features_of, with_table_features
 from braid.registry.store.versions import Versioned
 from braid.registry.stream_admission import StreamAdmission
-from braid.registry.stream_entries import Verb, VerbEffect, entry_after_verb, entry_of, with_entry
+from braid.registry.stream_entries import (
+    Verb,
+    VerbEffect,
+    completed_entry,
+    entry_after_verb,
+    entry_of,
+    with_entry,
+)
 from braid.registry.table_creator import TableCreator
 from braid.registry.takeover import fence_streams, former_owners, new_entry
 from braid.schemas import (
@@ -247,6 +254,8 @@ class Registrar(TableAlterer):
                 "spec": spec,
                 "version": found.version + 1,
                 "features": features_of(spec, besides=found.features),
+                # A stream that has completed reads once more, by the new declaration.
+                "restart_generation": found.restart_generation + found.is_completed,
             }
             entry = found.model_copy(update=changed)
             return with_entry(document, entry)
@@ -315,6 +324,26 @@ class Registrar(TableAlterer):
         assert effect is not None, "a change is computed before it is written"
         assert effect.entry.spec == document.streams[stream].spec, "a verb changes no definition"
         return AppliedVerb(document=document, message=effect.message)
+
+    def complete_stream(self, identifier: str, stream: str, *, generation: int) -> None:
+        """Record that a stream has read all that it was started for, so that no runner starts it again.
+
+        Args:
+            identifier: `<database>.<table>`.
+            stream: The stream's name.
+            generation: `restart_generation` of the entry that the query was started for.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+            StreamNotFound: The table has no such stream.
+            RegistryConflict: Every attempt lost a race against other writers; try again.
+        """
+
+        def change(document: TableDocument) -> TableDocument:
+            entry = entry_of(document, stream)
+            return with_entry(document, completed_entry(entry, generation=generation))
+
+        self._writer.change(identifier, change)
 
     def _first_document(self, database: str, name: str, spec: TableSpec) -> TableDocument:
         return with_table_features(

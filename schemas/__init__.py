@@ -3,7 +3,7 @@
 | module | what |
 |---|---|
 | `contract` | the base class, and bounded types |
-| `table`, `aggregate`, `stream`, `message_format` | declarations |
+| `table`, `aggregate`, `stream`, `message_format`, `trigger` | declarations |
 | `stream_trial` | sample records of a stream, and what would become of them |
 | `schema_change` | requested changes of a table |
 | `document` | the stored document of a table and its streams |
@@ -118,6 +118,12 @@ from braid.schemas.table import (
 )
 
 __all__ = [
+from braid.schemas.trigger import (
+    AvailableNowTrigger,
+    ContinuousTrigger,
+    IntervalTrigger,
+    Trigger,
+)
     "BUCKETS_MAX",
     "OPTION_OF_FIELD",
     "Account",
@@ -127,6 +133,7 @@ __all__ = [
     "AggregateSpec",
     "AppliedChange",
     "Arrival",
+    "AvailableNowTrigger",
     "AvroFormat",
     "BackPressure",
     "BackfillReport",
@@ -139,6 +146,7 @@ __all__ = [
     "CompletenessSpec",
     "Contract",
     "CsvFormat",
+    "ContinuousTrigger",
     "DeleteRetentionSpec",
     "Deletes",
     "DesiredState",
@@ -149,6 +157,7 @@ __all__ = [
     "GroupStatus",
     "JsonFormat",
     "KafkaSpec",
+    "IntervalTrigger",
     "LastCommit",
     "MaintenanceStatus",
     "MergeEngine",
@@ -204,6 +213,7 @@ __all__ = [
     "UpdateColumnAggregateChange",
     "UpdateColumnCommentChange",
     "UpdateColumnDefaultChange",
+    "Trigger",
     "UpdateColumnNullabilityChange",
     "UpdateColumnPositionChange",
     "UpdateColumnTypeChange",

@@ -10,10 +10,11 @@ from braid.schemas.problem import FieldProblem
 
 
 class StreamState(StrEnum):
-    """The state of a stream: Kafka Connect's states, and RETRYING.
+    """The state of a stream: Kafka Connect's states, RETRYING and COMPLETED.
 
     RETRYING: a temporary failure keeps the stream from reading, and the runner tries again without
-    limit. FAILED: a person has to fix something.
+    limit. FAILED: a person has to fix something. COMPLETED: a stream with the trigger `available_now` has read
+    all that its topic held at the start; no runner works on it.
     """
 
     UNASSIGNED = "UNASSIGNED"
@@ -23,6 +24,7 @@ class StreamState(StrEnum):
     PAUSED = "PAUSED"
     STOPPED = "STOPPED"
     FAILED = "FAILED"
+    COMPLETED = "COMPLETED"
 
 
 class StreamFailure(Contract):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from braid.schemas.contract import (
     COLUMNS_MAX,
@@ -15,9 +15,11 @@ from braid.schemas.contract import (
     at_most,
 )
 from braid.schemas.message_format import JsonFormat, MessageFormat
+from braid.schemas.trigger import AvailableNowTrigger, IntervalTrigger, Trigger
 
 CONDITION_LENGTH_MAX: Final = 2_000  # characters
 TIME_FORMAT_LENGTH_MAX: Final = 100  # characters
+TRIGGER_MS: Final = 5_000
 
 ConditionText: TypeAlias = Annotated[
     str, Field(min_length=1, max_length=CONDITION_LENGTH_MAX, examples=["op = 'd'"])
@@ -213,8 +215,12 @@ class StreamDefinition(Contract):
             such as `6 min`; above their `metadata.max.age.ms`, whose default is 5 minutes.
         on_offsets_expired: The effect when Kafka has deleted records that the stream has not read yet.
         kafka: The cluster of the topic.
-        trigger_ms: The target time between the starts of two micro-batches, milliseconds.
+        trigger: When a micro-batch begins: `interval`, `available_now` or `continuous`; None: the interval of
+            `trigger_ms`.
+        trigger_ms: The milliseconds of an interval; earlier versions know no other trigger.
         max_records_per_batch: The largest number of records in one micro-batch.
+        max_bytes_per_batch: The largest size of the records of one micro-batch, bytes, as far as it follows from the
+            mean size of the records before; None: only their number is bounded.
     """
 
     name: str | None = None
@@ -237,8 +243,12 @@ class StreamDefinition(Contract):
     partitions_settle: str = Field(default="6 min", min_length=1, max_length=40)
     on_offsets_expired: OnOffsetsExpired = OnOffsetsExpired.FAIL
     kafka: KafkaSpec = Field(default_factory=KafkaSpec)
-    trigger_ms: PositiveInt = 5_000
+    trigger: Trigger | None = Field(
+        default=None, examples=[{"type": "interval", "milliseconds": TRIGGER_MS}]
+    )
+    trigger_ms: PositiveInt = TRIGGER_MS
     max_records_per_batch: PositiveInt = 500_000
+    max_bytes_per_batch: PositiveInt | None = None
 
     @property
     def has_deletes(self) -> bool:
@@ -265,8 +275,37 @@ class StreamSpec(StreamDefinition):
     name: str = Field(min_length=1)
     columns: tuple[StreamColumn, ...] = Field(min_length=1)
     dead_letter_topic: str = Field(min_length=1, max_length=249)
+    trigger: Trigger = IntervalTrigger(milliseconds=TRIGGER_MS)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_trigger(cls, given: Any) -> Any:
+        """Return a declaration with the trigger that `trigger_ms` declares, unless it has another kind of trigger.
+
+        Earlier versions know `trigger_ms` alone, and change it beside a trigger that they do not know.
+        """
+        if not isinstance(given, Mapping):
+            return given
+        trigger, trigger_ms = given.get("trigger"), given.get("trigger_ms")
+        kind = (
+            trigger.get("type") if isinstance(trigger, Mapping) else getattr(trigger, "type", None)
+        )
+        if trigger is not None and (kind != "interval" or trigger_ms is None):
+            return given
+        milliseconds = TRIGGER_MS if trigger_ms is None else trigger_ms
+        return {**given, "trigger": {"type": "interval", "milliseconds": milliseconds}}
 
     @property
     def column_names(self) -> tuple[str, ...]:
         """Names of the columns that the stream reads from messages, without the generated ones."""
         return tuple(mapping.column for mapping in self.columns)
+
+    @property
+    def interval_ms(self) -> int:
+        """The target time between the starts of two micro-batches, milliseconds; 0: the next follows at once."""
+        return self.trigger.milliseconds if isinstance(self.trigger, IntervalTrigger) else 0
+
+    @property
+    def ends(self) -> bool:
+        """Whether the stream is COMPLETED once it has read what its topic held when it started."""
+        return isinstance(self.trigger, AvailableNowTrigger)

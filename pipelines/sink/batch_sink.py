@@ -23,6 +23,7 @@ rescales, which are conflicts, have a maximum of their own.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -163,7 +164,9 @@ class BatchSink:
         # Outside of the plan's lock: a changed declaration may come into effect while the query is held.
         batch_ms = self._clock.now_ms() - started_ms
         buckets = {(message.partition, message.bucket) for message in commit_messages(report)}
-        self._pace.measure(buckets, batch_ms=batch_ms)
+        self._pace.measure(
+            buckets, batch_ms=batch_ms, records=report.account.records, size=report.size
+        )
         self._note(batch_id, report, result, plan=plan, batch_ms=batch_ms)
         self._pace.hold(started_ms=started_ms)
 

@@ -116,6 +116,7 @@ class _TaskRun:
         self._dead_letters: Counter[str] = Counter()
         self._examples: list[str] = []
         self._newest_ms: int | None = None
+        self._size = 0
         self._deltas = SchemaDeltaCollector(fields_max=task.plan.spec.columns_max)
         self._reader = RecordReader(task.plan, writer.schema, schemas=task.schemas)
         self._write_error: str | None = None
@@ -131,6 +132,7 @@ class _TaskRun:
         """Write the accepted records of a batch, and hold dead letters for the refused ones."""
         if batch.num_rows == 0:
             return
+        self._size += batch.nbytes
         newest = pc.max(batch.column(TIMESTAMP)).cast(pa.int64()).as_py()
         if newest is not None:
             self._newest_ms = max(newest // 1_000, self._newest_ms or 0)
@@ -199,6 +201,7 @@ class _TaskRun:
             newest_ms=self._newest_ms,
             schema_delta=self._deltas.delta,
             refusal=self._write_error,
+            size=self._size,
             seen=tuple(sorted(self._seen)),
             seen_fields=tuple(sorted(self._seen_fields)),
         )

@@ -10,7 +10,8 @@ continues from the same checkpoint within the same claim (`pace_controller`).
 
     stopped ── start() ──► running ── stop() ──► stopped
                               ├── failure ─────► failed (`failure` has the error)
-                              └── all read ────► finished (all of its step, see `added_partitions`)
+                              ├── all read ────► finished (all of its step, see `added_partitions`)
+                              └── all read ────► completed (all there was at the start, trigger `available_now`)
 """
 
 import shutil
@@ -215,12 +216,26 @@ class Ingest:
     @property
     def is_finished(self) -> bool:
         """Whether the query has ended as planned, so that another one has to continue, with more partitions."""
+        if self.is_completed:
+            return
         return self._is_finished
 
     @property
     def is_active(self) -> bool:
         """Whether Spark still runs the query."""
         return self._started is not None and self._started.query.isActive
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the query has ended because it has read all that the topic held at the start."""
+        started = self._started
+        return (
+            started is not None
+            and self._plan.spec.ends
+            and not started.query.isActive
+            and self.failure is None
+            and started.claimed.is_read_by(started.sink.progress.position)
+        )
 
     @property
     def failure(self) -> BaseException | None:
@@ -254,8 +269,11 @@ class Ingest:
         assert self._started is not None, "the query is started"
         topic = self._topics.require(self._plan.spec.topic)
         check_topic(self._started.sink.progress.position, topic)
-        is_known = len(topic.partitions) <= self._started.claimed.assigned.partitions_seen
-        self._has_added_partitions = self._plan.needs_keyed_partitions and not is_known
+        claimed = self._started.claimed
+        is_known = len(topic.partitions) <= claimed.assigned.partitions_seen
+        # A last step ends with what there was at its start, in the partitions that there were.
+        waits = self._plan.needs_keyed_partitions and not _is_last_step(self._plan, claimed)
+        self._has_added_partitions = waits and not is_known
         return self._topics.end(topic)
 
     def process_available(self) -> None:
@@ -297,9 +315,13 @@ class Ingest:
         )
         # A scheduler pool per stream; the query's thread inherits it from the thread that starts it.
         session.sparkContext.setLocalProperty("spark.scheduler.pool", self._plan.key)
-        return (
-            records.writeStream.foreachBatch(sink)
-            .option("checkpointLocation", str(self._checkpoint))
-            .trigger(processingTime=f"{self._plan.spec.trigger_ms} milliseconds")
-            .start()
-        )
+        writer = records.writeStream.foreachBatch(sink)
+        writer = writer.option("checkpointLocation", str(self._checkpoint))
+        if _is_last_step(self._plan, claimed):
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{self._plan.spec.interval_ms} milliseconds").start()
+
+
+def _is_last_step(plan: StreamPlan, claimed: ClaimedStream) -> bool:
+    """Return whether a query ends with what there is at its start: not while added partitions wait for another."""
+    return plan.spec.ends and claimed.assigned.growth is None

@@ -40,6 +40,11 @@ class StreamQuery(Protocol):
         ...
 
     @property
+    @property
+    def is_completed(self) -> bool:
+        """Whether the query has read all that its stream was started for, and no other one follows."""
+        ...
+
     def failure(self) -> BaseException | None:
         """The error that ended the query; None while there is none."""
         ...
@@ -80,4 +85,14 @@ class QueryStarter(Protocol):
 
     def start(self, document: TableDocument, entry: StreamEntry) -> StreamQuery:
         """Return the started query of a stream."""
+        ...
+
+    def record_completion(self, table: str, stream: str, *, generation: int) -> None:
+        """Record that a stream has read all that it was started for.
+
+        Args:
+            table: `<database>.<table>`.
+            stream: The stream's name.
+            generation: `restart_generation` of the entry that was started.
+        """
         ...

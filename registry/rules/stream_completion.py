@@ -9,6 +9,7 @@ from braid.registry.layout.delete_options import deletes_of_stream
 from braid.registry.layout.physical_table import ungrouped_columns
 from braid.registry.names import TOPIC_LENGTH_MAX
 from braid.schemas import (
+    IntervalTrigger,
     MergeEngine,
     OnDelete,
     StreamColumn,
@@ -51,6 +52,8 @@ def complete_stream(
         "dead_letter_topic": definition.dead_letter_topic
         or default_dead_letter_topic(definition.topic),
     }
+    if isinstance(definition.trigger, IntervalTrigger):
+        values["trigger_ms"] = definition.trigger.milliseconds
     return StreamSpec.model_validate(values)
 
 

@@ -21,6 +21,7 @@ from braid.lake import CorruptData
 from braid.registry.errors import FeaturesMissing
 from braid.schemas import (
     AvroFormat,
+    IntervalTrigger,
     JsonFormat,
     OnOffsetsExpired,
     ProtobufFormat,
@@ -58,6 +59,10 @@ were skipped before."""
 RECORD_PARTS: Final = "record_parts"
 """A stream reads columns from headers, the timestamp or the place of a record: a version without these sources cannot
 read the declaration."""
+TRIGGERS: Final = "triggers"
+"""A stream ends once its topic is read, or has no interval: a version that ignores this reads on, at an interval."""
+BATCH_BYTES: Final = "batch_bytes"
+"""Micro-batches of a stream have a bound in bytes: a version that ignores it may need more memory than there is."""
 PART_CONDITIONS: Final = "part_conditions"
 """A condition of a stream is about headers, the Kafka key, the timestamp or the place of a record: a version that knows
 conditions over fields alone cannot read it."""
@@ -71,6 +76,8 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
         TIME_FORMATS,
         OFFSETS_EXPIRED,
         RECORD_PARTS,
+        TRIGGERS,
+        BATCH_BYTES,
         PART_CONDITIONS,
     }
 )
@@ -146,6 +153,10 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(OFFSETS_EXPIRED)
     if not all(column.source.is_message for column in stream.columns):
         needed.add(RECORD_PARTS)
+    if not isinstance(stream.trigger, IntervalTrigger):
+        needed.add(TRIGGERS)
+    if stream.max_bytes_per_batch is not None:
+        needed.add(BATCH_BYTES)
     if any(reads_parts(one) for one in (stream.where, stream.delete_when) if one is not None):
         needed.add(PART_CONDITIONS)
     return tuple(sorted(needed))

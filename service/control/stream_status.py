@@ -66,6 +66,7 @@ def stream_status(
     progress = None if report is None else report.progress
     state = _state(entry, report if is_fresh else None)
     offsets = position.offsets if position is not None else (progress.offsets if progress else {})
+    is_hosted = is_fresh and state is not StreamState.COMPLETED
     # Only a running query measures the topic's end: with an old end the lag would seem to be 0.
     running = progress if state is StreamState.RUNNING else None
     measured = running if running and _is_measured(running, now_ms) else None
@@ -76,8 +77,8 @@ def stream_status(
         stream=entry.spec.name,
         state=state,
         desired_state=entry.desired_state,
-        trace=progress.trace if progress and is_fresh else _missing_runner(entry, report),
-        failure=_failure(progress) if progress and is_fresh else None,
+        trace=progress.trace if progress and is_hosted else _missing_runner(entry, report),
+        failure=_failure(progress) if progress and is_hosted else None,
         worker_id=report.runner if report is not None and state in _HOSTED else None,
         reported_at=None if report is None else iso_utc(report.updated_ms),
         epoch=position.epoch if position is not None else (progress.epoch if progress else None),
@@ -122,7 +123,7 @@ def _is_measured(progress: StreamProgress, now_ms: int) -> bool:
 
 def _missing_runner(entry: StreamEntry, report: Report | None) -> str | None:
     """Return why a stream that should not be stopped has no runner."""
-    if entry.desired_state is DesiredState.STOPPED:
+    if entry.desired_state is DesiredState.STOPPED or _is_completed(entry):
         return None
     if report is None:
         return "no runner has taken the stream yet\nhint: start one: `braid runner`"
@@ -161,7 +162,14 @@ def _state(entry: StreamEntry, report: Report | None) -> StreamState:
 
 def _lag_records(offsets: Mapping[int, int], end_offsets: Mapping[int, int]) -> int | None:
     if not end_offsets:
+def _is_completed(entry: StreamEntry) -> bool:
+    return entry.is_completed and entry.desired_state is DesiredState.RUNNING
+
+
         return None
+    # The registry knows it first, and after the runner has ended.
+    if _is_completed(entry):
+        return StreamState.COMPLETED
     return sum(max(0, end - offsets.get(partition, 0)) for partition, end in end_offsets.items())
 
 

@@ -197,16 +197,26 @@ def test_a_micro_batch_of_dead_letters_alone_is_committed(bed: IngestBed) -> Non
 
 
 def test_the_dead_letter_topic_takes_messages_as_large_as_the_source(bed: IngestBed) -> None:
-    topic = bed.topic("left", partitions=1, configs={"max.message.bytes": str(8 * MEGABYTE)})
+    """A record of 10 MB is a dead letter, or a row where the stream admits it; the stream goes on in both cases."""
+    topic = bed.topic("left", partitions=1, configs={"max.message.bytes": str(12 * MEGABYTE)})
     plan = bed.plan("left", topic=topic)
-    bed.produce(topic, [left(1, 1, "x" * (6 * MEGABYTE)), left(2, 1, "y")])
+    large = left(1, 1, "x" * (10 * MEGABYTE))
+    bed.produce(topic, [large, left(2, 1, "y")])
 
     bed.ingest_available(plan)
 
     (letter,) = bed.records(plan.spec.dead_letter_topic)
-    assert len(letter.value) > 6 * MEGABYTE
+    assert letter.value == json.dumps(large).encode()
     assert _reasons([letter]) == ["too_large"]
     assert [row["id"] for row in bed.rows("a")] == [2]
+
+    bed.produce(topic, [large, left(3, 1, "z")])
+    bed.ingest_available(
+        bed.plan("left", topic=topic, max_message_bytes=11 * MEGABYTE, max_bytes_per_batch=MEGABYTE)
+    )
+
+    assert bed.position("left").account == BatchAccount(accepted=3, dead_lettered=1)
+    assert [len(row["a"]) for row in bed.rows("a")] == [10 * MEGABYTE, 1, 1]
 
 
 def test_a_value_that_the_dead_letter_topic_refuses_is_cut(bed: IngestBed) -> None:

@@ -1,16 +1,18 @@
 """Runners keep queries equal to the registry, and each other out of the way."""
 
 import gc
+import json
 import logging
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from kafka import KafkaProducer
 
 from braid.schemas import (
     DesiredState,
@@ -44,6 +46,29 @@ sys.exit(main(RunnerSettings(
 """
 
 
+@contextmanager
+def _transactions(bed: IngestBed, topic: str) -> Iterator[Callable[..., None]]:
+    """Return a function that sends a message in a transaction of its own, and commits or aborts it."""
+    producer = KafkaProducer(
+        bootstrap_servers=bed.broker.bootstrap_servers, transactional_id=f"{topic}-writer"
+    )
+
+    def send(message: Mapping[str, object], *, is_kept: bool) -> None:
+        producer.begin_transaction()
+        producer.send(topic, value=json.dumps(message).encode())
+        producer.flush()  # an abort drops what has not left the client
+        if is_kept:
+            producer.commit_transaction()
+        else:
+            producer.abort_transaction()
+
+    producer.init_transactions()
+    try:
+        yield send
+    finally:
+        producer.close()
+
+
 def test_a_stream_is_kept_equal_to_its_registration(bed: IngestBed) -> None:
     registry = Registry(bed)
     topic = bed.topic("left")
@@ -75,6 +100,38 @@ def test_a_stream_is_kept_equal_to_its_registration(bed: IngestBed) -> None:
     assert stopped.account.accepted == 10
     assert free is None
     assert [row["a"] for row in bed.rows("a")] == ["y"] * 5
+
+
+def test_a_stream_that_reads_what_is_there_completes_behind_markers_of_transactions(
+    bed: IngestBed,
+) -> None:
+    registry = Registry(bed)
+    client = HttpClient(create_app(ServiceSettings(warehouse=bed.warehouse)))
+    stream = f"/v1/tables/{IDENTIFIER.replace('.', '/')}/streams/left"
+    topic = bed.topic("left", partitions=1)
+    with _transactions(bed, topic) as send:
+        send(left(1, 1, "first"), is_kept=True)
+        send(left(2, 1, "aborted"), is_kept=False)
+        registry.register("left", topic=topic, trigger={"type": "available_now"})
+        with running_runner(bed):
+            first = registry.wait_for("left", is_state(StreamState.COMPLETED))
+            free = registry.leases.holder(IDENTIFIER, "left")
+            send(left(3, 1, "later"), is_kept=True)
+        # Another runner leaves it alone, until somebody starts it.
+        with running_runner(bed):
+            registry.wait_for("left", is_state(StreamState.COMPLETED))
+            seen = client.get(f"{stream}/status").json()
+            client.post(f"{stream}/start").raise_for_status()
+            second = registry.wait_for(
+                "left", lambda p: has_read(2)(p) and is_state(StreamState.COMPLETED)(p)
+            )
+
+    # A record and a marker of each transaction; behind the last record that is read there are only markers.
+    assert (dict(first.offsets), dict(second.offsets)) == ({0: 4}, {0: 6})
+    assert free is None
+    assert (seen["state"], seen["desired_state"], seen["epoch"]) == ("COMPLETED", "RUNNING", 1)
+    assert client.get(f"{stream}/status").json()["state"] == "COMPLETED"
+    assert [row["a"] for row in bed.rows("a")] == ["first", "later"]
 
 
 def test_a_stopped_stream_is_set_back_over_http_and_reads_again(bed: IngestBed) -> None:

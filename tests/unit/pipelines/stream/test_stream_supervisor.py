@@ -45,6 +45,7 @@ class StubQuery:
     is_active: bool = True
     is_finished: bool = False
     is_stopped: bool = False
+    is_completed: bool = False
     refreshed: int = 0
     refresh_error: Exception | None = None
 
@@ -87,6 +88,14 @@ class StubStarter:
     at_start: Callable[[], None] = lambda: None
 
     def start(self, document: TableDocument, entry: StreamEntry) -> StubQuery:
+    completed: list[int] = field(default_factory=list)
+    completion_error: Exception | None = None
+
+    def record_completion(self, table: str, stream: str, *, generation: int) -> None:
+        assert (table, stream) == ("db.t", "s")
+        if self.completion_error is not None:
+            raise self.completion_error
+        self.completed.append(generation)
         assert document.identifier == "db.t"
         self.at_start()
         if self.error is not None:
@@ -136,8 +145,20 @@ class Bench:
     def trace(self) -> str:
         return self.supervisor.progress.trace or ""
 
-    def want(self, state: DesiredState = DesiredState.RUNNING, *, generation: int = 0) -> None:
-        entry = ENTRY.model_copy(update={"desired_state": state, "restart_generation": generation})
+    def want(
+        self,
+        state: DesiredState = DesiredState.RUNNING,
+        *,
+        generation: int = 0,
+        completed: int | None = None,
+    ) -> None:
+        entry = ENTRY.model_copy(
+            update={
+                "desired_state": state,
+                "restart_generation": generation,
+                "completed_generation": completed,
+            }
+        )
         self.supervisor.set_registered(RegisteredStream(document=DOCUMENT, entry=entry))
 
     def step(self, *, after_ms: int = 0) -> StreamState:
@@ -184,6 +205,57 @@ def test_a_query_that_has_ended_as_planned_is_followed_by_another(bench: Bench) 
 
 def test_progress_is_that_of_the_query_and_the_topic(bench: Bench) -> None:
     bench.step()
+def _complete(bench: Bench) -> StreamState:
+    """Let the running query end by itself, with everything read."""
+    query = bench.starter.started[-1]
+    query.is_completed, query.is_active = True, False
+    return bench.step()
+
+
+def test_a_query_that_has_read_all_completes_the_stream_and_gives_the_lease_back(
+    bench: Bench,
+) -> None:
+    bench.step()
+
+    assert _complete(bench) is StreamState.COMPLETED
+    assert bench.starter.completed == [0]
+    assert bench.starter.started[-1].is_stopped
+    assert bench.leases.holder("db.t", "s") is None
+
+
+def test_a_completed_stream_is_not_started_again_from_an_older_document(bench: Bench) -> None:
+    """The runner may have read the registry before the completion was recorded there."""
+    bench.step()
+    _complete(bench)
+    bench.want()
+    assert bench.step() is StreamState.COMPLETED
+
+    bench.want(completed=0)
+    assert bench.step() is StreamState.COMPLETED
+    assert len(bench.starter.started) == 1
+
+
+def test_a_completed_stream_starts_again_on_request(bench: Bench) -> None:
+    bench.step()
+    _complete(bench)
+    bench.want(generation=1, completed=0)
+
+    assert bench.step() is StreamState.RUNNING
+    assert _complete(bench) is StreamState.COMPLETED
+    assert bench.starter.completed == [0, 1]
+
+
+def test_a_completion_that_cannot_be_recorded_is_tried_again(bench: Bench) -> None:
+    bench.step()
+    bench.starter.completion_error = StorageUnavailable("no answer")
+    assert _complete(bench) is StreamState.RETRYING
+    assert not bench.starter.started[-1].is_stopped
+
+    bench.starter.completion_error = None
+    assert bench.step() is StreamState.COMPLETED
+    assert len(bench.starter.started) == 1
+
+
     bench.step(after_ms=2_000)
 
     progress = bench.supervisor.progress

@@ -11,6 +11,7 @@ from braid.registry.store.documents import RegistryStore
 from braid.registry.store.leases import LeaseStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.store.stored_documents import (
+    BATCH_BYTES,
     MESSAGE_FORMATS,
     OFFSETS_EXPIRED,
     ON_MISSING,
@@ -22,6 +23,7 @@ from braid.registry.store.stored_documents import (
     SCHEMA_REGISTRIES,
     START_ANEW,
     TIME_FORMATS,
+    TRIGGERS,
     dump_document,
     features_of,
     missing_features,
@@ -33,6 +35,7 @@ from braid.schemas import (
     ColumnSource,
     ColumnSpec,
     CsvFormat,
+    IntervalTrigger,
     JsonFormat,
     OnDelete,
     OnMissing,
@@ -91,7 +94,8 @@ def test_unknown_fields_are_ignored_and_kept(store: RegistryStore, file_io: Memo
             "comment": "changed",
         }
     )
-    replaced = StreamEntry(spec=STREAM.model_copy(update={"trigger_ms": 9}))
+    often = {"trigger_ms": 9, "trigger": IntervalTrigger(milliseconds=9)}
+    replaced = StreamEntry(spec=STREAM.model_copy(update=often))
     changed = found.value.model_copy(update={"table": moved, "streams": {"s": replaced}})
 
     store.put_table(changed, expected_version=found.version)
@@ -294,6 +298,34 @@ def test_kept_columns_are_a_feature_of_the_table_and_missing_fields_of_the_strea
     assert features_of(STREAM) == ()
     assert features_of(STREAM.model_copy(update={"columns": (rejecting,)})) == (ON_MISSING,)
     assert features_of(STREAM, besides=[ON_MISSING]) == ()
+
+
+@pytest.mark.parametrize(
+    ("trigger", "needed"),
+    [
+        ({"type": "interval", "milliseconds": 100}, ()),
+        ({"type": "available_now"}, (TRIGGERS,)),
+        ({"type": "continuous"}, (TRIGGERS,)),
+    ],
+)
+def test_a_stream_without_an_interval_needs_a_feature(
+    trigger: dict[str, object], needed: tuple[str, ...]
+) -> None:
+    spec = StreamSpec.model_validate(STREAM.model_dump() | {"trigger": trigger})
+
+    assert features_of(spec) == needed
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "feature"),
+    [
+        ("max_bytes_per_batch", 1 << 20, BATCH_BYTES),
+    ],
+)
+def test_bounds_in_bytes_and_mirrors_need_a_feature(
+    field: str, value: object, feature: str
+) -> None:
+    assert features_of(STREAM.model_copy(update={field: value})) == (feature,)
 
 
 @pytest.mark.parametrize(

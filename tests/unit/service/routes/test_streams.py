@@ -5,7 +5,9 @@ import json
 import pytest
 
 from braid.lake import BatchAccount, Catalog, ManualClock, MemoryFileIO, StreamBatch
+from braid.registry.registrar import Registrar
 from braid.registry.store.backfill_reports import BackfillReports
+from braid.registry.store.documents import RegistryStore
 from braid.registry.store.progress import ProgressStore
 from braid.schemas import (
     BackfillReport,
@@ -416,3 +418,23 @@ def test_status_shows_the_backfills_of_the_stream(
         "error": None,
     }
     assert (gone["state"], gone["rows_per_second"]) == ("STOPPED", None)
+
+
+def test_a_stream_that_has_read_all_is_completed_without_a_runner(
+    sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    declared = {"topic": "orders", "trigger": {"type": "available_now"}}
+    sales.put(SALES, json=declared).raise_for_status()
+    report(file_io, clock, StreamProgress(state=StreamState.RUNNING, trace="old"))
+    catalog = Catalog("/w", file_io=file_io, clock=clock)
+    registrar = Registrar(RegistryStore(file_io, "/w", clock), catalog, clock)
+    registrar.complete_stream("shop.orders", "sales", generation=0)
+
+    completed = sales.get(f"{SALES}/status").json()
+    started = sales.post(f"{SALES}/start").json()
+
+    assert (completed["state"], completed["desired_state"]) == ("COMPLETED", "RUNNING")
+    assert (completed["trace"], completed["worker_id"]) == (None, None)
+    assert started["message"].startswith("sales: had completed, reads what its topic holds now")
+    assert started["state"] == "RUNNING"
+    assert sales.get(SALES).json()["spec"]["trigger"] == {"type": "available_now"}
