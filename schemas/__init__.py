@@ -45,6 +45,7 @@ from braid.schemas.problem import FieldProblem, ProblemCode, ProblemDocument
 from braid.schemas.progress import (
     Account,
     BackPressure,
+    MirrorProgress,
     RunnerProgress,
     StreamFailure,
     StreamProgress,
@@ -79,6 +80,7 @@ from braid.schemas.status import (
     FailureView,
     LastCommit,
     MaintenanceStatus,
+    MirrorView,
     StreamStatus,
     TableMaintenanceView,
     VerbAnswer,
@@ -116,14 +118,14 @@ from braid.schemas.table import (
     TableSpec,
     Unordered,
 )
-
-__all__ = [
 from braid.schemas.trigger import (
     AvailableNowTrigger,
     ContinuousTrigger,
     IntervalTrigger,
     Trigger,
 )
+
+__all__ = [
     "BUCKETS_MAX",
     "OPTION_OF_FIELD",
     "Account",
@@ -144,9 +146,9 @@ from braid.schemas.trigger import (
     "ColumnSource",
     "ColumnSpec",
     "CompletenessSpec",
+    "ContinuousTrigger",
     "Contract",
     "CsvFormat",
-    "ContinuousTrigger",
     "DeleteRetentionSpec",
     "Deletes",
     "DesiredState",
@@ -155,13 +157,15 @@ from braid.schemas.trigger import (
     "FieldProblem",
     "GroupState",
     "GroupStatus",
+    "IntervalTrigger",
     "JsonFormat",
     "KafkaSpec",
-    "IntervalTrigger",
     "LastCommit",
     "MaintenanceStatus",
     "MergeEngine",
     "MessageFormat",
+    "MirrorProgress",
+    "MirrorView",
     "OffsetRange",
     "OffsetsChanged",
     "OffsetsMove",
@@ -209,11 +213,11 @@ from braid.schemas.trigger import (
     "TableProgress",
     "TableSpec",
     "TopicOffsets",
+    "Trigger",
     "Unordered",
     "UpdateColumnAggregateChange",
     "UpdateColumnCommentChange",
     "UpdateColumnDefaultChange",
-    "Trigger",
     "UpdateColumnNullabilityChange",
     "UpdateColumnPositionChange",
     "UpdateColumnTypeChange",

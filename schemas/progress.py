@@ -97,6 +97,20 @@ class TopicOffsets(Contract):
     measured_ms: int
 
 
+class MirrorProgress(Contract):
+    """What a runner has done to mirror a stream's position in a consumer group.
+
+    Attributes:
+        group: The consumer group.
+        mirrored_ms: Time of the newest commit to the group, milliseconds since the epoch, UTC; None: there was none.
+        error: Why the newest attempt failed; None: it did not.
+    """
+
+    group: str
+    mirrored_ms: int | None = None
+    error: str | None = None
+
+
 class StreamProgress(Contract):
     """A runner's report of one stream. A field that is None is not known yet, unless stated otherwise.
 
@@ -131,6 +145,7 @@ class StreamProgress(Contract):
         stream_version: The version of the stream's declaration by which it writes.
         followed_ms: Time since when the stream writes by both, milliseconds since the epoch, UTC.
         topic_offsets: Bounds of the topic as last measured; kept when the query ends, unlike `end_offsets`.
+        mirror: The mirror of the position in a consumer group; None: none is declared.
     """
 
     state: StreamState
@@ -161,6 +176,7 @@ class StreamProgress(Contract):
     stream_version: int | None = None
     followed_ms: int | None = None
     topic_offsets: TopicOffsets | None = None
+    mirror: MirrorProgress | None = None
 
 
 class TableProgress(Contract):

@@ -83,6 +83,20 @@ class FailureView(Contract):
     next_attempt_at: str | None
 
 
+class MirrorView(Contract):
+    """The mirror of a stream's position in a consumer group.
+
+    Attributes:
+        group: The consumer group.
+        mirrored_at: Time of the newest commit to the group, ISO 8601, UTC; None: there was none.
+        error: Why the newest attempt failed; None: it did not. The stream goes on all the same.
+    """
+
+    group: str
+    mirrored_at: str | None = None
+    error: str | None = None
+
+
 class StreamStatus(Contract):
     """The desired state of a stream and its state as reported. A field that is None is not known.
 
@@ -114,6 +128,7 @@ class StreamStatus(Contract):
         dead_letters: Dead letters by reason, over all queries of the stream.
         back_pressure: The slowdown because compaction is behind; None unless a query is RUNNING and
             has committed.
+        mirror: The mirror of the position in a consumer group, as its runner last reported; None: none is declared.
         records_since_start: Records that the running query has committed.
         unmatched_columns: Columns for which none of these records had a value, with their paths in messages;
             a misspelt path shows here.
@@ -149,6 +164,7 @@ class StreamStatus(Contract):
     skipped_offsets: int = 0
     dead_letters: Mapping[str, int] = Field(default_factory=dict)
     back_pressure: BackPressure | None = None
+    mirror: MirrorView | None = None
     records_since_start: int | None = None
     unmatched_columns: Mapping[str, str] = Field(default_factory=dict)
     unmatched_fields: tuple[str, ...] = ()

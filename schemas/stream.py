@@ -215,6 +215,8 @@ class StreamDefinition(Contract):
             such as `6 min`; above their `metadata.max.age.ms`, whose default is 5 minutes.
         on_offsets_expired: The effect when Kafka has deleted records that the stream has not read yet.
         kafka: The cluster of the topic.
+        mirror_consumer_group: A consumer group of that cluster in which the stream's runner commits the position
+            that the table has, so that Kafka's own tools show it; None: none.
         trigger: When a micro-batch begins: `interval`, `available_now` or `continuous`; None: the interval of
             `trigger_ms`.
         trigger_ms: The milliseconds of an interval; earlier versions know no other trigger.
@@ -243,6 +245,9 @@ class StreamDefinition(Contract):
     partitions_settle: str = Field(default="6 min", min_length=1, max_length=40)
     on_offsets_expired: OnOffsetsExpired = OnOffsetsExpired.FAIL
     kafka: KafkaSpec = Field(default_factory=KafkaSpec)
+    mirror_consumer_group: str | None = Field(
+        default=None, min_length=1, max_length=249, examples=["braid.orders"]
+    )
     trigger: Trigger | None = Field(
         default=None, examples=[{"type": "interval", "milliseconds": TRIGGER_MS}]
     )

@@ -81,6 +81,7 @@ class BatchSink:
         clock: Clock,
         schemas: SchemaSource | None = None,
         evolver: StreamEvolver | None = None,
+        at_commit: Callable[[StreamPosition], None] = lambda _: None,
     ) -> None:
         """Make the sink of one claim.
 
@@ -97,8 +98,11 @@ class BatchSink:
             schemas: The schemas that messages name; None where the stream's format names no registry.
             evolver: Makes columns of new fields; None: every new field is refused unless the stream
                 ignores it.
+            at_commit: Called after each commit, with the position that the table has then; returns at once and
+                raises nothing.
         """
         self._plan = plan
+        self._at_commit = at_commit
         self._pace = pace
         self._table = table
         self._cluster = cluster
@@ -271,3 +275,4 @@ class BatchSink:
             batch_ms=batch_ms,
             now_ms=self._clock.now_ms(),
         )
+        self._at_commit(self._progress.position)

@@ -28,6 +28,7 @@ from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import Clock, StreamFallback, StreamPosition, Table
 from braid.pipelines.kafka.added_partitions import is_step_complete
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.group_offsets import GroupOffsets
 from braid.pipelines.kafka.source import check_topic, read_topic
 from braid.pipelines.kafka.topic import TopicReader
 from braid.pipelines.pace.pace_controller import PaceController
@@ -36,6 +37,7 @@ from braid.pipelines.plan_changes.stream_evolver import StreamEvolver
 from braid.pipelines.settings import DeadLetterBudget
 from braid.pipelines.sink.batch_sink import BatchSink
 from braid.pipelines.sink.sink_progress import SinkProgress
+from braid.pipelines.stream.group_mirror import GroupMirror, MirrorState
 from braid.pipelines.stream.stream_claim import ClaimedStream, ClaimTerms, claim_stream
 from braid.records.stream_plan import StreamPlan
 
@@ -136,6 +138,7 @@ class Ingest:
         self._has_added_partitions = False
         self._is_finished = False
         self._started: _StartedQuery | None = None
+        self._mirror: GroupMirror | None = None
 
     def start(self) -> StreamPosition:
         """Claim the stream and start reading; return the position that was claimed.
@@ -152,6 +155,7 @@ class Ingest:
             terms=self._terms,
             now_ms=self._context.clock.now_ms(),
         )
+        self._mirror = self._start_mirror(claimed.position)
         plan = CurrentPlan(
             self._plan, table=self._table, source=self._plans, clock=self._context.clock
         )
@@ -167,6 +171,7 @@ class Ingest:
             cores=self._context.cores,
             clock=self._context.clock,
             evolver=self._evolver,
+            at_commit=self._mirror_position,
         )
         query = self._start_query(sink, claimed)
         self._started = _StartedQuery(claimed=claimed, plan=plan, sink=sink, query=query)
@@ -211,19 +216,14 @@ class Ingest:
             # Returns when the micro-batch under way has ended; a dropped micro-batch is repeated.
             started.query.stop()
             started.sink.clear_failure()
+        if self.is_completed:
+            return
         started.query = self._start_query(started.sink, started.claimed)
 
     @property
     def is_finished(self) -> bool:
         """Whether the query has ended as planned, so that another one has to continue, with more partitions."""
-        if self.is_completed:
-            return
         return self._is_finished
-
-    @property
-    def is_active(self) -> bool:
-        """Whether Spark still runs the query."""
-        return self._started is not None and self._started.query.isActive
 
     @property
     def is_completed(self) -> bool:
@@ -238,6 +238,11 @@ class Ingest:
         )
 
     @property
+    def is_active(self) -> bool:
+        """Whether Spark still runs the query."""
+        return self._started is not None and self._started.query.isActive
+
+    @property
     def failure(self) -> BaseException | None:
         """The error that ended the query; None while it runs and after a stop."""
         if self._started is None:
@@ -249,6 +254,11 @@ class Ingest:
     def progress(self) -> SinkProgress | None:
         """What the query has committed; None before the start."""
         return None if self._started is None else self._started.sink.progress
+
+    @property
+    def mirror(self) -> MirrorState | None:
+        """What was mirrored in a consumer group; None: no mirror is declared, or the query is not started."""
+        return None if self._mirror is None else self._mirror.state
 
     @property
     def beginning_offsets(self) -> Mapping[int, int]:
@@ -298,9 +308,30 @@ class Ingest:
         finally:
             if self._started is not None:
                 self._started.sink.close()
+            if self._mirror is not None:
+                self._mirror.close()
             self._topics.close()
             if not self._keeps_checkpoint:
                 shutil.rmtree(self._checkpoint, ignore_errors=True)
+
+    def _start_mirror(self, position: StreamPosition) -> GroupMirror | None:
+        group = self._plan.spec.mirror_consumer_group
+        if group is None:
+            return None
+        offsets = GroupOffsets(self._cluster, group=group, topic=self._plan.spec.topic)
+        mirror = GroupMirror(
+            offsets.commit,
+            group=group,
+            stream=self._plan.key,
+            clock=self._context.clock,
+            close=offsets.close,
+        )
+        mirror.offer(position.offsets)
+        return mirror
+
+    def _mirror_position(self, position: StreamPosition) -> None:
+        if self._mirror is not None:
+            self._mirror.offer(position.offsets)
 
     def _start_query(self, sink: BatchSink, claimed: ClaimedStream) -> StreamingQuery:
         session = self._context.session

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from braid.pipelines.sink.sink_progress import SinkProgress
+from braid.pipelines.stream.group_mirror import MirrorState
 from braid.schemas import StreamEntry, TableDocument
 
 
@@ -40,11 +41,11 @@ class StreamQuery(Protocol):
         ...
 
     @property
-    @property
     def is_completed(self) -> bool:
         """Whether the query has read all that its stream was started for, and no other one follows."""
         ...
 
+    @property
     def failure(self) -> BaseException | None:
         """The error that ended the query; None while there is none."""
         ...
@@ -64,6 +65,11 @@ class StreamQuery(Protocol):
 
     def apply_back_pressure(self) -> None:
         """Apply the back-pressure of the table; raises only errors that end the query."""
+        ...
+
+    @property
+    def mirror(self) -> MirrorState | None:
+        """What was mirrored in a consumer group; None: no mirror is declared."""
         ...
 
     @property

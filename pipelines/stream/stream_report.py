@@ -11,9 +11,11 @@ from braid.pipelines.kafka.lag import LagMeter
 from braid.pipelines.pace.back_pressure import Pace
 from braid.pipelines.sink.sink_progress import SinkProgress
 from braid.pipelines.stream.dead_letter_counts import counts_before
+from braid.pipelines.stream.group_mirror import MirrorState
 from braid.schemas import (
     Account,
     BackPressure,
+    MirrorProgress,
     StreamFailure,
     StreamProgress,
     StreamState,
@@ -180,6 +182,16 @@ class StreamReport:
             unmatched_columns=dict(done.unmatched),
             unmatched_fields=done.unmatched_fields,
         )
+
+    def note_mirror(self, mirror: MirrorState | None) -> None:
+        """Report what was mirrored in a consumer group; None: no mirror is declared."""
+        if mirror is None:
+            self._update(mirror=None)
+            return
+        reported = MirrorProgress(
+            group=mirror.group, mirrored_ms=mirror.mirrored_ms, error=mirror.error
+        )
+        self._update(mirror=reported)
 
     def _forget_lag(self) -> None:
         """Report no lag: while the topic's end is not read, an old value would look like a new one."""

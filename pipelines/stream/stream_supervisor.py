@@ -406,6 +406,7 @@ class StreamSupervisor:
         _LOG.info("stopped stream=%s", self._key)
         # Its last commit may have come after the last step.
         self._report.note_progress(query.progress)
+        self._report.note_mirror(query.mirror)
 
     def _set_state(
         self,
@@ -419,3 +420,4 @@ class StreamSupervisor:
         self._report.set_state(state, generation=generation, trace=trace, failure=failure)
         if self._query is not None:
             self._report.note_progress(self._query.progress)
+            self._report.note_mirror(self._query.mirror)

@@ -103,6 +103,13 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
             hint=f"for example `{stream.topic}.dead-letters`",
         )
     for name, other_spec in others.items():
+        if _mirrored(stream) is not None and _mirrored(stream) == _mirrored(other_spec):
+            yield problem_at(
+                "mirror_consumer_group",
+                value=stream.mirror_consumer_group,
+                message=f"the stream `{name}` mirrors its position in this group, for the same topic",
+                hint="give each of them a group of its own",
+            )
         if stream.dead_letter_topic == other_spec.topic:
             yield problem_at(
                 "dead_letter_topic",
@@ -117,6 +124,14 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
                 message=f"this is the dead-letter topic of the stream `{name}`",
                 hint="read the topic that the records come from",
             )
+
+
+def _mirrored(stream: StreamSpec) -> tuple[str, str, str | None, str | None] | None:
+    """Return the offsets that a stream mirrors its position in: group, topic and cluster; None: it has no mirror."""
+    if stream.mirror_consumer_group is None:
+        return None
+    kafka = stream.kafka
+    return stream.mirror_consumer_group, stream.topic, kafka.cluster, kafka.bootstrap_servers
 
 
 def _check_settle(stream: StreamSpec) -> Iterator[FieldProblem]:

@@ -66,6 +66,9 @@ BATCH_BYTES: Final = "batch_bytes"
 PART_CONDITIONS: Final = "part_conditions"
 """A condition of a stream is about headers, the Kafka key, the timestamp or the place of a record: a version that knows
 conditions over fields alone cannot read it."""
+CONSUMER_GROUPS: Final = "consumer_groups"
+"""The position of a stream is mirrored in a consumer group: a version that ignores it lets the mirror become outdated, so
+that it shows a lag that there is not."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
     {
         MESSAGE_FORMATS,
@@ -79,6 +82,7 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
         TRIGGERS,
         BATCH_BYTES,
         PART_CONDITIONS,
+        CONSUMER_GROUPS,
     }
 )
 """Features that follow from the declaration of a stream."""
@@ -157,6 +161,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(TRIGGERS)
     if stream.max_bytes_per_batch is not None:
         needed.add(BATCH_BYTES)
+    if stream.mirror_consumer_group is not None:
+        needed.add(CONSUMER_GROUPS)
     if any(reads_parts(one) for one in (stream.where, stream.delete_when) if one is not None):
         needed.add(PART_CONDITIONS)
     return tuple(sorted(needed))

@@ -12,6 +12,7 @@ from braid.schemas import (
     DesiredState,
     FailureView,
     LastCommit,
+    MirrorView,
     StreamEntry,
     StreamFailure,
     StreamProgress,
@@ -65,8 +66,8 @@ def stream_status(
     is_fresh = report is not None and report.updated_ms >= alive_since_ms
     progress = None if report is None else report.progress
     state = _state(entry, report if is_fresh else None)
-    offsets = position.offsets if position is not None else (progress.offsets if progress else {})
     is_hosted = is_fresh and state is not StreamState.COMPLETED
+    offsets = position.offsets if position is not None else (progress.offsets if progress else {})
     # Only a running query measures the topic's end: with an old end the lag would seem to be 0.
     running = progress if state is StreamState.RUNNING else None
     measured = running if running and _is_measured(running, now_ms) else None
@@ -95,6 +96,7 @@ def stream_status(
         skipped_offsets=0 if position is None else _skipped_offsets(position),
         dead_letters=dict(progress.dead_letters_by_reason) if progress else {},
         back_pressure=running.back_pressure if running else None,
+        mirror=_mirror(entry, progress),
         records_since_start=running.records_since_start if running else None,
         unmatched_columns=dict(running.unmatched_columns) if running else {},
         unmatched_fields=running.unmatched_fields if running else (),
@@ -148,11 +150,26 @@ def _failure(progress: StreamProgress) -> FailureView | None:
     )
 
 
+def _mirror(entry: StreamEntry, progress: StreamProgress | None) -> MirrorView | None:
+    group = entry.spec.mirror_consumer_group
+    mirror = None if progress is None else progress.mirror
+    if group is None or mirror is None or mirror.group != group:
+        return None if group is None else MirrorView(group=group)
+    return MirrorView(group=group, mirrored_at=_moment(mirror.mirrored_ms), error=mirror.error)
+
+
 def _moment(at_ms: int | None) -> str | None:
     return None if at_ms is None else iso_utc(at_ms)
 
 
+def _is_completed(entry: StreamEntry) -> bool:
+    return entry.is_completed and entry.desired_state is DesiredState.RUNNING
+
+
 def _state(entry: StreamEntry, report: Report | None) -> StreamState:
+    # The registry knows it first, and after the runner has ended.
+    if _is_completed(entry):
+        return StreamState.COMPLETED
     if report is not None:
         return report.progress.state
     # A stream whose desired state is STOPPED is in that state without a runner.
@@ -162,14 +179,7 @@ def _state(entry: StreamEntry, report: Report | None) -> StreamState:
 
 def _lag_records(offsets: Mapping[int, int], end_offsets: Mapping[int, int]) -> int | None:
     if not end_offsets:
-def _is_completed(entry: StreamEntry) -> bool:
-    return entry.is_completed and entry.desired_state is DesiredState.RUNNING
-
-
         return None
-    # The registry knows it first, and after the runner has ended.
-    if _is_completed(entry):
-        return StreamState.COMPLETED
     return sum(max(0, end - offsets.get(partition, 0)) for partition, end in end_offsets.items())
 
 

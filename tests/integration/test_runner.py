@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from kafka import KafkaProducer
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
 from braid.schemas import (
     DesiredState,
@@ -28,7 +28,7 @@ from tests.integration.runner_bed import (
     is_state,
     running_runner,
 )
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import PATIENCE_S, wait_until
 from tests.unit.service.http_client import HttpClient
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -132,6 +132,51 @@ def test_a_stream_that_reads_what_is_there_completes_behind_markers_of_transacti
     assert (seen["state"], seen["desired_state"], seen["epoch"]) == ("COMPLETED", "RUNNING", 1)
     assert client.get(f"{stream}/status").json()["state"] == "COMPLETED"
     assert [row["a"] for row in bed.rows("a")] == ["first", "later"]
+
+
+def test_a_consumer_group_shows_the_position_of_the_table_unless_it_has_members(
+    bed: IngestBed,
+) -> None:
+    registry = Registry(bed)
+    client = HttpClient(create_app(ServiceSettings(warehouse=bed.warehouse)))
+    status = f"/v1/tables/{IDENTIFIER.replace('.', '/')}/streams"
+    topic = bed.topic("both")
+    free, taken = f"{topic}-free", f"{topic}-taken"
+    bed.produce(topic, [{**left(key, 1, "x"), "b": 0.5} for key in range(5)])
+    consumer = KafkaConsumer(topic, bootstrap_servers=bed.broker.bootstrap_servers, group_id=taken)
+    admin = KafkaAdminClient(bootstrap_servers=bed.broker.bootstrap_servers)
+    try:
+        consumer.poll(timeout_ms=10_000)
+        wait_until(lambda: bool(consumer.assignment()) or bool(consumer.poll(timeout_ms=100)))
+        with running_runner(bed):
+            for name, group in (("left", free), ("right", taken)):
+                registry.register(
+                    name,
+                    topic=topic,
+                    trigger={"type": "available_now"},
+                    mirror_consumer_group=group,
+                )
+            for name in ("left", "right"):
+                registry.wait_for(name, lambda p: has_read(5)(p) and p.mirror is not None)
+            mirrored = registry.wait_for("left", is_state(StreamState.COMPLETED))
+            refused = registry.wait_for(
+                "right", lambda p: p.mirror is not None and p.mirror.error is not None
+            )
+        found = admin.list_group_offsets({free: None})[free]
+    finally:
+        admin.close()
+        consumer.close()
+
+    offsets = {part.partition: entry.offset for part, entry in found.items()}
+    assert offsets == dict(bed.position("left").offsets) == {0: 3, 1: 2}
+    assert mirrored.mirror is not None
+    assert mirrored.mirror.error is None
+    assert refused.mirror is not None
+    assert "it has active members" in str(refused.mirror.error)
+    assert dict(bed.position("right").offsets) == {0: 3, 1: 2}
+    shown = client.get(f"{status}/left/status").json()["mirror"]
+    assert (shown["group"], shown["error"]) == (free, None)
+    assert shown["mirrored_at"] is not None
 
 
 def test_a_stopped_stream_is_set_back_over_http_and_reads_again(bed: IngestBed) -> None:

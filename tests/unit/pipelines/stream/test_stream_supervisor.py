@@ -21,6 +21,7 @@ from braid.pipelines.kafka.topic import TopicMissing
 from braid.pipelines.plan_changes.current_plan import PlanVersion
 from braid.pipelines.settings import RestartPolicy
 from braid.pipelines.sink.sink_progress import SinkProgress
+from braid.pipelines.stream.group_mirror import MirrorState
 from braid.pipelines.stream.stream_query import RegisteredStream
 from braid.pipelines.stream.stream_supervisor import StreamSupervisor
 from braid.registry.rules.stream_completion import complete_stream
@@ -44,10 +45,11 @@ class StubQuery:
     failure: BaseException | None = None
     is_active: bool = True
     is_finished: bool = False
-    is_stopped: bool = False
     is_completed: bool = False
+    is_stopped: bool = False
     refreshed: int = 0
     refresh_error: Exception | None = None
+    mirror: MirrorState | None = None
 
     def refresh_plan(self) -> None:
         if self.refresh_error is not None:
@@ -86,8 +88,6 @@ class StubStarter:
     started: list[StubQuery] = field(default_factory=list)
     dead_lettered: int = 1
     at_start: Callable[[], None] = lambda: None
-
-    def start(self, document: TableDocument, entry: StreamEntry) -> StubQuery:
     completed: list[int] = field(default_factory=list)
     completion_error: Exception | None = None
 
@@ -96,6 +96,8 @@ class StubStarter:
         if self.completion_error is not None:
             raise self.completion_error
         self.completed.append(generation)
+
+    def start(self, document: TableDocument, entry: StreamEntry) -> StubQuery:
         assert document.identifier == "db.t"
         self.at_start()
         if self.error is not None:
@@ -203,8 +205,6 @@ def test_a_query_that_has_ended_as_planned_is_followed_by_another(bench: Bench) 
     assert len(bench.starter.started) == 2
 
 
-def test_progress_is_that_of_the_query_and_the_topic(bench: Bench) -> None:
-    bench.step()
 def _complete(bench: Bench) -> StreamState:
     """Let the running query end by itself, with everything read."""
     query = bench.starter.started[-1]
@@ -256,6 +256,8 @@ def test_a_completion_that_cannot_be_recorded_is_tried_again(bench: Bench) -> No
     assert len(bench.starter.started) == 1
 
 
+def test_progress_is_that_of_the_query_and_the_topic(bench: Bench) -> None:
+    bench.step()
     bench.step(after_ms=2_000)
 
     progress = bench.supervisor.progress
@@ -298,6 +300,16 @@ def test_dead_letters_of_an_earlier_table_of_the_name_are_not_counted() -> None:
     bench.step()
 
     assert bench.supervisor.progress.dead_letters_by_reason == {}
+
+
+def test_a_mirror_that_fails_is_reported_and_changes_no_state(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[-1].mirror = MirrorState(group="g", mirrored_ms=7, error="members")
+
+    assert bench.step() is StreamState.RUNNING
+    mirror = bench.supervisor.progress.mirror
+    assert mirror is not None
+    assert (mirror.group, mirror.mirrored_ms, mirror.error) == ("g", 7, "members")
 
 
 def test_columns_that_no_record_has_a_value_for_are_reported(bench: Bench) -> None:

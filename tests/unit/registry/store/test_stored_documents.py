@@ -12,6 +12,7 @@ from braid.registry.store.leases import LeaseStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.store.stored_documents import (
     BATCH_BYTES,
+    CONSUMER_GROUPS,
     MESSAGE_FORMATS,
     OFFSETS_EXPIRED,
     ON_MISSING,
@@ -320,6 +321,7 @@ def test_a_stream_without_an_interval_needs_a_feature(
     ("field", "value", "feature"),
     [
         ("max_bytes_per_batch", 1 << 20, BATCH_BYTES),
+        ("mirror_consumer_group", "braid.s", CONSUMER_GROUPS),
     ],
 )
 def test_bounds_in_bytes_and_mirrors_need_a_feature(
