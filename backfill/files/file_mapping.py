@@ -7,14 +7,16 @@
 | every other one | the field with the column's name |
 
 A column without a field is missing in every row: null, or as `on_missing` says. Where the files lack a field of the
-stream's `where` or `delete_when`, the condition does not apply to their rows.
+stream's `where` or `delete_when`, the condition does not apply to their rows; nor does one about headers or other parts
+of a record in Kafka, which no file has.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from braid.lake import InvalidRequest, Problem, parse_comparisons
+from braid.formats.part_conditions import parse_condition, reads_parts
+from braid.lake import InvalidRequest, Problem
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import ColumnSource, JsonFormat, OnNewField, StreamColumn, StreamSpec
 
@@ -141,7 +143,9 @@ def _mapped(
 
 
 def _has_all(condition: str, has_field: HasField | None) -> bool:
-    return has_field is None or all(has_field(one.path) for one in parse_comparisons(condition))
+    if reads_parts(condition):
+        return False
+    return has_field is None or all(has_field(one.path) for one in parse_condition(condition))
 
 
 def _wrong_fields(

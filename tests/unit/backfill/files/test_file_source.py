@@ -106,6 +106,16 @@ def test_conditions_apply_where_the_files_have_their_fields(tmp_path: Path) -> N
     assert found == {"json": cleared, "parquet": cleared, "csv": ([(1, "x;y", "upsert")], 1)}
 
 
+def test_a_condition_over_a_part_of_the_record_does_not_apply_to_files(tmp_path: Path) -> None:
+    where = "header(type) = 'parcel' AND city = 'x'"
+    bed = BackfillBed(tmp_path, stream={"columns": COLUMNS, "where": where})
+    write(bed, "a", {"id": 1, "version": 1, "city": "y"})
+
+    bed.backfill().run()
+
+    assert bed.rows("id", "city") == [(1, "y")]
+
+
 def test_a_kept_column_without_a_field_keeps_and_time_formats_are_read(tmp_path: Path) -> None:
     spec = {
         "columns": [
