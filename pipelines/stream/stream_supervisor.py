@@ -126,6 +126,8 @@ class StreamSupervisor:
         """Do all work that is due, and return. Errors that concern only this stream are not raised."""
         with self._lock:
             registered = self._registered
+        if registered is None or registered.entry != self._completed:
+            self._completed = None
         desired = DesiredState.STOPPED if registered is None else registered.entry.desired_state
         try:
             if registered is None or desired is DesiredState.STOPPED:
@@ -133,7 +135,9 @@ class StreamSupervisor:
                 self._lease.release()
                 self._forget_failure()
                 self._set_state(StreamState.STOPPED)
-            elif desired is DesiredState.RUNNING and self._is_completed(registered.entry):
+            elif desired is DesiredState.RUNNING and (
+                registered.entry.is_completed or self._completed is not None
+            ):
                 self._stop_query()
                 self._lease.release()
                 self._forget_failure()
@@ -166,12 +170,6 @@ class StreamSupervisor:
     @property
     def _key(self) -> str:
         return f"{self.table}/{self.stream}"
-
-    def _is_completed(self, entry: StreamEntry) -> bool:
-        if entry != self._completed:
-            self._completed = None
-        # The entry that was read before the completion was recorded may be passed on once more.
-        return entry.is_completed or self._completed is not None
 
     def _hold_lease(self) -> bool:
         was_held, answered_ms = self._lease.is_held, self._lease.answered_ms
@@ -285,6 +283,7 @@ class StreamSupervisor:
         generation = registered.entry.restart_generation
         # Recorded first: if storage does not answer, the query stays, and the next step tries again.
         self._starter.record_completion(self.table, self.stream, generation=generation)
+        # The runner may have read this entry before, and pass it on once more.
         self._completed = registered.entry
         _LOG.info("completed stream=%s generation=%d", self._key, generation)
         self._stop_query()

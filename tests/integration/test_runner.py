@@ -149,12 +149,12 @@ def test_a_consumer_group_shows_the_position_of_the_table_unless_it_has_members(
         consumer.poll(timeout_ms=10_000)
         wait_until(lambda: bool(consumer.assignment()) or bool(consumer.poll(timeout_ms=100)))
         with running_runner(bed):
-            for name, group in (("left", free), ("right", taken)):
+            for name, group, kind in (
+                ("left", free, "available_now"),
+                ("right", taken, "continuous"),
+            ):
                 registry.register(
-                    name,
-                    topic=topic,
-                    trigger={"type": "available_now"},
-                    mirror_consumer_group=group,
+                    name, topic=topic, trigger={"type": kind}, mirror_consumer_group=group
                 )
             for name in ("left", "right"):
                 registry.wait_for(name, lambda p: has_read(5)(p) and p.mirror is not None)

@@ -245,6 +245,21 @@ def test_a_completed_stream_starts_again_on_request(bench: Bench) -> None:
     assert bench.starter.completed == [0, 1]
 
 
+def test_a_stream_that_is_registered_alike_after_it_has_completed_reads_again(
+    bench: Bench,
+) -> None:
+    bench.step()
+    _complete(bench)
+    bench.want(DesiredState.STOPPED, completed=0)
+    assert bench.step() is StreamState.STOPPED
+    bench.supervisor.set_registered(None)
+    bench.step()
+    bench.want()
+
+    assert bench.step() is StreamState.RUNNING
+    assert len(bench.starter.started) == 2
+
+
 def test_a_completion_that_cannot_be_recorded_is_tried_again(bench: Bench) -> None:
     bench.step()
     bench.starter.completion_error = StorageUnavailable("no answer")
