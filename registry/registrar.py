@@ -17,6 +17,13 @@ from braid.registry.errors import (
     RegistryConflict,
     StreamNotStopped,
 )
+from braid.registry.replay_requests import (
+    checked_replay,
+    with_replays,
+    with_request,
+    with_result,
+    without_request,
+)
 from braid.registry.rules.tables.table_rules import check_table
 from braid.registry.store.document_writer import (
     ATTEMPTS,
@@ -42,6 +49,9 @@ from braid.registry.takeover import fence_streams, former_owners, new_entry
 from braid.schemas import (
     DesiredState,
     FieldProblem,
+    LetterSelection,
+    ReplayResult,
+    RequestedReplay,
     StreamDefinition,
     StreamEntry,
     StreamSpec,
@@ -295,6 +305,63 @@ class Registrar(TableAlterer):
             return document.model_copy(update={"streams": streams})
 
         self._writer.change(identifier, change)
+
+    def request_replay(
+        self, identifier: str, stream: str, selection: LetterSelection, *, request_id: str
+    ) -> RequestedReplay:
+        """Have the runner of a stream replay dead letters, and return the request, or an equal one under way.
+
+        Args:
+            identifier: `<database>.<table>`.
+            stream: The stream's name.
+            selection: Which dead letters.
+            request_id: Unique to the request.
+
+        Raises:
+            TableNotFound, StreamNotFound: There is no such table or stream.
+            DefinitionRefused: The replay cannot be right; `problems` says why.
+            RegistryConflict: Another replay of the stream is under way, or every attempt lost a race.
+        """
+        now_ms = self._clock.now_ms()
+        document = self._writer.change(
+            identifier,
+            lambda newest: with_request(
+                newest, stream, selection, request_id=request_id, now_ms=now_ms
+            ),
+        )
+        replay = document.streams[stream].replay
+        assert replay is not None, "the change has set it"
+        return replay
+
+    def check_replay(self, identifier: str, stream: str, selection: LetterSelection) -> None:
+        """Check that dead letters of a stream can be replayed; changes nothing.
+
+        Raises:
+            TableNotFound, StreamNotFound: There is no such table or stream.
+            DefinitionRefused: The replay cannot be right; `problems` says why.
+        """
+        checked_replay(self.document(identifier), stream, selection)
+
+    def allow_replays(self, identifier: str) -> None:
+        """Note that dead letters of a table are replayed, so that versions that cannot remember them stay away."""
+        self._writer.change(identifier, with_replays)
+
+    def end_replay(
+        self, identifier: str, stream: str, *, request_id: str, result: ReplayResult
+    ) -> None:
+        """Record the result of a replay, unless the request was withdrawn."""
+        self._writer.change(
+            identifier,
+            lambda newest: with_result(newest, stream, request_id=request_id, result=result),
+        )
+
+    def withdraw_replay(self, identifier: str, stream: str) -> None:
+        """Withdraw the replay that is under way, if there is one; what was replayed stays so.
+
+        Raises:
+            TableNotFound, StreamNotFound: There is no such table or stream.
+        """
+        self._writer.change(identifier, lambda newest: without_request(newest, stream))
 
     def apply_verb(
         self, identifier: str, stream: str, verb: Verb, *, reported: StreamState | None = None

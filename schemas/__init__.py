@@ -9,6 +9,7 @@
 | `document` | the stored document of a table and its streams |
 | `progress`, `backfill` | the report of a runner, and of a backfill |
 | `row`, `status` | answers of the service about rows, streams and maintenance |
+| `dead_letters` | dead letters of a stream, and requests to replay them |
 | `offsets` | the position of a stream, and requests to set it |
 | `problem`, `field_problems` | the body of an error answer; problems of single fields |
 """
@@ -16,6 +17,17 @@
 from braid.schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
 from braid.schemas.backfill import BackfillReport, BackfillState
 from braid.schemas.contract import Contract
+from braid.schemas.dead_letters import (
+    DeadLetterCounts,
+    DeadLetters,
+    LetterPage,
+    LetterQuery,
+    LetterSelection,
+    ListedLetter,
+    OffsetSpan,
+    ReplayResult,
+    RequestedReplay,
+)
 from braid.schemas.document import (
     AppliedChange,
     DesiredState,
@@ -87,6 +99,7 @@ from braid.schemas.status import (
 )
 from braid.schemas.stream import (
     ColumnSource,
+    DeadLetterBudgetSpec,
     KafkaSpec,
     OnDelete,
     OnMissing,
@@ -149,6 +162,9 @@ __all__ = [
     "ContinuousTrigger",
     "Contract",
     "CsvFormat",
+    "DeadLetterBudgetSpec",
+    "DeadLetterCounts",
+    "DeadLetters",
     "DeleteRetentionSpec",
     "Deletes",
     "DesiredState",
@@ -161,12 +177,17 @@ __all__ = [
     "JsonFormat",
     "KafkaSpec",
     "LastCommit",
+    "LetterPage",
+    "LetterQuery",
+    "LetterSelection",
+    "ListedLetter",
     "MaintenanceStatus",
     "MergeEngine",
     "MessageFormat",
     "MirrorProgress",
     "MirrorView",
     "OffsetRange",
+    "OffsetSpan",
     "OffsetsChanged",
     "OffsetsMove",
     "OffsetsRequest",
@@ -185,6 +206,8 @@ __all__ = [
     "RawFormat",
     "RemoveOptionChange",
     "RenameColumnChange",
+    "ReplayResult",
+    "RequestedReplay",
     "RowStatus",
     "RowTtlSpec",
     "RunnerProgress",

@@ -6,6 +6,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from braid.schemas.contract import Contract
+from braid.schemas.dead_letters import RequestedReplay
 from braid.schemas.stream import StreamSpec
 from braid.schemas.table import TableSpec
 
@@ -34,6 +35,7 @@ class StreamEntry(Contract):
         version: A number that grows with each change of the stream, and with each schema change of
             columns that it writes; a runner applies the change between two micro-batches.
         features: Names of the features that a version of this software needs to run the stream.
+        replay: The newest replay of dead letters; None: none was requested.
     """
 
     spec: StreamSpec
@@ -43,6 +45,7 @@ class StreamEntry(Contract):
     completed_generation: int | None = Field(default=None, ge=0)
     version: int = Field(default=1, ge=1)
     features: tuple[str, ...] = ()
+    replay: RequestedReplay | None = None
 
     @property
     def is_completed(self) -> bool:

@@ -126,6 +126,7 @@ class StreamStatus(Contract):
         skipped_offsets: Offsets that the stream has never read because its position was moved over them, on
             request or because they had expired; `/offsets` names the ranges.
         dead_letters: Dead letters by reason, over all queries of the stream.
+        replayed_dead_letters: How many of them were replayed; the others are in no row.
         back_pressure: The slowdown because compaction is behind; None unless a query is RUNNING and
             has committed.
         mirror: The mirror of the position in a consumer group, as its runner last reported; None: none is declared.
@@ -163,6 +164,7 @@ class StreamStatus(Contract):
     account: AccountView = Field(default_factory=AccountView)
     skipped_offsets: int = 0
     dead_letters: Mapping[str, int] = Field(default_factory=dict)
+    replayed_dead_letters: int = 0
     back_pressure: BackPressure | None = None
     mirror: MirrorView | None = None
     records_since_start: int | None = None

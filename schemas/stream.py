@@ -10,6 +10,7 @@ from braid.schemas.contract import (
     COLUMNS_MAX,
     OPTIONS_MAX,
     Contract,
+    NonNegativeInt,
     PositiveInt,
     StrictBool,
     at_most,
@@ -184,6 +185,19 @@ class KafkaSpec(Contract):
     options: Annotated[Mapping[str, str], at_most(OPTIONS_MAX)] = Field(default_factory=dict)
 
 
+class DeadLetterBudgetSpec(Contract):
+    """How many dead letters a stream may have; past it, the stream stops, and nothing of the micro-batch is committed.
+
+    Attributes:
+        count: The largest number of dead letters that were not replayed, since the stream's first start; None: any.
+        rate: The largest fraction of dead letters among the stream's newest records, some ten thousand, 0 to 1;
+            None: any. Fewer than 1,000 records count as 1,000.
+    """
+
+    count: NonNegativeInt | None = None
+    rate: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
+
+
 class StreamDefinition(Contract):
     """A stream as its owner declares it; registration fills in defaults for omitted fields.
 
@@ -197,6 +211,8 @@ class StreamDefinition(Contract):
         starting_offsets: The start, used if the table has no position of the stream, or only that of a
             former stream of its name which the stream does not continue.
         dead_letter_topic: The topic for refused records; None: `<topic>.dead-letters`.
+        dead_letter_budget: How many dead letters the stream may have; None: the runner's bound for a micro-batch,
+            more than 1,000 that are more than half of its records.
         on_null_ordering: The treatment of records whose ordering columns are all null.
         where: What the value of a record fulfils that belongs to the stream, such as `type = 'order'`; all
             other records with a value are left out. None: every record belongs to it.
@@ -232,6 +248,7 @@ class StreamDefinition(Contract):
     sequence_group: str | None = Field(default=None, min_length=1)
     starting_offsets: StartingOffsets = StartingOffsets.EARLIEST
     dead_letter_topic: str | None = Field(default=None, min_length=1, max_length=249)
+    dead_letter_budget: DeadLetterBudgetSpec | None = None
     on_null_ordering: OnNullOrdering = OnNullOrdering.DEAD_LETTER
     where: ConditionText | None = None
     delete_when: ConditionText | None = None

@@ -24,6 +24,7 @@ from braid.service.problems.error_handlers import install_problem_handlers
 from braid.service.problems.problem_response import MEDIA_TYPE
 from braid.service.routes import (
     changes,
+    dead_letters,
     health,
     inspection,
     offsets,
@@ -85,7 +86,17 @@ def create_app(
         bodies=bodies,
         started_ms=clock.now_ms(),
     )
-    modules = (health, tables, schema_changes, streams, offsets, rows, changes, inspection)
+    modules = (
+        health,
+        tables,
+        schema_changes,
+        streams,
+        offsets,
+        dead_letters,
+        rows,
+        changes,
+        inspection,
+    )
     for module in modules:
         app.include_router(module.router)
     install_problem_handlers(app)

@@ -9,14 +9,35 @@ from typing import Annotated
 
 import typer
 
-from braid.cli.options import Warehouse
+from braid.cli.extras import require_extra
+from braid.cli.options import Clusters, Warehouse
 
-app = typer.Typer(no_args_is_help=True, help="Fill the columns of one stream.")
+app = typer.Typer(
+    no_args_is_help=True, help="Fill the columns of one stream; show and replay its dead letters."
+)
+
+
+TableName = Annotated[str, typer.Argument(help="database.table", metavar="TABLE")]
+StreamName = Annotated[str, typer.Argument(help="Name of the stream.", metavar="STREAM")]
+Kafka = Annotated[
+    str | None,
+    typer.Option(help="Bootstrap servers of the cluster `default`: host:port,…", metavar="SERVERS"),
+]
+Reason = Annotated[
+    list[str] | None, typer.Option(help="Only letters with this reason. May be repeated.")
+]
+Offsets = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Only records in this range of offsets, without END. May be repeated.",
+        metavar="PARTITION:START-END",
+    ),
+]
 
 
 @app.callback()
 def _stream() -> None:
-    """Fill the columns of one stream."""
+    """Fill the columns of one stream; show and replay its dead letters."""
 
 
 @app.command()
@@ -104,4 +125,71 @@ def backfill(
     )
     with one_line_errors():
         status = run(warehouse, arguments)
+    sys.exit(status)
+
+
+@app.command("dead-letters")
+def dead_letters(
+    table: TableName,
+    stream: StreamName,
+    *,
+    warehouse: Warehouse,
+    clusters: Clusters = None,
+    kafka: Kafka = None,
+    reason: Reason = None,
+    offsets: Offsets = None,
+    limit: Annotated[int, typer.Option(min=1, help="Letters to print, the oldest first.")] = 100,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print each letter as a JSON object.")
+    ] = False,
+) -> None:
+    """Print dead letters of a stream, and their numbers by reason."""
+    require_extra("spark")
+    from braid.cli.arguments import (
+        check_table,
+        existing_warehouse,
+        known_clusters,
+        one_line_errors,
+    )
+    from braid.cli.letters import selection, show
+
+    path = existing_warehouse(warehouse)
+    check_table(table)
+    chosen = selection(reason or (), offsets or ())
+    known = known_clusters(clusters, kafka=kafka)
+    with one_line_errors():
+        status = show(path, table, stream, chosen, clusters=known, last=limit, as_json=as_json)
+    sys.exit(status)
+
+
+@app.command()
+def replay(
+    table: TableName,
+    stream: StreamName,
+    *,
+    warehouse: Warehouse,
+    clusters: Clusters = None,
+    kafka: Kafka = None,
+    reason: Reason = None,
+    offsets: Offsets = None,
+) -> None:
+    """Write the records of a stream's dead letters by its present declaration, each once.
+
+    Beside the stream, which may run. Exits with 1 if records are refused again.
+    """
+    require_extra("spark")
+    from braid.cli.arguments import (
+        check_table,
+        existing_warehouse,
+        known_clusters,
+        one_line_errors,
+    )
+    from braid.cli.letters import replay as run, selection
+
+    path = existing_warehouse(warehouse)
+    check_table(table)
+    chosen = selection(reason or (), offsets or ())
+    known = known_clusters(clusters, kafka=kafka)
+    with one_line_errors():
+        status = run(path, table, stream, chosen, clusters=known)
     sys.exit(status)

@@ -20,6 +20,7 @@ from braid.lake.commit.identity_log import IdentityLog
 from braid.lake.commit.intent import Intent, PlainCommit, StreamCommit, StreamFence
 from braid.lake.commit.move_intent import StreamMove
 from braid.lake.commit.publisher import SnapshotPublisher
+from braid.lake.commit.replay_intent import LetterReplay, ReplayedLetters
 from braid.lake.commit.retry_policy import RetryPolicy
 from braid.lake.commit.steps import OnStep, ignore_step
 from braid.lake.commit.streams.group_order import GroupClaim, GroupOrder
@@ -358,6 +359,44 @@ class TableCommitter:
         self._hold.advance(committed.snapshot_id, now_ms=self._clock.now_ms())
         assert run.revision is not None, "a move is never a replay"
         return run.revision.streams.positions[expected.stream]
+
+    @adds_table_to_errors
+    def replay_letters(
+        self,
+        messages: Sequence[CommitMessage],
+        letters: ReplayedLetters,
+        *,
+        expected: StreamPosition,
+        max_sequence_number: int | None = None,
+    ) -> CommitResult:
+        """Commit records of a stream's dead letters, once, beside the stream's own batches.
+
+        Args:
+            messages: Messages of the writer; the files that they name are durable.
+            letters: The letters, and all replayed offsets after them.
+            expected: The position that the letters were chosen by.
+            max_sequence_number: The highest sequence number that the writer handed out; None for none.
+
+        Returns:
+            Outcome `COMMITTED`, or `REPLAYED` when the table has exactly these replayed offsets already.
+
+        Raises:
+            StreamFenced: The stream was claimed, deleted or moved meanwhile; choose the letters again.
+            LimitExceeded: The replayed offsets make more ranges than a position remembers.
+            CommitConflict: Other letters were replayed meanwhile, or what `commit` means; choose again.
+            CommitUnknown, StorageUnavailable: The meaning is that of `commit`; choose again.
+        """
+        intent = LetterReplay(
+            expected=expected,
+            letters=letters,
+            messages=tuple(messages),
+            changes=changes_of(messages, CommitKind.APPEND),
+            max_sequence_number=-1 if max_sequence_number is None else max_sequence_number,
+        )
+        result = self._run(intent)
+        if result.outcome is Outcome.COMMITTED:
+            self._hold.advance(result.snapshot_id, now_ms=self._clock.now_ms())
+        return result
 
     @adds_table_to_errors
     def fence_streams(

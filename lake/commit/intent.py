@@ -14,6 +14,7 @@ from braid.lake.commit.streams.exactly_once import BatchDecision, decide_batch
 from braid.lake.commit.streams.highest_read import after_batch, after_move
 from braid.lake.commit.streams.position_moves import PositionMove, with_move
 from braid.lake.commit.streams.stream_authority import StreamAuthority
+from braid.lake.commit.streams.stream_letters import LetterAttempt
 from braid.lake.commit.streams.stream_position import (
     StreamBatch,
     StreamPosition,
@@ -148,6 +149,11 @@ class StreamCommit:
             account=position.account + batch.account,
             batch_id=batch.batch_id,
             commit_time_ms=time_ms,
+            letters=position.letters.after_batch(
+                LetterAttempt(epoch=batch.epoch, batch_id=batch.batch_id, attempt=batch.attempt),
+                batch.dead_letters,
+                records=batch.account.records,
+            ),
         )
         return Revision(
             identifier=batch.epoch << EPOCH_SHIFT | batch.batch_id,

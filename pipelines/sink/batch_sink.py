@@ -92,7 +92,7 @@ class BatchSink:
             cluster: The cluster of topic and dead-letter topic.
             position: The claimed position; commits are made under its epoch.
             checkpoint: The query's checkpoint directory.
-            budget: Dead letters allowed in one micro-batch.
+            budget: Dead letters of a micro-batch, for streams that declare no budget.
             cores: Tasks that Spark runs at once.
             clock: The clock for the durations of micro-batches.
             schemas: The schemas that messages name; None where the stream's format names no registry.
@@ -108,7 +108,6 @@ class BatchSink:
         self._cluster = cluster
         self._claimed = position
         self._checkpoint = checkpoint
-        self._budget = budget
         self._clock = clock
         self._committer = BatchCommitter(
             plan.plan.key, table=table, cluster=cluster, claimed=position, budget=budget
@@ -119,11 +118,12 @@ class BatchSink:
             cluster=cluster,
             schemas=schemas,
             claimed=position,
-            budget=budget,
             cores=cores,
         )
         self._evolution = FieldEvolution(evolver)
         self._trials = TrialSchedule()
+        # The newest micro-batch and its newest attempt; Spark may call again with the same micro-batch.
+        self._attempted = (-1, 0)
         self._failure: BaseException | None = None
         self._progress = SinkProgress(position=position)
 
@@ -190,6 +190,7 @@ class BatchSink:
         self._evolution.begin()
         while True:
             self._plan.refresh()
+            batch = replace(batch, attempt=self._next_attempt(batch_id))
             try:
                 report = self._write(records, batch, is_in_kafka_order=not is_clamped)
             except Exception as error:
@@ -203,13 +204,24 @@ class BatchSink:
                 self._prepare_retry(report, batch)
                 continue
             try:
-                return report, self._committer.commit(batch, report)
+                declared = self._plan.plan.spec.dead_letter_budget
+                return report, self._committer.commit(batch, report, declared_budget=declared)
             except CommitConflict:
                 conflicts += 1
                 if conflicts == _CONFLICTS_MAX:
                     raise
                 # While the table is rescaled every attempt would meet the same conflict.
                 self._table.follow_schema()
+
+    def _next_attempt(self, batch_id: int) -> int:
+        """Return the number of the attempt that begins: dead letters of earlier ones may be on their topic."""
+        newest, attempt = self._attempted
+        self._attempted = (batch_id, attempt + 1 if batch_id == newest else 0)
+        return self._attempted[1]
+
+    def _letters_max(self, batch: StreamBatch) -> int:
+        declared = self._plan.plan.spec.dead_letter_budget
+        return self._committer.allowed_letters(declared, records=records_max(batch)).number
 
     def _write(
         self, records: DataFrame, batch: StreamBatch, *, is_in_kafka_order: bool
@@ -218,6 +230,7 @@ class BatchSink:
             records,
             batch,
             first_sequence_number=self._committer.next_sequence_number,
+            dead_letters_max=self._letters_max(batch),
             is_in_kafka_order=is_in_kafka_order,
             tries_rows=self._trials.is_due,
             field_reader=self._evolution.reader(self._plan.plan, self._table),
@@ -248,7 +261,7 @@ class BatchSink:
             cluster=self._cluster,
             batch=batch,
             # Such records become dead letters, so more than the budget allows would stop the stream anyway.
-            records_max=self._budget.limit(records_max(batch)),
+            records_max=self._letters_max(batch),
         )
 
     def _note(

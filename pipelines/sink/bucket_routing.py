@@ -23,6 +23,7 @@ from braid.formats.message_reader import MessageReader
 from braid.formats.readers import message_reader
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import TableSchema, assign_buckets
+from braid.pipelines.sink.trial_writes import is_refusal
 from braid.records.part_reader import PART_COLUMNS, PartReader
 from braid.records.record_columns import KEY, OFFSET, PARTITION, VALUE
 from braid.records.stream_plan import StreamPlan
@@ -75,7 +76,13 @@ class BucketRouter:
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the batch with one more column, `bucket`, int32."""
         buckets = np.zeros(batch.num_rows, dtype=np.int32)
-        columns, is_readable = self._keys(batch)
+        try:
+            columns, is_readable = self._keys(batch)
+        except Exception as error:
+            # A poison record (`poison_records`): the task that has to read it finds it.
+            if not is_refusal(error):
+                raise
+            columns, is_readable = {}, np.zeros(batch.num_rows, dtype=bool)
         if is_readable.any():
             # A row whose bucket cannot be computed is refused by the task that has to write it; this
             # code only decides which task that is.

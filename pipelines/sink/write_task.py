@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
@@ -27,13 +26,19 @@ from pyspark import TaskContext
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.formats.fault import Fault
 from braid.formats.schema_registry.schema_source import SchemaSource
-from braid.lake import RowKind, Table, TableWriter, serialize_messages
+from braid.lake import Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.sink.accepted_rows import (
+    accepted_rows,
+    one_batch,
+    refused_rows,
+    write_rows,
+)
 from braid.pipelines.sink.dead_letter_sender import DeadLetterSender
-from braid.pipelines.sink.dead_letters import dead_letters
-from braid.pipelines.sink.table_columns import table_columns
+from braid.pipelines.sink.dead_letters import LetterOrigin, dead_letters
+from braid.pipelines.sink.poison_records import read_sifted
 from braid.pipelines.sink.task_report import TaskReport
-from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
+from braid.pipelines.sink.trial_writes import is_refusal
 from braid.records.new_fields.schema_delta import SchemaDeltaCollector
 from braid.records.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
@@ -48,8 +53,6 @@ _HELD_BYTES_MAX = 16 * 1024 * 1024
 _LETTER_BYTES = 512  # memory of a letter besides its value
 # Rows tried together: many, so that two rows which are refused only together are in one trial.
 _TRIED_BYTES = 128 * 1024 * 1024
-# The column in which rows carry their kinds to the writer; tables can have no column of this name.
-_KIND = "_VALUE_KIND"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +69,7 @@ class WriteTask:
         dead_letters_max: With more dead letters than this none is sent any more, because the driver will
             refuse the micro-batch.
         field_reader: Finds undeclared fields; None where the stream does not let its table evolve.
-        generation: Generation of the order of the stream's group since the claim.
+        origin: What the dead letters of the attempt have in common.
         tries_rows: Whether rows go through a trial write before they are written, so that refused rows
             become dead letters.
     """
@@ -77,9 +80,9 @@ class WriteTask:
     first_sequence_number: int
     sequence_numbers: int
     dead_letters_max: int
+    origin: LetterOrigin
     schemas: SchemaSource | None = None
     field_reader: UndeclaredFieldReader | None = None
-    generation: int = 0
     tries_rows: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -136,7 +139,10 @@ class _TaskRun:
         newest = pc.max(batch.column(TIMESTAMP)).cast(pa.int64()).as_py()
         if newest is not None:
             self._newest_ms = max(newest // 1_000, self._newest_ms or 0)
-        found = self._reader.read(batch)
+        sifted = read_sifted(self._reader, batch)
+        if sifted.faults:
+            self._refuse(sifted.poison, sifted.faults)
+        found = sifted.found
         batch = found.records
         self._left_out += found.left_out
         self._note_seen(found)
@@ -148,29 +154,15 @@ class _TaskRun:
             records = batch.take(pa.array(refused))
             self._refuse(records, [found.faults[row] for row in refused])
         is_accepted = ~(found.faults.is_faulty | is_waiting)
-        columns, missing, is_delete = found.columns, found.missing, found.is_delete
-        if not is_accepted.all():
-            mask = pa.array(is_accepted)
-            batch, is_delete = batch.filter(mask), is_delete[is_accepted]
-            columns = {name: array.filter(mask) for name, array in columns.items()}
-            missing = {name: array.filter(mask) for name, array in missing.items()}
         # Once the attempt is incomplete its files are deleted; undeclared fields are still collected, so
         # that one change of the table is enough for all of them.
-        if not batch.num_rows or self._is_incomplete:
+        if not is_accepted.any() or self._is_incomplete:
             return
-        plan = self._task.plan
-        rows = table_columns(
-            batch,
-            columns,
-            plan,
-            generation=self._task.generation,
-            is_delete=is_delete,
-            missing=missing,
+        rows, batch = accepted_rows(
+            found, is_accepted, self._task.plan, generation=self._task.origin.generation
         )
-        if plan.spec.has_deletes and plan.kind_column is None:
-            rows = rows.append_column(_KIND, _row_kinds(is_delete))
         if not self._task.tries_rows:
-            self._attempt(lambda: self._write(rows))
+            self._attempt(lambda: write_rows(self._writer, rows))
             return
         self._untried.append((rows, batch))
         if sum(held.nbytes + records.nbytes for held, records in self._untried) >= _TRIED_BYTES:
@@ -228,10 +220,6 @@ class _TaskRun:
                 raise
             self._write_error = f"{type(error).__name__}: {error}"
 
-    def _write(self, batch: pa.RecordBatch) -> None:
-        rows, kinds = _with_kinds(batch)
-        self._writer.write(rows, kinds=kinds)
-
     def _write_tried(self) -> None:
         """Try the rows that are not tried yet, write those that the table accepts, and refuse the others."""
         if not self._untried:
@@ -240,16 +228,12 @@ class _TaskRun:
         records = pa.Table.from_batches([held for _, held in self._untried])
         self._untried = []
 
-        def attempt(some: pa.Table) -> None:
-            rows, kinds = _with_kinds(_one_batch(some))
-            self._task.table.try_rows(rows, kinds=kinds)
-
-        found = find_refused_rows(rows, attempt)
+        found = refused_rows(self._task.table, rows)
         assert all(0 <= row < rows.num_rows for row in found), "refused rows are positions"
         if found:
             positions = sorted(found)
             self._refuse(
-                _one_batch(records.take(pa.array(positions))),
+                one_batch(records.take(pa.array(positions))),
                 [
                     Fault(DeadLetterReason.REFUSED_ROW, f"the table refuses the row: {found[row]}")
                     for row in positions
@@ -259,8 +243,8 @@ class _TaskRun:
             is_accepted[positions] = False
             rows = rows.filter(pa.array(is_accepted))
         if rows.num_rows:
-            batch = _one_batch(rows)
-            self._attempt(lambda: self._write(batch))
+            batch = one_batch(rows)
+            self._attempt(lambda: write_rows(self._writer, batch))
 
     def _collect_undeclared(self, found: ReadRecords, reader: UndeclaredFieldReader) -> list[int]:
         """Collect what the table needs for records with undeclared fields, and for values that do not fit.
@@ -278,7 +262,7 @@ class _TaskRun:
 
     def _refuse(self, records: pa.RecordBatch, faults: Sequence[Fault]) -> None:
         """Hold dead letters for refused records until the rows are written."""
-        letters = dead_letters(records, faults, topic=self._task.plan.spec.topic)
+        letters = dead_letters(records, faults, origin=self._task.origin)
         self._dead_letters.update(letter.reason.value for letter in letters)
         for letter in letters[: _EXAMPLES_MAX - len(self._examples)]:
             record_id = f"partition {letter.partition}, offset {letter.offset}"
@@ -296,22 +280,3 @@ class _TaskRun:
         if letters and self._dead_letters.total() <= self._task.dead_letters_max:
             self._sender.send(letters)
             self._sender.flush()
-
-
-def _row_kinds(is_delete: npt.NDArray[np.bool_]) -> pa.Array:
-    return pa.array(
-        np.where(is_delete, np.int8(RowKind.DELETE), np.int8(RowKind.INSERT)), pa.int8()
-    )
-
-
-def _with_kinds(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.Array | None]:
-    """Return rows without the column of their kinds, and the kinds; None: the writer knows them."""
-    if _KIND not in batch.schema.names:
-        return batch, None
-    return batch.drop_columns([_KIND]), batch.column(_KIND)
-
-
-def _one_batch(rows: pa.Table) -> pa.RecordBatch:
-    # A table without rows has no batch.
-    (batch,) = rows.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
-    return batch

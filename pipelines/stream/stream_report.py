@@ -69,10 +69,14 @@ class StreamReport:
         # the stream since: each count only grows, so the larger one of each reason is right.
         known = Counter(dict(self._progress.dead_letters_by_reason))
         known |= Counter(dict(self._dead_letters()))
+        if done is None:
+            self._counted = Counter(counts_before(known, dead_lettered=0))
+            return
         # What the query itself has committed since its start does not count as earlier.
-        total = 0 if done is None else done.position.account.dead_lettered
-        own = 0 if done is None else sum(dict(done.dead_letters).values())
-        self._counted = Counter(counts_before(known, dead_lettered=total - own))
+        own = Counter(dict(done.dead_letters))
+        known |= Counter(dict(done.position.letters.by_reason)) - own
+        total = done.position.account.dead_lettered - own.total()
+        self._counted = Counter(counts_before(known, dead_lettered=total))
 
     def note_contact(self, *, storage_ms: int | None = None, broker_ms: int | None = None) -> None:
         """Note when storage or Kafka answered, in milliseconds since the epoch; None: unchanged."""

@@ -30,6 +30,13 @@ def check_bounds(stream: StreamSpec) -> Iterator[FieldProblem]:
         value = getattr(stream, field)
         if value is not None:
             yield from _check(value, (least, most), field)
+    budget = stream.dead_letter_budget
+    if budget is not None and budget.count is None and budget.rate is None:
+        yield problem_at(
+            "dead_letter_budget",
+            message="the budget has neither `count` nor `rate`",
+            hint='set one of them, such as `{"count": 1000}`, or leave `dead_letter_budget` out',
+        )
 
 
 def check_trigger(definition: StreamDefinition) -> Iterator[FieldProblem]:

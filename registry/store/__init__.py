@@ -10,5 +10,6 @@
 | `new_names` | names of tables in creation |
 | `leases` | the right of one runner to work on a stream |
 | `progress`, `backfill_reports` | the reports of runners, and of backfills |
+| `letter_questions` | questions for dead letters, and the answers of runners |
 | `paths` | the paths of all of these on storage |
 """

@@ -34,6 +34,11 @@ def backfill_file(warehouse: str, identifier: str, stream: str, name: str) -> st
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/backfills/{identifier}.{stream}/{name}.json"
 
 
+def letter_questions_directory(warehouse: str) -> str:
+    """Return the directory with the questions for dead letters, and their answers."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/letter-questions"
+
+
 def new_names_directory(warehouse: str) -> str:
     """Return the directory with a file for each name of a table that is being created."""
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/new-names"

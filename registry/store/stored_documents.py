@@ -69,6 +69,11 @@ conditions over fields alone cannot read it."""
 CONSUMER_GROUPS: Final = "consumer_groups"
 """The position of a stream is mirrored in a consumer group: a version that ignores it lets the mirror become outdated, so
 that it shows a lag that there is not."""
+DEAD_LETTER_BUDGETS: Final = "dead_letter_budgets"
+"""A stream declares how many dead letters it may have: a version that ignores it continues beyond."""
+DEAD_LETTER_REPLAYS: Final = "dead_letter_replays"
+"""Dead letters of a table's streams were replayed: a version that ignores it drops the memory of them with its next
+commit, so that they could be replayed twice."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
     {
         MESSAGE_FORMATS,
@@ -83,11 +88,12 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
         BATCH_BYTES,
         PART_CONDITIONS,
         CONSUMER_GROUPS,
+        DEAD_LETTER_BUDGETS,
     }
 )
 """Features that follow from the declaration of a stream."""
 
-FEATURES: Final[frozenset[str]] = _OF_DECLARATIONS | {ROW_TTL, START_ANEW}
+FEATURES: Final[frozenset[str]] = _OF_DECLARATIONS | {ROW_TTL, START_ANEW, DEAD_LETTER_REPLAYS}
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
 
@@ -165,6 +171,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(CONSUMER_GROUPS)
     if any(reads_parts(one) for one in (stream.where, stream.delete_when) if one is not None):
         needed.add(PART_CONDITIONS)
+    if stream.dead_letter_budget is not None:
+        needed.add(DEAD_LETTER_BUDGETS)
     return tuple(sorted(needed))
 
 

@@ -1,5 +1,6 @@
 """Status of a stream: pure, from its desired state, its runner's report and its position in the table."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from braid.lake import BatchAccount, StreamPosition, skipped_ranges
@@ -94,7 +95,8 @@ def stream_status(
             position.account if position else (progress.account if progress else None)
         ),
         skipped_offsets=0 if position is None else _skipped_offsets(position),
-        dead_letters=dict(progress.dead_letters_by_reason) if progress else {},
+        dead_letters=_dead_letters(progress, position),
+        replayed_dead_letters=0 if position is None else position.letters.replayed_records,
         back_pressure=running.back_pressure if running else None,
         mirror=_mirror(entry, progress),
         records_since_start=running.records_since_start if running else None,
@@ -204,6 +206,15 @@ def _skipped_offsets(position: StreamPosition) -> int:
         for partition, offset in position.offsets.items()
         for start, end in skipped_ranges(position.moves, partition, offset)
     )
+
+
+def _dead_letters(
+    progress: StreamProgress | None, position: StreamPosition | None
+) -> dict[str, int]:
+    """Return the numbers by reason; those that earlier versions have counted are only in reports."""
+    reported = {} if progress is None else progress.dead_letters_by_reason
+    stored = {} if position is None else position.letters.by_reason
+    return dict(sorted((Counter(dict(reported)) | Counter(dict(stored))).items()))
 
 
 def account_view(account: Account | BatchAccount | None) -> AccountView:

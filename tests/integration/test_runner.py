@@ -213,6 +213,46 @@ def test_a_stopped_stream_is_set_back_over_http_and_reads_again(bed: IngestBed) 
     assert bed.rows("b") == rows
 
 
+def test_dead_letters_are_listed_and_replayed_over_http(bed: IngestBed) -> None:
+    registry = Registry(bed)
+    client = HttpClient(create_app(ServiceSettings(warehouse=bed.warehouse)))
+    topic = bed.topic("left", partitions=1)
+    stream = f"/v1/tables/{IDENTIFIER.replace('.', '/')}/streams/left"
+    letters = f"{stream}/dead-letters"
+    long = "x" * 200
+    bed.produce(topic, [left(1, 1, long), left(1, 2, "newer"), left(2, 1, long), b"{"])
+    registry.register("left", topic=topic, max_message_bytes=100)
+    with running_runner(bed):
+        registry.wait_for("left", has_read(4))
+        first = client.get(letters, params={"limit": 2}).json()
+        page = {"limit": 2, "page_token": first["next_page_token"]}
+        second = client.get(letters, params=page).json()
+        declared = {"topic": topic, "trigger_ms": 50, "partitioned_by_key": True}
+        client.put(stream, json=declared).raise_for_status()
+        client.post(f"{letters}/replay", json={"reasons": ["too_large"]}).raise_for_status()
+        numbers = {"limit": 0}
+        wait_until(lambda: client.get(letters, params=numbers).json()["replay"]["result"])
+        after = client.get(letters).json()
+        status = client.get(f"{stream}/status").json()
+
+    shown = [(one["offset"], one["standing"]) for one in first["letters"] + second["letters"]]
+    assert shown == [(0, "open"), (2, "open"), (3, "open")]
+    assert after["replay"]["result"]["accepted"] == 2
+    assert [one["standing"] for one in after["letters"]] == ["replayed", "replayed", "open"]
+    assert after["counts"] == {
+        "total": 3,
+        "replayed": 2,
+        "open": 1,
+        "by_reason": {"malformed": 1, "too_large": 2},
+        "replayed_by_reason": {"too_large": 2},
+    }
+    assert (status["dead_letters"], status["replayed_dead_letters"]) == (
+        {"malformed": 1, "too_large": 2},
+        2,
+    )
+    assert {row["id"]: row["a"] for row in bed.rows("a")} == {1: "newer", 2: long}
+
+
 def test_a_waiting_stream_reports_why_and_affects_no_other(bed: IngestBed) -> None:
     registry = Registry(bed)
     topic = bed.topic("right")

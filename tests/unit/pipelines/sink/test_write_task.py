@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap
 
-from braid.formats.schema_registry.schema_source import SchemaKind
+from braid.formats.schema_registry.schema_source import RegisteredSchema, SchemaKind
 from braid.lake import MemoryFileIO, StorageUnavailable, Table, parse_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.sink.poison_records import POISON_MAX
 from braid.pipelines.sink.task_report import TaskReport, parse_report
 from braid.pipelines.sink.write_task import WriteTask
 from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
@@ -22,6 +23,7 @@ from braid.schemas import AggregateSpec, TableSpec
 from tests.support.given_schemas import DOWN, GivenSchemas, framed
 from tests.unit.records.given_streams import (
     AT,
+    given_origin,
     given_plan,
     given_records,
     given_spec,
@@ -48,6 +50,7 @@ def _task(**given: Any) -> WriteTask:
         "first_sequence_number": 100,
         "sequence_numbers": 10,
         "dead_letters_max": 0,
+        "origin": given_origin(),
     }
     return WriteTask(**(arguments | given))  # type: ignore[arg-type]
 
@@ -125,6 +128,38 @@ def test_a_registry_that_does_not_answer_ends_the_task_and_leaves_no_file() -> N
         _run(task, given_records([framed(7, body)]), given_records([framed(DOWN, body)]))
 
     assert not [s for s in table.file_io.list(table.path) if "bucket" in s.path]
+
+
+class _BrokenSchemas(GivenSchemas):
+    """A source with a defect, which the ids from 50 on meet."""
+
+    def schema(self, schema_id: int) -> RegisteredSchema:
+        if schema_id >= 50:
+            raise ZeroDivisionError("division by zero")
+        return super().schema(schema_id)
+
+
+def test_a_record_whose_reading_raises_is_a_dead_letter_alone() -> None:
+    plan = given_plan(SPEC, format={"type": "json", "schema_registry": "shop"})
+    ids = [7] * 9 + [50, 7, 51]
+    records = [framed(n, json.dumps({**ROW, "id": k}).encode()) for k, n in enumerate(ids)]
+    task = _task(plan=plan, schemas=_BrokenSchemas({7: SchemaKind.JSON}))
+
+    report = _run(task, given_records(records))
+
+    assert (report.accepted, report.dead_letters) == (10, {"poison": 2})
+    assert report.examples[0] == (
+        "partition 0, offset 9: poison: reading the record fails: ZeroDivisionError: division by zero"
+    )
+
+
+def test_an_error_that_many_records_cause_ends_the_task() -> None:
+    plan = given_plan(SPEC, format={"type": "json", "schema_registry": "shop"})
+    body = json.dumps(ROW).encode()
+    task = _task(plan=plan, schemas=_BrokenSchemas({7: SchemaKind.JSON}))
+
+    with pytest.raises(ZeroDivisionError):
+        _run(task, given_records([framed(50 + n, body) for n in range(POISON_MAX + 1)]))
 
 
 def test_a_task_without_records_reports_nothing() -> None:

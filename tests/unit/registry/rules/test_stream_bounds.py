@@ -59,3 +59,15 @@ def test_a_trigger_is_declared_once_and_within_bounds(
     found = check_trigger(definition(**declared))
 
     assert {problem.pointer: problem.message for problem in found} == problems
+
+
+@pytest.mark.parametrize(
+    ("budget", "is_fine"),
+    [({}, False), ({"count": 0}, True), ({"rate": 0.5}, True), ({"count": 1, "rate": 1}, True)],
+)
+def test_a_budget_has_a_bound(budget: dict[str, float], is_fine: bool) -> None:
+    stream = complete_stream(orders(), definition(dead_letter_budget=budget), name="sales")
+
+    found = [problem.pointer for problem in check_bounds(stream)]
+
+    assert found == ([] if is_fine else ["/dead_letter_budget"])

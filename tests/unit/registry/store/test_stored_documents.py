@@ -13,6 +13,7 @@ from braid.registry.store.progress import ProgressStore
 from braid.registry.store.stored_documents import (
     BATCH_BYTES,
     CONSUMER_GROUPS,
+    DEAD_LETTER_BUDGETS,
     MESSAGE_FORMATS,
     OFFSETS_EXPIRED,
     ON_MISSING,
@@ -36,6 +37,7 @@ from braid.schemas import (
     ColumnSource,
     ColumnSpec,
     CsvFormat,
+    DeadLetterBudgetSpec,
     IntervalTrigger,
     JsonFormat,
     OnDelete,
@@ -338,3 +340,11 @@ def test_a_condition_over_parts_needs_a_feature(
     field: str, condition: str, others: set[str]
 ) -> None:
     assert {*features_of(STREAM.model_copy(update={field: condition}))} == {RECORD_KINDS, *others}
+
+
+def test_a_stream_with_a_budget_of_dead_letters_needs_its_feature() -> None:
+    budget = DeadLetterBudgetSpec(count=5)
+    bounded = STREAM.model_copy(update={"dead_letter_budget": budget})
+
+    assert features_of(bounded) == (DEAD_LETTER_BUDGETS,)
+    assert features_of(STREAM, besides=[DEAD_LETTER_BUDGETS]) == ()
