@@ -1,4 +1,4 @@
-"""Backfills: older records, such as those of files, into the columns of one stream. No Spark, no service.
+"""Backfills: older records of files, or of a range of a topic, into the columns of one stream. No Spark, no service.
 
 From the top down:
 
@@ -9,6 +9,6 @@ From the top down:
 | `pace`, `stream_lag` | the share of the time, and the pauses while the live stream is behind |
 | `progress` | how far it is, shown and reported |
 | `record_writer`, `rejects`, `json_text` | records become rows; refused ones lines of a file; values as JSON |
-| `files/` | files as a source |
+| `files/`, `topic/` | files, and a range of a topic, as sources |
 | `read_chunk` | what all sources have in common |
 """

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from braid.lake import InvalidRequest, Problem, StreamPosition
 from braid.registry.layout.column_functions import column_functions, why_repetition_matters
 from braid.registry.rules.arrival_rules import shows_older_rows
-from braid.schemas import MergeEngine, StreamSpec, TableSpec
+from braid.schemas import MergeEngine, OnDelete, StreamSpec, TableSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,12 @@ def needs_idle_stream(table: TableSpec, stream: StreamSpec) -> bool:
 
 
 def check_admission(
-    table: TableSpec, stream: StreamSpec, now: TableNow, *, own_topic: bool
+    table: TableSpec,
+    stream: StreamSpec,
+    now: TableNow,
+    *,
+    own_topic: bool,
+    is_bulk: bool = False,
 ) -> None:
     """Refuse a backfill that would leave other rows than the stream alone.
 
@@ -55,11 +60,13 @@ def check_admission(
         stream: The stream.
         now: The table as it is.
         own_topic: Whether the records come from the stream's own topic.
+        is_bulk: Whether one commit fills the table with sorted runs.
 
     Raises:
         InvalidRequest: For the reasons that `problems` has.
     """
     problems = [*_order(table, stream, now), *_repetition(table, stream, now, own_topic)]
+    problems += _bulk(stream, now) if is_bulk else ()
     if problems:
         message = f"the stream {stream.name} cannot be backfilled"
         raise InvalidRequest(message, problems=problems)
@@ -83,6 +90,23 @@ def _order(table: TableSpec, stream: StreamSpec, now: TableNow) -> Iterator[Prob
     elif now.has_rows and not now.is_begun:
         yield Problem(
             field="TABLE", value=None, message=f"the table has rows already; {why}", hint=hint
+        )
+
+
+def _bulk(stream: StreamSpec, now: TableNow) -> Iterator[Problem]:
+    if now.has_rows:
+        yield Problem(
+            field="--bulk",
+            value=None,
+            message="the table has rows already, and only an empty one is filled with sorted runs",
+            hint="backfill without --bulk",
+        )
+    if OnDelete.REMOVE_ROW in (stream.on_delete, stream.on_tombstone):
+        yield Problem(
+            field="--bulk",
+            value=None,
+            message="deletes of the stream remove rows, and sorted runs of the highest level have no deletes",
+            hint="backfill without --bulk",
         )
 
 

@@ -66,7 +66,7 @@ class BackfillRequest:
         stream: The stream's name.
         name: The backfill's name, unique among those of the stream.
         source_of: Returns the source for the table as it is now.
-        own_topic: Whether the records come from the stream's own topic.
+        is_own_topic: Returns whether the records come from the stream's own topic.
         commits: How its commits are made.
     """
 
@@ -75,7 +75,7 @@ class BackfillRequest:
     name: str
     source_of: Callable[[Target], Source]
     commits: CommitRequest
-    own_topic: bool = False
+    is_own_topic: Callable[[Target], bool] = lambda _: False
 
 
 @dataclass(kw_only=True)
@@ -177,7 +177,14 @@ class Backfill:
             same_source=same[0] if same else None,
         )
         declared = target.document.table
-        check_admission(declared, spec, now, own_topic=request.own_topic)
+        is_done = own in positions and dict(positions[own].offsets) == dict(source.end)
+        check_admission(
+            declared,
+            spec,
+            now,
+            own_topic=request.is_own_topic(target),
+            is_bulk=request.commits.is_bulk and not is_done,
+        )
         if not needs_idle_stream(declared, spec):
             return {}
         return {request.stream: 0 if live is None else live.epoch}

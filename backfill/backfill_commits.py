@@ -31,12 +31,14 @@ class CommitRequest:
         rejects_max: The largest number of refused records.
         rows: Number of rows after which a commit is due.
         interval_ms: Time after which a commit is due, milliseconds.
+        is_bulk: Whether one commit fills the table with sorted runs.
     """
 
     rejects: RejectFile
     rejects_max: int = 1_000
     rows: int = 1_000_000
     interval_ms: int = 30_000
+    is_bulk: bool = False
 
 
 class BackfillCommits:
@@ -94,7 +96,7 @@ class BackfillCommits:
             for chunk in self._source.chunks(self._position.offsets):
                 work.add(chunk)
                 self._progress.read(chunk.records, chunk.done)
-                if work.is_due(self._clock.now_ms()):
+                if not self._request.is_bulk and work.is_due(self._clock.now_ms()):
                     self._commit(work)
                     work = self._begin()
                 self._pace.hold(chunk.records)
@@ -106,7 +108,11 @@ class BackfillCommits:
         return self._position
 
     def _begin(self) -> "_Work":
-        writer = self._table.writer(buffer_bytes=_BUFFER_BYTES)
+        writer = (
+            self._table.bulk_writer(buffer_bytes=_BUFFER_BYTES)
+            if self._request.is_bulk
+            else self._table.writer(buffer_bytes=_BUFFER_BYTES)
+        )
         records = RecordWriter(
             self._table,
             source=self._source,

@@ -173,6 +173,7 @@ from braid.lake.table.read.scan import Scan
 from braid.lake.table.read.split_reader import SplitReader
 from braid.lake.table.read_at import ReadAt, SnapshotRef
 from braid.lake.table.table import Table
+from braid.lake.write.bulk_writer import BulkWriter
 from braid.lake.write.rows.key_length import key_is_long
 from braid.lake.write.table_writer import TableWriter, WriteResult
 from braid.lake.write.writable import check_writable
@@ -225,6 +226,7 @@ __all__ += [
 
 # Writing and committing in steps, for writers on several machines.
 __all__ += [
+    "BulkWriter",
     "CommitMessage",
     "CommitResult",
     "Outcome",

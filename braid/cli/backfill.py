@@ -2,7 +2,9 @@
 
 import re
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -16,9 +18,12 @@ from braid.backfill.files.file_source import FileSource
 from braid.backfill.files.source_files import FileFormat, find_files
 from braid.backfill.pace import Pace, PaceSettings
 from braid.backfill.progress import Progress
+from braid.backfill.read_chunk import Source
 from braid.backfill.rejects import RejectFile
 from braid.backfill.stream_lag import StreamLag
+from braid.backfill.topic.offset_range import TopicRange, parse_partition_offsets
 from braid.cli.arguments import refuse
+from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog, Clock, LakeError, SystemClock, file_io_for
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
@@ -34,7 +39,11 @@ class BackfillArguments:
     identifier: str
     stream: str
     name: str
-    source: str
+    source: str | None = None
+    topic: str | None = None
+    from_offsets: str | None = None
+    to_offsets: str | None = None
+    clusters: KafkaClusters = field(default_factory=KafkaClusters)
     format: str | None = None
     columns: tuple[str, ...] = ()
     delimiter: str = ","
@@ -46,6 +55,7 @@ class BackfillArguments:
     rows_per_second: float | None = None
     max_lag: float | None = None
     rows_per_commit: int = 1_000_000
+    is_bulk: bool = False
 
 
 def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | None = None) -> int:
@@ -71,7 +81,7 @@ def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | Non
     )
     lag = StreamLag(file_io, warehouse, f"{arguments.identifier}/{arguments.stream}", clock)
     run = Backfill(
-        request=_request(arguments, rejects),
+        request=_request(arguments, rejects, clock),
         catalog=Catalog(warehouse, file_io=file_io, clock=clock),
         registry=RegistryStore(file_io, warehouse, clock),
         clock=clock,
@@ -104,7 +114,28 @@ def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | Non
     return 0
 
 
-def _request(arguments: BackfillArguments, rejects: RejectFile) -> BackfillRequest:
+def _request(arguments: BackfillArguments, rejects: RejectFile, clock: Clock) -> BackfillRequest:
+    if (arguments.source is None) == (arguments.topic is None):
+        refuse("--from", arguments.source, "expected either --from or --topic")
+    return BackfillRequest(
+        identifier=arguments.identifier,
+        stream=arguments.stream,
+        name=arguments.name,
+        source_of=_files(arguments, arguments.source)
+        if arguments.source is not None
+        else _topic(arguments, arguments.topic or "", clock),
+        is_own_topic=lambda target: target.entry.spec.topic == arguments.topic,
+        commits=CommitRequest(
+            rejects=rejects,
+            rejects_max=arguments.rejects_max,
+            rows=arguments.rows_per_commit,
+            is_bulk=arguments.is_bulk,
+        ),
+    )
+
+
+def _files(arguments: BackfillArguments, address: str) -> Callable[[Target], Source]:
+    """Return what opens files."""
     fields = parse_fields(arguments.columns)
     csv = CsvOptions(
         delimiter=_character("--delimiter", arguments.delimiter),
@@ -115,7 +146,7 @@ def _request(arguments: BackfillArguments, rejects: RejectFile) -> BackfillReque
 
     def source_of(target: Target) -> FileSource:
         source = FileSource(
-            find_files(arguments.source, declared=declared),
+            find_files(address, declared=declared),
             table=arguments.identifier,
             spec=target.document.table,
             stream=target.entry.spec,
@@ -127,14 +158,25 @@ def _request(arguments: BackfillArguments, rejects: RejectFile) -> BackfillReque
             typer.echo(f"`{name}` does not apply: the files lack a field of it", err=True)
         return source
 
-    return BackfillRequest(
-        identifier=arguments.identifier,
-        stream=arguments.stream,
-        name=arguments.name,
-        source_of=source_of,
-        commits=CommitRequest(
-            rejects=rejects, rejects_max=arguments.rejects_max, rows=arguments.rows_per_commit
-        ),
+    return source_of
+
+
+def _topic(arguments: BackfillArguments, topic: str, clock: Clock) -> Callable[[Target], Source]:
+    """Return what opens a range of a topic."""
+    if find_spec("kafka") is None:
+        refuse("--topic", topic, "kafka-python is not installed: pip install 'braid-lake[spark]'")
+    if arguments.from_offsets is None or arguments.to_offsets is None:
+        refuse("--topic", topic, "expected --from-offsets and --to-offsets, too")
+    # Here, not above: files need no client of Kafka.
+    from braid.backfill.topic.opened_topic import open_topic
+
+    wanted = TopicRange(
+        topic=topic,
+        start=parse_partition_offsets("--from-offsets", arguments.from_offsets),
+        end=parse_partition_offsets("--to-offsets", arguments.to_offsets),
+    )
+    return lambda target: open_topic(
+        wanted, target, name=arguments.name, clusters=arguments.clusters, clock=clock
     )
 
 

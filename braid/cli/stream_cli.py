@@ -47,13 +47,31 @@ def backfill(
     *,
     warehouse: Warehouse,
     source: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--from",
             help="File, folder, pattern (/data/*.csv) or address (s3://…).",
             metavar="PATH",
         ),
-    ],
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(help="Topic to read a range of, instead of files.")
+    ] = None,
+    from_offsets: Annotated[
+        str | None,
+        typer.Option(help="First offsets: partition:offset,…", metavar="OFFSETS"),
+    ] = None,
+    to_offsets: Annotated[
+        str | None,
+        typer.Option(help="Offsets after the last ones, likewise.", metavar="OFFSETS"),
+    ] = None,
+    clusters: Clusters = None,
+    kafka: Annotated[
+        str | None,
+        typer.Option(
+            help="Bootstrap servers of the cluster `default`: host:port,…", metavar="SERVERS"
+        ),
+    ] = None,
     name: Annotated[
         str, typer.Option(help="Name of the backfill; the same one continues it.")
     ] = "history",
@@ -96,12 +114,23 @@ def backfill(
     rows_per_commit: Annotated[
         int, typer.Option(min=1, help="Rows after which a commit is made, at the latest.")
     ] = 1_000_000,
+    bulk: Annotated[
+        bool,
+        typer.Option(
+            "--bulk", help="Fill an empty table with sorted runs, in one commit at the end."
+        ),
+    ] = False,
 ) -> None:
-    """Write older records of files into the columns of a stream, beside the live stream.
+    """Write older records of files, or of a topic, into the columns of a stream, beside the live stream.
 
     Killed and started again with the same arguments, it continues where it was; finished, it does nothing.
     """
-    from braid.cli.arguments import check_table, existing_warehouse, one_line_errors
+    from braid.cli.arguments import (
+        check_table,
+        existing_warehouse,
+        known_clusters,
+        one_line_errors,
+    )
     from braid.cli.backfill import BackfillArguments, backfill as run
 
     warehouse = existing_warehouse(warehouse)
@@ -111,6 +140,10 @@ def backfill(
         stream=stream,
         name=name,
         source=source,
+        topic=topic,
+        from_offsets=from_offsets,
+        to_offsets=to_offsets,
+        clusters=known_clusters(clusters, kafka=kafka),
         format=file_format,
         columns=tuple(columns or ()),
         delimiter=delimiter,
@@ -122,6 +155,7 @@ def backfill(
         rows_per_second=rows_per_second,
         max_lag=max_lag,
         rows_per_commit=rows_per_commit,
+        is_bulk=bulk,
     )
     with one_line_errors():
         status = run(warehouse, arguments)

@@ -5,7 +5,7 @@ may leave rows out, take a part of them, or read them twice.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -35,14 +35,23 @@ class ArrowRows:
     """
 
     batch: pa.RecordBatch
+    _numbers: pa.Buffer | None = field(default=None, init=False)
 
     def payloads(self) -> pa.BinaryArray:
         """Return one payload for each row of the batch."""
         count = self.batch.num_rows
-        numbers = np.arange(count, dtype=_NUMBER)
         ends = np.arange(count + 1, dtype=np.int32) * _NUMBER.itemsize
-        buffers = [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(numbers.tobytes())]
+        self._numbers = pa.py_buffer(np.arange(count, dtype=_NUMBER).tobytes())
+        buffers = [None, pa.py_buffer(ends.tobytes()), self._numbers]
         return pa.Array.from_buffers(pa.binary(), count, buffers)
+
+    def are_all(self, payloads: pa.BinaryArray) -> bool:
+        """Return True only if payloads are those of all rows, in their order, as `payloads` has returned them."""
+        if self._numbers is None or len(payloads) != self.batch.num_rows or payloads.offset:
+            return False
+        numbers = payloads.buffers()[2]
+        is_same = numbers is not None and numbers.address == self._numbers.address
+        return is_same and not payloads.null_count
 
     def row(self, payload: bytes) -> dict[str, Any]:
         """Return the row of a payload by the names of its columns."""
@@ -82,11 +91,11 @@ class ArrowRowsReader:
 
     def _taken(self, payloads: pa.BinaryArray) -> pa.RecordBatch:
         batch = self._rows.batch
+        if self._rows.are_all(payloads):
+            return batch
         is_null = payloads.is_null().to_numpy(zero_copy_only=False)
         numbers = np.frombuffer(b"".join(payloads.drop_null().to_pylist()), _NUMBER)
         if not payloads.null_count:
-            if np.array_equal(numbers, np.arange(batch.num_rows)):
-                return batch
             return batch.take(pa.array(numbers))
         places = np.zeros(len(payloads), _NUMBER)
         places[~is_null] = numbers

@@ -95,11 +95,12 @@ class BackfillBed:
                 stream="s",
                 name=name,
                 source_of=options.get("source_of") or self.source_of(**options.get("files", {})),
-                own_topic=options.get("own_topic", False),
+                is_own_topic=lambda _: options.get("own_topic", False),
                 commits=CommitRequest(
                     rejects=RejectFile(self.rejects),
                     rejects_max=options.get("rejects_max", 1_000),
                     rows=options.get("rows", 1_000_000),
+                    is_bulk=options.get("is_bulk", False),
                 ),
             ),
             catalog=Catalog(self.warehouse, file_io=self.file_io, clock=clock),

@@ -258,3 +258,22 @@ def write_avro(path: Path) -> None:
     rows = [{**row, "weight": Decimal(row["weight"])} for row in ROWS]
     with path.open("wb") as file:
         fastavro.writer(file, schema, rows, sync_interval=1)
+
+
+def test_an_empty_table_is_filled_in_bulk_by_one_commit(bed: BackfillBed) -> None:
+    bed.backfill(is_bulk=True, rows=1).run()
+    again = bed.backfill(is_bulk=True).run()
+    bed.live({"id": 2, "version": 7, "city": "live", "weight": 9})
+
+    assert bed.rows("id", "city") == [(1, "Linz"), (2, "live")]
+    assert again.account.records == 3
+    assert (again.account.accepted, again.account.folded) == (2, 1)
+
+
+def test_only_an_empty_table_is_filled_in_bulk(bed: BackfillBed) -> None:
+    bed.live({"id": 1, "version": 1, "city": "live", "weight": 9})
+
+    with pytest.raises(InvalidRequest) as caught:
+        bed.backfill(is_bulk=True).run()
+
+    assert caught.value.problems[0].field == "--bulk"
