@@ -146,8 +146,7 @@ def test_a_consumer_group_shows_the_position_of_the_table_unless_it_has_members(
     consumer = KafkaConsumer(topic, bootstrap_servers=bed.broker.bootstrap_servers, group_id=taken)
     admin = KafkaAdminClient(bootstrap_servers=bed.broker.bootstrap_servers)
     try:
-        consumer.poll(timeout_ms=10_000)
-        wait_until(lambda: bool(consumer.assignment()) or bool(consumer.poll(timeout_ms=100)))
+        wait_until(lambda: consumer.poll(timeout_ms=10) or consumer.assignment())
         with running_runner(bed):
             for name, group, kind in (
                 ("left", free, "available_now"),
