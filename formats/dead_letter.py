@@ -48,6 +48,7 @@ class DeadLetterReason(StrEnum):
     NULL_ORDERING = "null_ordering"
     TOMBSTONE = "tombstone"
     DELETE = "delete"
+    TRUNCATE = "truncate"
     TOO_LARGE = "too_large"
     NEW_FIELD = "new_field"
     UNREADABLE = "unreadable"

@@ -15,7 +15,7 @@ from braid.schemas.contract import (
     StrictBool,
     at_most,
 )
-from braid.schemas.message_format import JsonFormat, MessageFormat
+from braid.schemas.message_format import JsonFormat, MessageFormat, captures_changes
 from braid.schemas.trigger import AvailableNowTrigger, IntervalTrigger, Trigger
 
 CONDITION_LENGTH_MAX: Final = 2_000  # characters
@@ -111,7 +111,8 @@ class ColumnSource(StrEnum):
     """The part of a record that a column is read from.
 
     `value` and `key` are messages. The others are known of every record, whatever its value is: a header, the time
-    that the producer or the broker gave it, and its place in Kafka.
+    that the producer or the broker gave it, and its place in Kafka. `change` is a field of the event around a
+    captured row, and `change_position` its place in the database's log, as bytes that compare.
     """
 
     VALUE = "value"
@@ -121,6 +122,13 @@ class ColumnSource(StrEnum):
     PARTITION = "partition"
     OFFSET = "offset"
     TOPIC = "topic"
+    CHANGE = "change"
+    CHANGE_POSITION = "change_position"
+
+    @property
+    def is_of_change(self) -> bool:
+        """Whether a column is read from the event around a captured row."""
+        return self in (ColumnSource.CHANGE, ColumnSource.CHANGE_POSITION)
 
     @property
     def is_message(self) -> bool:
@@ -128,9 +136,14 @@ class ColumnSource(StrEnum):
         return self in (ColumnSource.VALUE, ColumnSource.KEY)
 
     @property
+    def has_fields(self) -> bool:
+        """Whether a column is read from a field, by its path."""
+        return self.is_message or self is ColumnSource.CHANGE
+
+    @property
     def has_names(self) -> bool:
         """Whether a column without a path is read from what has the column's name in this part."""
-        return self in (ColumnSource.VALUE, ColumnSource.HEADER)
+        return self in (ColumnSource.VALUE, ColumnSource.HEADER, ColumnSource.CHANGE)
 
 
 class StreamColumn(Contract):
@@ -142,7 +155,8 @@ class StreamColumn(Contract):
             column's name; for a column that is read from the Kafka key, the key as a whole.
         source: The record's value, or its Kafka key: text, or a JSON object if there is a path.
             Only columns of the primary key are read from the Kafka key. Or a header, the record's
-            timestamp, its partition, offset or topic.
+            timestamp, its partition, offset or topic. Of captured changes, the value is the row, and the
+            event around it is the source `change`, its place in the database's log `change_position`.
         on_missing: The treatment of records without the field; None: `keep` if the column's sequence group
             keeps it, else `null`.
         time_format: The form of a DATE, TIME or TIMESTAMP: `iso`; `epoch_s`, `epoch_ms`, `epoch_us`,
@@ -204,7 +218,8 @@ class StreamDefinition(Contract):
     Attributes:
         name: The last part of the address; may be left out.
         topic: The Kafka topic.
-        format: The format of values: `json`, `raw`, or an object with the format's `type` and options.
+        format: The format of values: `json`, `raw`, `maxwell`, `canal`, or an object with the format's `type` and
+            options.
         columns: The columns that the stream writes; empty: the key and the stream's whole group, each
             column from the field of its name, or from the field that the registered stream reads already.
         sequence_group: The group that the stream owns; None: the group of the stream's name.
@@ -218,7 +233,8 @@ class StreamDefinition(Contract):
             other records with a value are left out. None: every record belongs to it.
         delete_when: What the value of a record fulfils that is a delete, such as `op = 'd'`. None: none does.
         on_delete: The treatment of these deletes; None: the effect that the table declares.
-        on_tombstone: The treatment of records without a value, which is Kafka's form of a delete.
+        on_tombstone: The treatment of records without a value, which is Kafka's form of a delete. Left out, it
+            is `dead_letter`, or `ignore` where the records are changes that have said so before.
         on_new_field: The treatment of records with fields that are not mapped.
         columns_max: With `evolve`: the largest number of columns of the stream; a record that needs one
             more is a dead letter.
@@ -278,11 +294,17 @@ class StreamDefinition(Contract):
         return self.on_tombstone.deletes or (self.on_delete is not None and self.on_delete.deletes)
 
     @property
+    def captures_changes(self) -> bool:
+        """Whether records are changes of rows, which say by themselves what is a delete."""
+        return captures_changes(self.format)
+
+    @property
     def tells_kinds(self) -> bool:
         """Whether some records are left out, or are deletes, by declaration."""
         return (
             self.where is not None
             or self.delete_when is not None
+            or self.captures_changes
             or self.on_tombstone is not OnDelete.DEAD_LETTER
         )
 
@@ -290,7 +312,7 @@ class StreamDefinition(Contract):
 class StreamSpec(StreamDefinition):
     """A registered stream: a definition with all defaults filled in.
 
-    `columns` is not empty; `on_delete` is None only without `delete_when`; `sequence_group` is None only if the stream owns no group: on a table
+    `columns` is not empty; `on_delete` is None only without deletes in values; `sequence_group` is None only if the stream owns no group: on a table
     without groups, or if it writes unordered columns only.
     """
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
@@ -26,6 +25,7 @@ from braid.pipelines.sink.poison_records import read_sifted
 from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from braid.records.record_columns import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, VALUE
 from braid.records.record_reader import ReadRecords, RecordReader
+from braid.records.rows_of_records import counted_once, rows_per_record, spread_faults
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import OnNewField
 
@@ -95,12 +95,18 @@ def write_letters(
     except BaseException:
         writer.abort()
         raise
+    accepted_records, folded, ignored = counted_once(
+        accepted=result.rows_accepted,
+        folded=result.rows_folded,
+        ignored=result.rows_ignored,
+        further=reading.further_rows,
+    )
     return WrittenLetters(
         messages=result.messages,
         max_sequence_number=result.max_sequence_number,
-        accepted=result.rows_accepted,
-        folded=result.rows_folded,
-        ignored=reading.left_out + result.rows_ignored,
+        accepted=accepted_records,
+        folded=folded,
+        ignored=reading.left_out + ignored,
         failed=reading.failed,
     )
 
@@ -140,6 +146,8 @@ class _Reading:
         self._places: list[Place] = []
         self.failed: dict[Place, Fault] = {}
         self.left_out = 0
+        # Rows of records beyond the first of each: a record counts once.
+        self.further_rows = 0
 
     def read(self, records: pa.RecordBatch, *, generation: int) -> None:
         """Read records of one generation."""
@@ -148,10 +156,18 @@ class _Reading:
         self.failed |= zip(_places(sifted.poison), sifted.faults, strict=True)
         self.left_out += found.left_out
         places = _places(found.records)
-        faults = {row: found.faults[row] for row in found.faults.rows} | self._waiting(found)
-        self.failed |= {places[row]: fault for row, fault in faults.items()}
-        is_accepted = np.ones(found.records.num_rows, dtype=bool)
-        is_accepted[sorted(faults)] = False
+        faults = found.faults
+        for row, fault in self._waiting(found).items():
+            if row in faults:
+                faults.remove(row)
+            faults.add(row, fault)
+        if found.record_of is not None:
+            spread_faults(faults, found.record_of)
+        self.failed |= {places[row]: faults[row] for row in faults.rows}
+        is_accepted = ~faults.is_faulty
+        if found.is_replaced is not None:
+            is_accepted &= ~found.is_replaced
+        self.further_rows += rows_per_record(found.record_of, is_accepted)
         if is_accepted.any():
             rows, accepted = accepted_rows(found, is_accepted, self._plan, generation=generation)
             self._rows.append(rows)
@@ -162,11 +178,15 @@ class _Reading:
         if not self._rows:
             return None
         rows = pa.Table.from_batches(self._rows)
-        refused = refused_rows(table, rows)
-        for row, why in refused.items():
+        failed = {}
+        for row, why in refused_rows(table, rows).items():
             message = f"the table refuses the row: {why}"
-            self.failed[self._places[row]] = Fault(DeadLetterReason.REFUSED_ROW, message)
-        return rows.filter(pa.array([row not in refused for row in range(rows.num_rows)]))
+            failed[self._places[row]] = Fault(DeadLetterReason.REFUSED_ROW, message)
+        self.failed |= failed
+        # A record is written as a whole or not at all.
+        is_kept = [place not in failed for place in self._places]
+        self.further_rows -= is_kept.count(False) - len(failed)
+        return rows.filter(pa.array(is_kept, pa.bool_()))
 
     def _waiting(self, found: ReadRecords) -> dict[int, Fault]:
         """Return the records that need a change of the table, which only the running stream makes."""

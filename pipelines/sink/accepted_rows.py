@@ -27,10 +27,12 @@ def accepted_rows(
 
     Args:
         found: The records as they were read.
-        is_accepted: Which of them are accepted.
+        is_accepted: Which of them are accepted; of rows of one record and key the last one is taken.
         plan: The stream.
         generation: Generation of the order of the stream's group in which the records came.
     """
+    if found.is_replaced is not None:
+        is_accepted = is_accepted & ~found.is_replaced
     batch, columns, missing = found.records, found.columns, found.missing
     is_delete = found.is_delete
     if not is_accepted.all():

@@ -21,6 +21,7 @@ from braid.pipelines.sink.task_report import REPORT_SCHEMA, TaskReport, parse_re
 from braid.pipelines.sink.write_task import WriteTask
 from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from braid.records.record_columns import OFFSET, PARTITION, RECORD_COLUMNS
+from braid.schemas import may_yield_rows
 
 
 class BatchWriter:
@@ -106,6 +107,9 @@ class BatchWriter:
         )
         buckets = schema.table_options.bucket
         tasks = plan_tasks(records=size, buckets=buckets, cores=self._cores)
+        if may_yield_rows(plan.spec.format):
+            # Such a record has rows in several buckets, and may need more sequence numbers than it has records.
+            tasks = 1
         raw = records.select(*RECORD_COLUMNS)
         if tasks == 1:
             # Nothing is shuffled: the task reads one Kafka partition after the other.

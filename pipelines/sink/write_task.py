@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
-from braid.formats.fault import Fault
+from braid.formats.fault import Fault, Faults
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
@@ -45,6 +45,13 @@ from braid.records.new_fields.undeclared_field_reader import (
 )
 from braid.records.record_columns import TIMESTAMP
 from braid.records.record_reader import ReadRecords, RecordReader
+from braid.records.rows_of_records import (
+    counted_once,
+    first_rows,
+    numbers_of_records,
+    rows_per_record,
+    spread_faults,
+)
 from braid.records.stream_plan import StreamPlan
 
 _EXAMPLES_MAX = 3
@@ -128,6 +135,8 @@ class _TaskRun:
         # Rows that are not tried yet, and the records that they come from.
         self._untried: list[tuple[pa.RecordBatch, pa.RecordBatch]] = []
         self._left_out = 0
+        # Rows of records beyond the first of each: a record counts once.
+        self._further_rows = 0
         self._seen: set[str] = set()
         self._seen_fields: set[str] = set()
 
@@ -149,11 +158,14 @@ class _TaskRun:
         is_waiting = np.zeros(batch.num_rows, dtype=bool)
         if self._task.field_reader is not None:
             is_waiting[self._collect_undeclared(found, self._task.field_reader)] = True
-        refused = found.faults.rows
+        refused = first_rows(found.faults.rows, found.record_of)
         if refused:
             records = batch.take(pa.array(refused))
             self._refuse(records, [found.faults[row] for row in refused])
         is_accepted = ~(found.faults.is_faulty | is_waiting)
+        if found.is_replaced is not None:
+            is_accepted &= ~found.is_replaced
+        self._further_rows += rows_per_record(found.record_of, is_accepted)
         # Once the attempt is incomplete its files are deleted; undeclared fields are still collected, so
         # that one change of the table is enough for all of them.
         if not is_accepted.any() or self._is_incomplete:
@@ -181,12 +193,18 @@ class _TaskRun:
         result = self._writer.prepare_commit()
         highest = result.max_sequence_number
         first = self._task.first_sequence_number
+        accepted, folded, ignored = counted_once(
+            accepted=result.rows_accepted,
+            folded=result.rows_folded,
+            ignored=result.rows_ignored,
+            further=self._further_rows,
+        )
         assert highest is None or highest >= first, "sequence numbers are above all in the table"
         return TaskReport(
             messages=(serialize_messages(result.messages),),
-            accepted=result.rows_accepted,
-            folded=result.rows_folded,
-            ignored=self._left_out + result.rows_ignored,
+            accepted=accepted,
+            folded=folded,
+            ignored=self._left_out + ignored,
             dead_letters=dict(self._dead_letters),
             examples=tuple(self._examples),
             max_sequence_number=-1 if highest is None else highest,
@@ -231,17 +249,18 @@ class _TaskRun:
         found = refused_rows(self._task.table, rows)
         assert all(0 <= row < rows.num_rows for row in found), "refused rows are positions"
         if found:
-            positions = sorted(found)
-            self._refuse(
-                one_batch(records.take(pa.array(positions))),
-                [
-                    Fault(DeadLetterReason.REFUSED_ROW, f"the table refuses the row: {found[row]}")
-                    for row in positions
-                ],
-            )
-            is_accepted = np.ones(rows.num_rows, dtype=bool)
-            is_accepted[positions] = False
-            rows = rows.filter(pa.array(is_accepted))
+            faults = Faults(rows.num_rows)
+            for row, reason in found.items():
+                message = f"the table refuses the row: {reason}"
+                faults.add(row, Fault(DeadLetterReason.REFUSED_ROW, message))
+            record_of = numbers_of_records(records) if self._further_rows else None
+            if record_of is not None:
+                spread_faults(faults, record_of)
+                self._further_rows -= rows_per_record(record_of, faults.is_faulty)
+            positions = first_rows(faults.rows, record_of)
+            letters = one_batch(records.take(pa.array(positions)))
+            self._refuse(letters, [faults[row] for row in positions])
+            rows = rows.filter(pa.array(~faults.is_faulty))
         if rows.num_rows:
             batch = one_batch(rows)
             self._attempt(lambda: write_rows(self._writer, batch))

@@ -31,6 +31,7 @@ from braid.registry.layout.column_functions import sequence_fields
 from braid.registry.layout.physical_table import ungrouped_columns
 from braid.registry.rules.aggregation_table_rules import check_aggregation_table
 from braid.registry.rules.arrival_rules import check_key_source
+from braid.registry.rules.change_capture_rules import check_change_capture
 from braid.registry.rules.format_rules import check_format
 from braid.registry.rules.mapping_rules import check_mapping
 from braid.registry.rules.new_field_rules import check_kept_columns, check_new_fields
@@ -76,6 +77,7 @@ def check_stream(
         *check_time_formats(table, stream),
         *check_record_parts(table, stream),
         *check_record_kinds(table, stream),
+        *check_change_capture(table, stream),
         *check_on_missing(table, stream),
         *_check_key(table, stream),
         *_check_ownership(table, others, stream),

@@ -74,6 +74,8 @@ DEAD_LETTER_BUDGETS: Final = "dead_letter_budgets"
 DEAD_LETTER_REPLAYS: Final = "dead_letter_replays"
 """Dead letters of a table's streams were replayed: a version that ignores it drops the memory of them with its next
 commit, so that they could be replayed twice."""
+CHANGE_CAPTURE: Final = "change_capture"
+"""Messages of a stream are changes of rows: a version without their formats cannot read the declaration."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
     {
         MESSAGE_FORMATS,
@@ -89,6 +91,7 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
         PART_CONDITIONS,
         CONSUMER_GROUPS,
         DEAD_LETTER_BUDGETS,
+        CHANGE_CAPTURE,
     }
 )
 """Features that follow from the declaration of a stream."""
@@ -161,6 +164,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(TIME_FORMATS)
     if stream.on_offsets_expired is not OnOffsetsExpired.FAIL:
         needed.add(OFFSETS_EXPIRED)
+    if stream.captures_changes:
+        needed.add(CHANGE_CAPTURE)
     if not all(column.source.is_message for column in stream.columns):
         needed.add(RECORD_PARTS)
     if not isinstance(stream.trigger, IntervalTrigger):
