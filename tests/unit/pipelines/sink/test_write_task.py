@@ -568,3 +568,55 @@ def test_arrival_decides_between_kept_values_of_equal_order_whatever_their_seque
         (row,) = table.scan().to_arrow().to_pylist()
         assert (row["a"], row["s__offset"]) == ("newer", 2)
         table.compact(full=True)
+
+
+def _captured(text: str = "STRING") -> TableSpec:
+    columns = {"id": "BIGINT", "a": text}
+    return given_spec(columns, ordering=None, deletes="clear_columns", buckets=1)
+
+
+def _change(number: int, before: int | None = None, **row: Any) -> dict[str, Any]:
+    old = None if before is None else {"id": before}
+    return {"type": "update", "data": {"id": number, **row}, "old": old}
+
+
+def test_a_record_of_several_rows_counts_once() -> None:
+    spec = _captured()
+    messages = [_change(2, before=1, a="x"), _change(3, before=2, a=[]), _change(4)]
+    records = given_records([*messages, {"type": "bootstrap-start"}, b"{"])
+
+    report = _run(_task(plan=given_plan(spec, format="maxwell"), table=given_table(spec)), records)
+
+    (message,) = parse_messages(report.messages[0])
+    assert sum(file.row_count for file in message.new_files) == 4
+    assert (report.accepted, report.folded, report.account.ignored) == (3, 0, 1)
+    assert report.dead_letters == {"malformed": 1}
+
+
+def test_of_several_rows_of_one_key_in_a_record_the_last_is_written() -> None:
+    spec = _captured()
+    rows = [{"id": "2", "a": "x"}, {"id": "2", "a": "y"}, {"id": "3"}]
+    records = given_records([{"type": "INSERT", "data": rows, "old": None}])
+    table = given_table(spec)
+
+    report = _run(_task(plan=given_plan(spec, format="canal"), table=table), records)
+
+    (message,) = parse_messages(report.messages[0])
+    assert sum(file.row_count for file in message.new_files) == 2
+    assert (report.accepted, report.folded) == (1, 0)
+
+
+def test_a_record_of_which_the_table_refuses_a_row_is_refused_as_a_whole() -> None:
+    spec = _captured()
+    narrow = _captured("VARCHAR(1)")
+    records = given_records([_change(2, before=1, a="long"), _change(4, before=3, a="y")])
+    plan = given_plan(spec, format="maxwell")
+
+    report = _run(
+        _task(plan=plan, table=given_table(narrow), tries_rows=True, dead_letters_max=0), records
+    )
+
+    (message,) = parse_messages(report.messages[0])
+    assert sum(file.row_count for file in message.new_files) == 2
+    assert (report.accepted, report.folded) == (1, 0)
+    assert report.dead_letters == {"refused_row": 1}
