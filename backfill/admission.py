@@ -6,6 +6,7 @@
 | columns with functions that count a value again, such as `sum` | until the stream has read its first record |
 | rows that are ordered by when they are written, or removed by deletes | into a table without rows, before the stream starts |
 | columns whose functions depend neither on order nor on repetition | at any time |
+| captured changes | never: rows of files have no place in the log of a database |
 """
 
 from collections.abc import Iterator
@@ -65,11 +66,26 @@ def check_admission(
     Raises:
         InvalidRequest: For the reasons that `problems` has.
     """
-    problems = [*_order(table, stream, now), *_repetition(table, stream, now, own_topic)]
+    problems = [
+        *_changes(stream),
+        *_order(table, stream, now),
+        *_repetition(table, stream, now, own_topic),
+    ]
     problems += _bulk(stream, now) if is_bulk else ()
     if problems:
         message = f"the stream {stream.name} cannot be backfilled"
         raise InvalidRequest(message, problems=problems)
+
+
+def _changes(stream: StreamSpec) -> Iterator[Problem]:
+    if stream.captures_changes:
+        yield Problem(
+            field="STREAM",
+            value=stream.name,
+            message="captured changes are not backfilled: rows of files have no place in the log of a database",
+            hint="take a snapshot with the connector, whose reads are older than all later changes, or set the "
+            "position of the stream back",
+        )
 
 
 def _order(table: TableSpec, stream: StreamSpec, now: TableNow) -> Iterator[Problem]:

@@ -6,9 +6,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from braid.backfill.admission import TableNow, check_admission
 from braid.backfill.read_chunk import ReadChunk
 from braid.lake import InvalidRequest
 from braid.records.record_columns import OFFSET
+from braid.registry.rules.stream_completion import complete_stream
+from braid.schemas import StreamDefinition, TableSpec
 from tests.unit.backfill.bed import PARCELS, BackfillBed
 from tests.unit.backfill.test_backfill import changed
 
@@ -168,3 +171,17 @@ def given(folder: Path, spec: dict[str, Any]) -> BackfillBed:
     bed.write_json("b.jsonl", ROWS[1:2])
     bed.write_json("c.jsonl", ROWS[2:])
     return bed
+
+
+def test_captured_changes_are_not_filled_from_rows() -> None:
+    group = {"name": "s", "columns": ["n"]}
+    table = TableSpec.model_validate(BARE | {"sequence_groups": [group], "deletes": "ignore"})
+    definition = StreamDefinition.model_validate({"topic": "t", "format": "canal"})
+    stream = complete_stream(table, definition, name="s")
+    now = TableNow(position=None, has_rows=False, is_begun=False)
+
+    with pytest.raises(InvalidRequest) as caught:
+        check_admission(table, stream, now, own_topic=False)
+
+    (problem,) = caught.value.problems
+    assert problem.message.startswith("captured changes are not backfilled")

@@ -92,6 +92,7 @@ def test_a_delete_without_its_row_has_the_fields_of_its_key() -> None:
 
 
 def test_what_changes_no_row_is_refused_in_words() -> None:
+    messages: list[dict[str, Any] | bytes | None]
     messages = [event("t"), event("m"), {"id": 7}, event("c"), event("u", "text"), b"{", b"[1]"]
 
     found = faults_of(read(POSTGRESQL, messages))
