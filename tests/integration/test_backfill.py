@@ -1,15 +1,25 @@
-"""A range of a topic comes into the table beside the live stream, as its own reader reads it."""
+"""Backfills by the command line: of a range of a topic, from an object store, and killed beside the live stream."""
 
+import gzip
+import io
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from kafka import KafkaProducer
 from typer.testing import CliRunner, Result
 
 from braid.cli.main import app
 from braid.demo.broker import KafkaBroker
+from braid.demo.s3_server import S3Server
+from braid.lake import ManualClock, SystemClock
+from tests.support.s3_storage import s3_file_io
 from tests.unit.backfill.bed import PARCELS, TABLE, BackfillBed
 
 pytestmark = pytest.mark.integration
@@ -66,17 +76,99 @@ def test_a_range_of_a_topic_is_read_once_by_the_streams_reader(
     )
 
 
+def test_files_of_an_object_store_are_read(
+    s3_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bed = BackfillBed(tmp_path)
+    folder = f"{s3_server.warehouse}/older-parcels"
+    store = s3_file_io(s3_server)
+    parquet = io.BytesIO()
+    rows = {"id": range(1_000), "version": pa.array([1] * 1_000, pa.int32())}
+    pq.write_table(pa.table(rows), parquet, row_group_size=100)
+    store.write_new(f"{folder}/parquet/day=1/a.parquet", parquet.getvalue())
+    store.write_new(f"{folder}/csv/b.csv.gz", gzip.compress(b"id,version,city\n7,2,Linz\n"))
+    for name, value in s3_server.environment.items():
+        monkeypatch.setenv(name, value)
+
+    outputs = [
+        invoke(bed, {"from": f"{folder}/{kind}", "name": kind}) for kind in ("parquet", "csv")
+    ]
+
+    assert [output.exit_code for output in outputs] == [0, 0], outputs[-1].output
+    found = bed.rows("id", "version", "city")
+    assert len(found) == 1_000
+    assert found[6:9] == [(6, 1, None), (7, 2, "Linz"), (8, 1, None)]
+
+
+def test_a_process_that_is_killed_again_and_again_comes_to_its_end_beside_the_stream(
+    tmp_path: Path,
+) -> None:
+    bed = BackfillBed(tmp_path, clock=ManualClock(start_ms=SystemClock().now_ms()))
+    files, keys = 24, 40
+    for number in range(files):
+        rows = [{"id": key, "version": number, "city": "older"} for key in range(keys)]
+        bed.write_json(f"{number:02d}.jsonl", rows)
+
+    for kill in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "braid", *arguments(bed, slow_options(bed))],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for_rows(bed, process, (kill + 1) * 4 * keys)
+        process.kill()
+        process.wait()
+        # Of equal order the live record wins, whichever came first.
+        bed.live(
+            *({"id": key, "version": files - 1, "city": "live"} for key in range(kill, kill + 9))
+        )
+    finished = invoke(bed, {"from": bed.files})
+
+    assert finished.exit_code == 0, finished.output
+    assert f"{files * keys} rows, " in finished.stdout
+    assert bed.rows("id", "version", "city") == [
+        (key, files - 1, "live" if key < 11 else "older") for key in range(keys)
+    ]
+    assert bed.table.committer().stream_positions()["s"].account.records == 27
+
+
+def slow_options(bed: BackfillBed) -> dict[str, Any]:
+    """Return the options of a backfill that commits each file, and rests in between."""
+    return {"from": bed.files, "rows-per-commit": 1, "rows-per-second": 200}
+
+
+def wait_for_rows(bed: BackfillBed, process: "subprocess.Popen[bytes]", count: int) -> None:
+    """Return when so many rows are in the table, or the process has ended."""
+    while process.poll() is None:
+        position = bed.table.committer().stream_positions().get("s/backfill/history")
+        if position is not None and position.account.records >= count:
+            return
+        time.sleep(0.05)
+
+
+def invoke(bed: BackfillBed, options: dict[str, Any]) -> Result:
+    return CliRunner().invoke(app, arguments(bed, options))
+
+
+def arguments(bed: BackfillBed, options: dict[str, Any]) -> list[str]:
+    given = {"warehouse": bed.warehouse, "rejects": bed.folder / "rejects.jsonl"} | options
+    return [
+        "stream",
+        "backfill",
+        TABLE,
+        "s",
+        *(f"--{name}={value}" for name, value in given.items()),
+    ]
+
+
 def run(bed: BackfillBed, kafka: KafkaBroker, start: str, end: str) -> Result:
     options: dict[str, Any] = {
-        "warehouse": bed.warehouse,
         "topic": TOPIC,
         "from-offsets": start,
         "to-offsets": end,
         "kafka": kafka.bootstrap_servers,
-        "rejects": bed.folder / "rejects.jsonl",
     }
-    arguments = [f"--{name}={value}" for name, value in options.items()]
-    return CliRunner().invoke(app, ["stream", "backfill", TABLE, "s", *arguments])
+    return invoke(bed, options)
 
 
 def produce(kafka: KafkaBroker) -> None:
