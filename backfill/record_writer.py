@@ -126,7 +126,7 @@ class RecordWriter:
         if total > self._rejects_max:
             self._rejects.flush()
             message = (
-                f"{total} records are refused, at most {self._rejects_max} are allowed; the last one: "
+                f"refused records: {total}, allowed: {self._rejects_max}; the last one: "
                 f"{fault.reason.value}: {fault.message[:300]}\n"
                 f"hint: {self._rejects.path} has them with their reasons; mend the source, or allow "
                 "more with --rejects-max"

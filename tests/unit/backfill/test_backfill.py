@@ -16,7 +16,7 @@ import pytest
 from braid.backfill.backfill import Target
 from braid.backfill.backfill_commits import BackfillCommits
 from braid.backfill.read_chunk import ReadChunk, Source
-from braid.lake import InvalidRequest, LimitExceeded, StreamFenced
+from braid.lake import AddColumn, InvalidRequest, LimitExceeded, StreamFenced, parse_type
 from tests.unit.backfill.bed import PARCELS, BackfillBed
 
 ROWS: list[dict[str, Any]] = [
@@ -175,7 +175,7 @@ def test_refused_rows_are_kept_with_their_place_and_reason(bed: BackfillBed) -> 
 def test_more_refused_rows_than_allowed_stop_the_backfill(bed: BackfillBed) -> None:
     (bed.files / "part-2.jsonl").write_text("{}\n{}\n")
 
-    with pytest.raises(LimitExceeded, match="2 records are refused, at most 1"):
+    with pytest.raises(LimitExceeded, match="refused records: 2, allowed: 1"):
         bed.backfill(rejects_max=1).run()
 
     assert bed.rows("id") == []
@@ -277,3 +277,17 @@ def test_only_an_empty_table_is_filled_in_bulk(bed: BackfillBed) -> None:
         bed.backfill(is_bulk=True).run()
 
     assert caught.value.problems[0].field == "--bulk"
+
+
+def test_a_change_of_the_tables_schema_meanwhile_is_followed(bed: BackfillBed) -> None:
+    changes = iter([AddColumn(path=("note",), type=parse_type("STRING"))])
+
+    def altered(chunk: ReadChunk) -> ReadChunk:
+        for change in changes:
+            bed.table.alter(change)
+        return chunk
+
+    position = bed.backfill(source_of=changed(bed, altered)).run()
+
+    assert bed.rows(*COLUMNS) == ROWS_OF_TABLE
+    assert position.account.records == 3
