@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from kafka import KafkaProducer
 from kafka.serializer import SerializeWrapper
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from braid.demo.broker import KafkaBroker
@@ -282,7 +282,7 @@ def test_letters_that_kafka_does_not_take_keep_their_micro_batch_out_of_the_tabl
 
     with (
         bed.running(plan) as ingest,
-        pytest.raises(StreamingQueryException, match="dead letters cannot be sent"),
+        pytest.raises(PySparkException, match="dead letters cannot be sent"),
     ):
         ingest.process_available()
 
