@@ -226,7 +226,7 @@ def test_dead_letters_are_listed_and_replayed_over_http(bed: IngestBed) -> None:
         first = client.get(letters, params={"limit": 2}).json()
         page = {"limit": 2, "page_token": first["next_page_token"]}
         second = client.get(letters, params=page).json()
-        declared = {"topic": topic, "trigger_ms": 50, "partitioned_by_key": True}
+        declared = {"topic": topic, "trigger_ms": 100, "partitioned_by_key": True}
         client.put(stream, json=declared).raise_for_status()
         client.post(f"{letters}/replay", json={"reasons": ["too_large"]}).raise_for_status()
         numbers = {"limit": 0}
