@@ -13,9 +13,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from braid.formats.arrays import replace_rows, rows_where
+from braid.formats.arrays import replace_rows, rows_with
 
 NO_SCHEMA: Final = -1
 """The number of the schema of a message without one."""
@@ -80,8 +79,7 @@ def open_envelopes(messages: pa.BinaryArray, known: KnownSchemas | None = None) 
         known: Gets the schemas of the envelopes; None: they are left out.
     """
     schemas = np.full(len(messages), NO_SCHEMA)
-    may_be = pc.match_substring(messages, b'"payload"').fill_null(False)
-    rows = rows_where(may_be)
+    rows = rows_with(messages, [b'"payload"'])
     opened: list[int] = []
     payloads: list[bytes | None] = []
     for row, text in zip(rows, _taken(messages, rows), strict=True):

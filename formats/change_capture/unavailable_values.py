@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from braid.formats.arrays import replace_rows, rows_where
+from braid.formats.arrays import replace_rows, rows_with
 from braid.formats.json.message import JsonObject, json_text, read_message
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader, ReadMessages
@@ -49,8 +49,8 @@ class UnavailableValues:
         codes = list(self._bytes)
         self._values: list[Any] = [text, encoded, [text], [encoded], codes, {text: text}]
         # Whatever else is in a row, one with a placeholder has one of these in it.
-        self._marks = [_ENCODE(text)[1:-1], encoded.encode()]
-        self._first_codes = ",".join(map(str, codes[:2])).encode()
+        first_codes = [mark.join(map(str, codes[:4])).encode() for mark in (",", ", ")]
+        self._marks = [_ENCODE(text)[1:-1], encoded.encode(), *first_codes]
         self._length_max = max(len(_ENCODE(value)) for value in self._values) * 2
 
     def without(self, rows: pa.BinaryArray) -> pa.BinaryArray:
@@ -59,10 +59,7 @@ class UnavailableValues:
         Args:
             rows: JSON texts; null is null.
         """
-        may_have = pc.match_substring(rows, self._first_codes)
-        for mark in self._marks:
-            may_have = pc.or_(may_have, pc.match_substring(rows, mark))
-        candidates = rows_where(may_have.fill_null(False))
+        candidates = rows_with(rows, self._marks)
         if not candidates:
             return rows
         texts = rows.take(pa.array(candidates)).to_pylist()
