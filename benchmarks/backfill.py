@@ -43,7 +43,7 @@ def run() -> list[dict[str, Any]]:
             warehouse = Path(folder) / f"{path.suffix[1:]}-{is_bulk}"
             seconds = _seconds(warehouse, path, is_bulk=is_bulk)
             how = ", bulk" if is_bulk else ""
-            name = f"backfill: 10 columns of {path.suffix[1:]}, one core and more{how}"
+            name = f"backfill: 10 columns of {path.suffix[1:]}{how}"
             figures.append(figure(name, rows / seconds, "rows/s", BULK_AIM if is_bulk else None))
     return figures
 
