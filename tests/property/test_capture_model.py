@@ -2,10 +2,10 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
-from itertools import pairwise
-from typing import Any
+from itertools import chain, pairwise
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -18,7 +18,7 @@ from tests.support.change_capture.change_capture import (
 from tests.support.change_capture.change_event import UNAVAILABLE, ChangeEvent
 from tests.support.change_capture.database import Operation
 from tests.support.change_capture.log_places import MysqlPlaces, PostgresPlaces
-from tests.support.change_capture.newest_rows import NewestRows
+from tests.support.change_capture.newest_rows import NewestRow, NewestRows
 from tests.support.change_capture.source_table import SourceTable, is_large
 from tests.support.change_capture.topic import KafkaRecord
 
@@ -27,6 +27,7 @@ DATABASES: dict[str, tuple[type[PostgresPlaces | MysqlPlaces], tuple[SourceTable
     "mysql": (MysqlPlaces, MYSQL),
 }
 SEEDS = (1, 2, 3)
+Order: TypeAlias = Callable[[ChangeEvent], Any]
 EACH = pytest.mark.parametrize("database", DATABASES)
 EACH_SEED = pytest.mark.parametrize("seed", SEEDS)
 
@@ -34,7 +35,8 @@ EACH_SEED = pytest.mark.parametrize("seed", SEEDS)
 def given_capture(database: str, seed: int, **more: Any) -> ChangeCapture:
     """Return a small database with its connector."""
     places, tables = DATABASES[database]
-    return ChangeCapture(seed, places=places, tables=tables, keys=60, events=3_000, **more)
+    given = {"keys": 60, "events": 3_000} | more
+    return ChangeCapture(seed, places=places, tables=tables, **given)
 
 
 @cache
@@ -42,6 +44,27 @@ def events_of(database: str, seed: int) -> tuple[ChangeCapture, tuple[ChangeEven
     """Return all events in the order in which they are sent for the first time, or again."""
     capture = given_capture(database, seed)
     return capture, tuple(capture.events())
+
+
+def postgres_order(event: ChangeEvent) -> Any:
+    """Return the last commit, which is the place itself behind a snapshot, and then the phase."""
+    return event.last_commit or event.place, _is_log(event), event.place
+
+
+def mysql_order(event: ChangeEvent) -> Any:
+    """Return file and position, then the phase."""
+    return event.place[:2], _is_log(event), event.place
+
+
+ORDERS: dict[str, Order] = {"postgresql": postgres_order, "mysql": mysql_order}
+
+
+def rows_by(order: Order, events: Iterable[ChangeEvent]) -> dict[int, NewestRow]:
+    """Return the rows of some events in an order of its own; of equals the one that is sent last counts."""
+    rows = NewestRows()
+    for number, event in enumerate(sorted(events, key=order)):
+        rows.add(event._replace(moment=(number, 0)))
+    return rows.rows()
 
 
 @EACH
@@ -60,50 +83,38 @@ def test_the_newest_rows_of_the_events_are_those_of_the_database(database: str, 
     assert not capture.database.log
 
 
+@EACH
 @EACH_SEED
-def test_places_of_postgresql_tell_the_order_of_each_key(seed: int) -> None:
-    """By the last commit or the LSN, whichever is later; a read comes before a change at the same place."""
-    _, events = events_of("postgresql", seed)
+def test_places_tell_the_newest_rows(database: str, seed: int) -> None:
+    """A read comes before a change at its place. Reads beside the stream may come before older changes, which are sent."""
+    capture, events = events_of(database, seed)
 
-    for sent in _by_key(events):
-        by_moment = sorted(sent, key=lambda event: event.moment)
-        assert _moments(sorted(by_moment, key=_postgres_order)) == _moments(by_moment)
-        assert len({_postgres_order(event) for event in sent}) == len(
-            {_content(event) for event in sent}
-        )
+    for index in range(len(capture.tables)):
+        sent = [event for event in events if event.change.table == index]
+        assert rows_by(ORDERS[database], sent) == capture.rows(index)
 
 
-@EACH_SEED
-def test_places_of_mysql_tell_the_order_of_each_key(seed: int) -> None:
-    _, events = events_of("mysql", seed)
-
-    for sent in _by_key(events):
-        by_moment = sorted(sent, key=lambda event: event.moment)
-        assert _moments(sorted(by_moment, key=lambda event: event.place)) == _moments(by_moment)
-
-
-def test_an_lsn_alone_and_a_last_commit_alone_do_not_tell_the_order() -> None:
-    orders = {"lsn": lambda event: event.place, "commit": lambda event: event.last_commit or (0,)}
-    wrong: Counter[str] = Counter()
-    for seed in SEEDS:
-        for sent in _by_key(events_of("postgresql", seed)[1]):
-            by_moment = sorted(sent, key=lambda event: event.moment)
-            for name, order in orders.items():
-                wrong[name] += _moments(sorted(by_moment, key=order)) != _moments(by_moment)
-
-    assert wrong["lsn"] > 0
-    assert wrong["commit"] > 0
+@pytest.mark.parametrize(
+    "order",
+    [lambda event: event.place, lambda event: event.last_commit or (0,)],
+    ids=["lsn", "commit"],
+)
+def test_an_lsn_alone_and_a_last_commit_alone_do_not_tell_them(order: Order) -> None:
+    assert any(
+        rows_by(order, [event for event in events if event.change.table == 0]) != capture.rows(0)
+        for capture, events in (events_of("postgresql", seed) for seed in SEEDS)
+    )
 
 
-def test_the_first_transaction_behind_a_snapshot_can_have_changes_that_no_place_tells_from_older_ones() -> (
+def test_no_place_tells_changes_of_the_first_transaction_behind_a_snapshot_from_older_ones() -> (
     None
 ):
+    """If it has made them before the snapshot: a limit of what events say, which the model leaves out unless asked."""
     wrong = 0
-    for seed in range(10):
-        capture = given_capture("postgresql", seed, leaves_first_open=True)
-        for sent in _by_key(tuple(capture.events())):
-            by_moment = sorted(sent, key=lambda event: event.moment)
-            wrong += _moments(sorted(by_moment, key=_postgres_order)) != _moments(by_moment)
+    for seed in range(5):
+        capture = given_capture("postgresql", seed, keys=20, events=150, leaves_first_open=True)
+        events = tuple(event for event in capture.events() if event.change.table == 0)
+        wrong += rows_by(postgres_order, events) != capture.rows(0)
 
     assert wrong > 0
 
@@ -186,7 +197,7 @@ def test_a_seed_always_makes_the_same_records() -> None:
 def test_messages_are_those_of_debezium() -> None:
     """Beside the recorded events of a real server: the same kinds of messages, with the same fields."""
     made = {}
-    for record in given_capture("postgresql", 1).records():
+    for record in chain(*(given_capture("postgresql", seed).records() for seed in SEEDS)):
         if record.value is not None and record.table == 0:
             message = _message(record)
             made[_kind(message, (name for name, _ in record.headers))] = record.key, message
@@ -246,25 +257,15 @@ def test_a_row_with_a_new_key_has_no_value_that_was_not_sent_under_it() -> None:
     )
 
 
+def _is_log(event: ChangeEvent) -> bool:
+    return event.snapshot == "false"
+
+
 def _by_key(events: tuple[ChangeEvent, ...]) -> list[list[ChangeEvent]]:
     sent: dict[tuple[int, int], list[ChangeEvent]] = defaultdict(list)
     for event in events:
         sent[event.change.table, event.change.key].append(event)
     return list(sent.values())
-
-
-def _postgres_order(event: ChangeEvent) -> tuple[int, bool, int]:
-    (lsn,) = event.place
-    (commit,) = event.last_commit or (0,)
-    return max(lsn, commit), event.snapshot == "false", lsn
-
-
-def _moments(events: list[ChangeEvent]) -> list[tuple[int, int]]:
-    return [event.moment for event in events]
-
-
-def _content(event: ChangeEvent) -> Any:
-    return event.place, event.change.operation, event.change.after
 
 
 def _message(record: KafkaRecord) -> dict[str, Any]:

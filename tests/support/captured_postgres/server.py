@@ -1,7 +1,11 @@
-"""A PostgreSQL server in a temporary folder, with a log that connectors can read."""
+"""A PostgreSQL server in a temporary folder, with a log that connectors can read.
+
+`python -m tests.support.captured_postgres.server` says where its programs are, or how to get them.
+"""
 
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from subprocess import PIPE, STDOUT, run
@@ -123,3 +127,10 @@ def find_programs() -> Path:
             return folder
     what = "PostgreSQL: found no initdb on PATH or in /usr/lib/postgresql, expected a server"
     raise PostgresMissing(f"{what}\nhint: {_HINT}")
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(f"PostgreSQL: {find_programs()}\n")
+    except PostgresMissing as error:
+        sys.exit(str(error))

@@ -73,6 +73,10 @@ class Workload:
         data = f'{{"data-collections": [{listed}], "type": "{kind}"}}'
         self._main.run(f"INSERT INTO {SIGNALS} VALUES ('{name}', 'execute-snapshot', '{data}')")
 
+    def insert_mark(self, key: int) -> None:
+        """Insert a row into the first table, behind all changes."""
+        self._main.run(self._insert(self._tables[0], key))
+
     def finish(self) -> None:
         """Commit whatever is open."""
         for one in self._transactions:

@@ -42,6 +42,7 @@ class ChangeCapture:
         keys: int,
         events: int,
         partitions: int = 4,
+        has_late_events: bool = True,
         leaves_first_open: bool = False,
     ) -> None:
         """Prepare the database.
@@ -53,6 +54,8 @@ class ChangeCapture:
             keys: Each table has so many keys at most.
             events: About so many are sent: whatever is open at the end is sent, too.
             partitions: Of each topic.
+            has_late_events: Whether former connectors send events late. Without them the events of a key arrive
+                in an order that ends with its newest one; tombstones are late all the same.
             leaves_first_open: See `Connector`.
         """
         chance = random.Random(seed)
@@ -72,7 +75,7 @@ class ChangeCapture:
             self.database,
             chance=chance,
             length=events,
-            send_late=self._topics.send_late,
+            send_late=self._topics.send_late if has_late_events else _send_nothing,
             leaves_first_open=leaves_first_open,
         )
 
@@ -91,3 +94,7 @@ class ChangeCapture:
     def rows(self, table: int) -> dict[int, NewestRow]:
         """Return the newest state of each key of a table, of what has been sent until now."""
         return self.newest[table].rows()
+
+
+def _send_nothing(_: Sequence[ChangeEvent]) -> None:
+    """Take the events that nobody sends."""

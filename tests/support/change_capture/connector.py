@@ -13,7 +13,7 @@
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from tests.support.change_capture.change_event import ChangeEvent, read_event
@@ -33,7 +33,7 @@ class Connector:
         *,
         chance: random.Random,
         length: int,
-        send_late: Callable[[list[ChangeEvent]], None],
+        send_late: Callable[[Sequence[ChangeEvent]], None],
         leaves_first_open: bool = False,
     ) -> None:
         """Begin with nothing sent.
@@ -43,8 +43,9 @@ class Connector:
             chance: Decides everything.
             length: About so many events are sent.
             send_late: Takes the events that a former connector will send late.
-            leaves_first_open: Whether the first transaction that commits behind a snapshot may have changed rows
-                before it. No place in the log tells such changes from older ones.
+            leaves_first_open: Whether the first transaction that is streamed behind a snapshot may have changed
+                rows before it. In PostgreSQL no place tells such changes from older ones, because nothing is known
+                of a last commit there. Else a transaction without changes comes first.
         """
         self.sent = 0
         self._database = database
@@ -87,7 +88,7 @@ class Connector:
             yield from self._stream(chance.randint(0, 8))
             if chance.random() < 0.05:
                 self._not_stored = chance.randint(0, self._not_stored)
-            if chance.random() < min(0.02, 40 / length):
+            if chance.random() < 0.02:
                 yield from self._restart()
         self._database.end_open()
         yield from self._stream(len(self._database.log))
@@ -111,7 +112,7 @@ class Connector:
     def _restart(self) -> Iterator[ChangeEvent]:
         """Send again what follows the stored offset; some of it is sent late, too."""
         again = list(self._recent)[-self._not_stored :] if self._not_stored else []
-        if again and self._chance.random() < 0.5:
+        if again and self._chance.random() < 0.8:
             start = self._chance.randrange(len(again))
             self._send_late(again[start : start + self._chance.randint(1, 300)])
         yield from again
@@ -123,7 +124,8 @@ class Connector:
             # Nothing before the snapshot is streamed any more, and nothing is sent again from there.
             self._database.log.clear()
             place, commits = self._database.places.of_snapshot(), self._database.commits
-            self._separate()
+            if self._database.has_open_changes and not self._leaves_first_open:
+                self._database.signal()
             stops_after = self._chance.randrange(self._count() + 1)
             is_whole = self._chance.random() < 0.8
             for number, event in enumerate(self._reads(place, commits)):
@@ -143,14 +145,7 @@ class Connector:
         list(self._stream(1))  # nothing but the signal
         for _ in range(self._chance.randrange(20)):
             database.step()
-        place, commits = database.places.of_snapshot(), database.commits
-        self._separate()
-        yield from self._reads(place, commits)
-
-    def _separate(self) -> None:
-        """Let a transaction without changes commit behind a snapshot, if one is open that has changed rows."""
-        if self._database.has_open_changes and not self._leaves_first_open:
-            self._database.signal()
+        yield from self._reads(database.places.of_snapshot(), database.commits)
 
     def _reads(self, place: Place, commits: int) -> Iterator[ChangeEvent]:
         """Yield the rows of all tables as they are now; the database goes on meanwhile."""

@@ -80,6 +80,18 @@ class PostgresPlaces:
         }
 
 
+class CommitPlaces(PostgresPlaces):
+    """A log whose changes all have the place of their commit, as a decoder of PostgreSQL's log had it once.
+
+    Several changes of a row can have one place then: the order in which they are sent is the only one that they have.
+    """
+
+    def of_commit(self, changes: Sequence[Place]) -> tuple[list[Place], Place]:
+        """Return the place of the commit's record for each change, and its end."""
+        place = self.of_change()
+        return [place] * len(changes), (self._next,)
+
+
 class MysqlPlaces:
     """The binary log of a MySQL server."""
 

@@ -22,7 +22,7 @@ from tests.support.change_capture.log_places import LogPlaces
 from tests.support.change_capture.source_table import SourceTable
 
 _START_MS: Final = 1_790_000_000_000
-_LATE_MAX: Final = 500
+_LATE_MAX: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
