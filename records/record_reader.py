@@ -23,7 +23,7 @@ fields are not searched for undeclared ones.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
@@ -34,15 +34,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.formats.arrays import rows_where
-from braid.formats.change_capture.changes import ChangeReader
 from braid.formats.change_capture.envelopes import open_envelopes
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.key_reader import KeyReader
 from braid.formats.json.message_reader import TOO_DEEP
-from braid.formats.mapped_column import MappedColumn
-from braid.formats.message_reader import MessageReader, ReaderOf, ReadMessages
-from braid.formats.readers import message_reader
+from braid.formats.message_reader import ReaderOf, ReadMessages
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import RowKind, TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
 from braid.records.new_fields.schema_delta import SchemaDelta
@@ -52,7 +49,7 @@ from braid.records.new_fields.undeclared_field_reader import (
 )
 from braid.records.part_reader import PART_COLUMNS, PartReader
 from braid.records.partition_names import is_long_directory, partition_bytes_max
-from braid.records.plan_changes import plan_changes
+from braid.records.plan_changes import plan_changes, value_readers
 from braid.records.record_columns import KEY
 from braid.records.record_kinds import RecordKinds, SortedRecords
 from braid.records.rows_of_records import replaced_rows, spread_faults
@@ -135,7 +132,7 @@ class RecordReader:
         self._kinds = RecordKinds(plan, schemas, reader_of=reader_of, changes=changes)
         self._of_deletes = [c for c in plan.value_columns if c.name in plan.delete_columns]
         self._values, self._deletes = (
-            _value_readers(plan, self._of_deletes, changes, schemas)
+            value_readers(plan, self._of_deletes, changes, schemas)
             if reader_of is None
             else (
                 reader_of(plan.value_columns),
@@ -429,33 +426,6 @@ class RecordReader:
                 more = f" and {len(found) - _NAMES_MAX} more" if len(found) > _NAMES_MAX else ""
                 message = f"the stream does not declare: {shown}{more}"
                 faults.add(row, Fault(DeadLetterReason.NEW_FIELD, message))
-
-
-def _value_readers(
-    plan: StreamPlan,
-    of_deletes: Sequence[MappedColumn],
-    changes: ChangeReader | None,
-    schemas: SchemaSource | None,
-) -> tuple[MessageReader, MessageReader | None]:
-    """Return the readers of a stream's values, and of the values of its deletes, if it has any."""
-    finds_undeclared = plan.spec.on_new_field is not OnNewField.IGNORE
-    if changes is not None:
-        rows = changes.rows(
-            plan.value_columns,
-            paths_of_other_streams=plan.paths_of_other_streams,
-            finds_undeclared=finds_undeclared,
-        )
-        return rows, changes.rows(of_deletes, of_deletes=True) if plan.spec.has_deletes else None
-    values = message_reader(
-        plan.spec.format,
-        plan.value_columns,
-        paths_of_other_streams=plan.paths_of_other_streams,
-        finds_undeclared=finds_undeclared,
-        schemas=schemas,
-    )
-    if not plan.spec.has_deletes:
-        return values, None
-    return values, message_reader(plan.spec.format, of_deletes, schemas=schemas)
 
 
 def _refuse_nulls(array: pa.Array, fault: Fault, faults: Faults) -> None:

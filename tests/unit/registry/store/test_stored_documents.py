@@ -12,6 +12,7 @@ from braid.registry.store.leases import LeaseStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.store.stored_documents import (
     BATCH_BYTES,
+    CHANGE_CAPTURE,
     CONSUMER_GROUPS,
     DEAD_LETTER_BUDGETS,
     MESSAGE_FORMATS,
@@ -34,12 +35,14 @@ from braid.registry.store.stored_documents import (
 )
 from braid.schemas import (
     AvroFormat,
+    CanalFormat,
     ColumnSource,
     ColumnSpec,
     CsvFormat,
     DeadLetterBudgetSpec,
     IntervalTrigger,
     JsonFormat,
+    MaxwellFormat,
     OnDelete,
     OnMissing,
     OnOffsetsExpired,
@@ -348,3 +351,12 @@ def test_a_stream_with_a_budget_of_dead_letters_needs_its_feature() -> None:
 
     assert features_of(bounded) == (DEAD_LETTER_BUDGETS,)
     assert features_of(STREAM, besides=[DEAD_LETTER_BUDGETS]) == ()
+
+
+@pytest.mark.parametrize("declared", [MaxwellFormat(), CanalFormat()])
+def test_a_stream_of_captured_changes_needs_a_feature(
+    declared: MaxwellFormat | CanalFormat,
+) -> None:
+    stream = STREAM.model_copy(update={"format": declared})
+
+    assert set(features_of(stream)) == {CHANGE_CAPTURE, MESSAGE_FORMATS, RECORD_KINDS}
