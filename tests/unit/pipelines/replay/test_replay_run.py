@@ -303,3 +303,26 @@ def test_a_stream_that_was_never_started_has_no_letters() -> None:
 
     with pytest.raises(InvalidRequest, match="has not been started yet"):
         bed.replay(other)
+
+
+def test_a_record_of_several_rows_is_replayed_as_a_whole_and_counted_once() -> None:
+    def moved(before: int, after: int, text: str) -> dict[str, Any]:
+        data = {"id": after, "a": text}
+        return {"type": "update", "data": data, "old": {"id": before}, "pad": LONG}
+
+    columns = {"id": "BIGINT", "a": "STRING"}
+    declared: dict[str, Any] = {"ordering": None, "buckets": 1, "deletes": "clear_columns"}
+    bed = ReplayBed(given_spec(columns, **declared), format="maxwell", **NARROW)
+    bed.ingest([moved(1, 2, "x"), moved(3, 4, "y" * 10), b"{"])
+    # Another engine has made the column shorter since, which the plan does not know.
+    other = ReplayBed(
+        given_spec(columns | {"a": "VARCHAR(9)"}, **declared), format="maxwell", **NARROW
+    )
+    other.ingest([b""] * 3)
+    other.letters = bed.letters
+
+    result = other.replay(given_plan(bed.spec, format="maxwell"))
+
+    assert (result.accepted, result.folded) == (1, 0)
+    assert result.failed_again == {"refused_row": 1, "malformed": 1}
+    assert values(other) == {1: None, 2: "x"}
