@@ -2,7 +2,8 @@
 
     {"schema": {"type": "struct", "fields": […]}, "payload": {"before": null, "after": {"id": 7}, "op": "c"}}
 
-A message is an envelope if it has these two fields and no other, as for Connect's own converter.
+A message is an envelope if it has these two fields and no other, as for Connect's own converter. That converter may write
+a record without a value as the text `null`.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from braid.formats.arrays import replace_rows, rows_with
 
@@ -36,7 +38,7 @@ class OpenedMessages:
     """A batch of messages without their envelopes.
 
     Attributes:
-        payloads: The messages; null where a message is null, or its payload is.
+        payloads: The messages; null where a message, or its payload, is null or the text `null`.
         schemas: For each message the number of its schema in `KnownSchemas`, `NO_SCHEMA` without one.
     """
 
@@ -79,6 +81,9 @@ def open_envelopes(messages: pa.BinaryArray, known: KnownSchemas | None = None) 
         known: Gets the schemas of the envelopes; None: they are left out.
     """
     schemas = np.full(len(messages), NO_SCHEMA)
+    is_nothing = pc.equal(messages, pa.scalar(_NULL, messages.type)).fill_null(False)
+    if pc.any(is_nothing).as_py():
+        messages = pc.if_else(is_nothing, pa.scalar(None, messages.type), messages)
     rows = rows_with(messages, [b'"payload"'])
     opened: list[int] = []
     payloads: list[bytes | None] = []

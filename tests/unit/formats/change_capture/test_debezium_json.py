@@ -75,9 +75,11 @@ def test_the_order_of_a_read_is_below_a_change_at_its_position() -> None:
 
 
 def test_tombstones_are_repeats() -> None:
-    found = read(POSTGRESQL, [None, {"schema": None, "payload": None}, event("c", {"id": 1})])
+    nothing = [None, {"schema": None, "payload": None}, b"null"]
 
-    assert found.left_out == 2
+    found = read(POSTGRESQL, [*nothing, event("c", {"id": 1})])
+
+    assert found.left_out == 3
     assert rows_of(found, "id") == [("+", 1)]
 
 
@@ -299,10 +301,11 @@ def test_an_unwrapped_event_without_its_op_has_no_position() -> None:
     message = unwrapped({"id": 1})
     del message["__op"]
 
-    found = read(UNWRAPPED, [message, None])
+    found = read(UNWRAPPED, [message, None, b"null"])
 
     assert faults_of(found)[0] == "null_ordering: all ordering columns are null: pos"
     assert faults_of(found)[1].startswith("tombstone")
+    assert faults_of(found)[2].startswith("tombstone")
 
 
 def test_marks_of_unwrapped_events_are_no_new_fields() -> None:
