@@ -13,7 +13,7 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-scan bench-peers soak conformance docs setup java jars classes peer clean distclean
+.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-scan bench-peers soak cdc conformance docs setup java jars classes peer clean distclean
 
 help: ## This index
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
@@ -29,7 +29,7 @@ test: classes peer ## Every test that guards a change (about 20 minutes)
 	@$(BIN)/python -m tests.side_by_side $(ARGS)
 
 unit: $(INSTALL) ## The fast tests: no Kafka, no Spark, no Java
-	@$(BIN)/python -m pytest -m "not integration and not spark and not interop and not slow and not benchmark and not soak" $(ARGS)
+	@$(BIN)/python -m pytest -m "not integration and not spark and not interop and not slow and not benchmark and not soak and not cdc" $(ARGS)
 
 check: $(INSTALL) ## Format, lint, types, import rules
 	@$(BIN)/ruff format --check .
@@ -70,6 +70,10 @@ docs: $(INSTALL) ## Write the reference pages that are made from the code
 
 soak: jars ## Faults, and streams beside compaction, for many minutes
 	@SWEEP_SHARE=1 $(BIN)/python -m pytest -m "soak or sweep" --timeout=0 $(ARGS)
+
+cdc: $(INSTALL) ## Changes of a real PostgreSQL server, captured by Debezium
+	@$(BIN)/python -m tests.support.captured_postgres.server
+	@$(BIN)/python -m pytest -m cdc --timeout=0 tests/integration/test_captured_postgres.py $(ARGS)
 
 setup: jars ## Only set up: environment and jars
 	@echo 'ready: $(BIN)/braid --help'

@@ -4,7 +4,8 @@
 |---|---|
 | `__main__` | runs the modules of this folder that have a `run`, by name |
 | `write`, `read`, `merge`, `wide`, `file_index`, `arrival`, `kept_columns` | the engine alone; `merge` is the column machine, in memory |
-| `parsing` | messages of streams, by format |
+| `parsing`, `change_capture` | messages of streams, by format; captured changes beside plain JSON |
+| `backfill` | files into the columns of a stream, with and without bulk |
 | `endtoend`, `hostile` | the demo's throughput; the service under hostile requests |
 | `compaction/`, `lookup/`, `scan/` | programs of their own; all but `lookup/` beside the Java reference |
 | `merging/` | program: reads of tables that have to be merged, from files, beside the Java reference |

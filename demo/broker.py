@@ -39,7 +39,7 @@ _JVM = (
     "-Djava.awt.headless=true",
 )
 
-_SETTINGS: Mapping[str, str] = MappingProxyType(
+SETTINGS: Mapping[str, str] = MappingProxyType(
     {
         "process.roles": "broker,controller",
         "node.id": "1",
@@ -68,6 +68,7 @@ _SETTINGS: Mapping[str, str] = MappingProxyType(
         "log.cleaner.io.buffer.size": "65536",
     }
 )
+"""The settings of every broker, besides its addresses and its folder."""
 
 _LOG4J = """\
 status=error
@@ -240,7 +241,7 @@ class KafkaBroker:
             self._ports = {name: free_port() for name in (*protocols, _CONTROLLER)}
         listeners = {name: f"{name}://127.0.0.1:{port}" for name, port in self._ports.items()}
         settings = {
-            **_SETTINGS,
+            **SETTINGS,
             "controller.quorum.voters": f"1@127.0.0.1:{self._ports[_CONTROLLER]}",
             "listeners": ",".join(listeners.values()),
             "advertised.listeners": ",".join(listeners[name] for name in protocols),

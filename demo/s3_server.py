@@ -34,8 +34,8 @@ _LOGGING: Final = """\
 </configuration>
 """
 # The login of a server that only this machine reaches, and that ends with its parent.
-_IDENTITY: Final = "braid-local"
-_CREDENTIAL: Final = "braid-local-only"
+IDENTITY: Final = "braid-local"
+CREDENTIAL: Final = "braid-local-only"
 
 
 class S3Server:
@@ -106,21 +106,18 @@ class S3Server:
         Raises:
             ProcessFailed: It did not come up; the message shows the end of its log.
         """
-        self.data_dir.mkdir(parents=True, exist_ok=True)
+        self._prepare_folders()
         settings = self._dir / "s3proxy.properties"
         logging = self._dir / "logback.xml"
         settings.write_text(
             f"s3proxy.endpoint={self.bare_endpoint}\n"
             "s3proxy.authorization=aws-v2-or-v4\n"
-            f"s3proxy.identity={_IDENTITY}\n"
-            f"s3proxy.credential={_CREDENTIAL}\n"
+            f"s3proxy.identity={IDENTITY}\n"
+            f"s3proxy.credential={CREDENTIAL}\n"
             "jclouds.provider=filesystem-nio2\n"
             f"jclouds.filesystem.basedir={self.data_dir.parent}\n"
         )
         logging.write_text(_LOGGING)
-        self._credentials_path.write_text(
-            f"AWS_ACCESS_KEY_ID={_IDENTITY}\nAWS_SECRET_ACCESS_KEY={_CREDENTIAL}\n"
-        )
         child = self._supervisor.start(
             "s3proxy",
             [
@@ -155,6 +152,13 @@ class S3Server:
     ) -> None:
         """End it."""
         self.close()
+
+    def _prepare_folders(self) -> None:
+        """Make the bucket, and the file with the login for clients."""
+        self.data_dir.mkdir(parents=True, exist_ok=True)
+        self._credentials_path.write_text(
+            f"AWS_ACCESS_KEY_ID={IDENTITY}\nAWS_SECRET_ACCESS_KEY={CREDENTIAL}\n"
+        )
 
     def _answers(self) -> bool:
         socket.create_connection(("127.0.0.1", self._port), timeout=1).close()

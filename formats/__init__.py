@@ -5,13 +5,15 @@
 | `message_reader`, `readers`, `fault` | the shape that every format of messages has; the choice of a reader; the fault of a record |
 | `json/` | JSON: messages and Kafka keys to columns |
 | `avro/`, `protobuf/`, `native/` | Avro; Protobuf; values of formats with a schema |
+| `change_capture/` | captured changes of databases: their events to rows |
 | `exact_rows` | rows that are read one by one |
 | `registered_reader`, `joined_messages` | messages of several schemas; batches that were read in parts |
+| `arrow_rows/` | rows that are Arrow arrays already |
 | `csv_reader`, `raw_reader` | lines of CSV; messages that are one value |
 | `mapping/` | columns that are more than the value of a field |
 | `header_reader` | headers of records to columns |
 | `mapped_column`, `field_tree` | a column and the part or field of a record that it is filled from; the declared part of a message |
-| `record_conditions` | conditions over the fields of messages |
+| `record_conditions`, `part_conditions` | conditions over records: over the fields of their messages, and over their other parts |
 | `arrays`, `arrow_cast` | rows of Arrow arrays; casts that truncate timestamps |
 | `text_values`, `times`, `integer_bounds`, `unpaired_surrogates` | values as texts; dates and times as texts; bounds of integer types; texts without a UTF-8 form |
 | `dead_letter` | the record that is sent for a refused record |

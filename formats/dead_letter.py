@@ -3,14 +3,33 @@
 A dead letter has the record's key, value and headers. It also has headers under the names that Kafka Connect
 uses, so that tools for Connect's dead letters work on ours. Topic, partition and offset identify the
 record. Sending is at least once: a repeated micro-batch sends its dead letters again.
+
+A letter has all that is needed to read its record again (`parse_dead_letter`): the record's timestamp, the id of its
+topic, and the generation of the stream's order at that time. It also names the attempt that has sent it, because
+letters may be left of attempts that were never committed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
-_PREFIX = "__connect.errors."
-REASON_HEADER = "braid.reason"
-CUT_HEADER = "braid.value.cut"
+from braid.lake import LetterAttempt
+
+_PREFIX: Final = "__connect.errors."
+TOPIC_HEADER: Final = f"{_PREFIX}topic"
+"""The first header after the record's own ones."""
+PARTITION_HEADER: Final = f"{_PREFIX}partition"
+OFFSET_HEADER: Final = f"{_PREFIX}offset"
+MESSAGE_HEADER: Final = f"{_PREFIX}exception.message"
+CONNECTOR_HEADER: Final = f"{_PREFIX}connector.name"
+REASON_HEADER: Final = "braid.reason"
+TOPIC_ID_HEADER: Final = "braid.topic.id"
+GENERATION_HEADER: Final = "braid.generation"
+TIMESTAMP_HEADER: Final = "braid.timestamp"
+ATTEMPT_HEADER: Final = "braid.attempt"
+NULL_HEADERS_HEADER: Final = "braid.headers.null"
+CUT_HEADER: Final = "braid.value.cut"
 _SENDER_CLASS = "pipelines.ingest.Ingest"
 """Stored in topics, where consumers may filter by it: it stays when the class that sends moves."""
 
@@ -29,11 +48,13 @@ class DeadLetterReason(StrEnum):
     NULL_ORDERING = "null_ordering"
     TOMBSTONE = "tombstone"
     DELETE = "delete"
+    TRUNCATE = "truncate"
     TOO_LARGE = "too_large"
     NEW_FIELD = "new_field"
     UNREADABLE = "unreadable"
     ROW_KIND = "row_kind"
     REFUSED_ROW = "refused_row"
+    POISON = "poison"
 
     @property
     def stage(self) -> str:
@@ -51,6 +72,7 @@ _CONVERSION = frozenset(
         DeadLetterReason.WRONG_TYPE,
         DeadLetterReason.OUT_OF_RANGE,
         DeadLetterReason.UNREADABLE,
+        DeadLetterReason.POISON,
     }
 )
 
@@ -68,6 +90,12 @@ class DeadLetter:
         key: The key as received.
         value: The value as received.
         headers: The headers as received.
+        topic_id: Kafka's id of the topic; empty when it is not known.
+        generation: Generation of the stream's order when the record was refused; None: a letter of an earlier
+            version, which names none.
+        timestamp_ms: The record's Kafka timestamp, milliseconds since the epoch; None: likewise.
+        attempt: The attempt at a batch that has sent the letter; None: likewise.
+        value_bytes: Length of the record's value, where the letter has only its beginning; None: it is whole.
     """
 
     topic: str
@@ -78,6 +106,11 @@ class DeadLetter:
     key: bytes | None = None
     value: bytes | None = None
     headers: tuple[tuple[str, bytes | None], ...] = ()
+    topic_id: str = ""
+    generation: int | None = None
+    timestamp_ms: int | None = None
+    attempt: LetterAttempt | None = None
+    value_bytes: int | None = None
 
     def all_headers(self, *, connector: str) -> list[tuple[str, bytes]]:
         """Return the record's headers, followed by those that describe the refusal.
@@ -86,16 +119,77 @@ class DeadLetter:
             connector: The sender's name.
         """
         ours = {
-            f"{_PREFIX}topic": self.topic,
-            f"{_PREFIX}partition": str(self.partition),
-            f"{_PREFIX}offset": str(self.offset),
-            f"{_PREFIX}connector.name": connector,
+            TOPIC_HEADER: self.topic,
+            PARTITION_HEADER: str(self.partition),
+            OFFSET_HEADER: str(self.offset),
+            CONNECTOR_HEADER: connector,
             f"{_PREFIX}task.id": str(self.partition),
             f"{_PREFIX}stage": self.reason.stage,
             f"{_PREFIX}class.name": _SENDER_CLASS,
             f"{_PREFIX}exception.class.name": f"braid.{self.reason}",
-            f"{_PREFIX}exception.message": self.message,
+            MESSAGE_HEADER: self.message,
             REASON_HEADER: self.reason.value,
         }
+        known = {
+            TOPIC_ID_HEADER: self.topic_id or None,
+            GENERATION_HEADER: self.generation,
+            TIMESTAMP_HEADER: self.timestamp_ms,
+            ATTEMPT_HEADER: self.attempt,
+            # Clients of Kafka send no header without a value.
+            NULL_HEADERS_HEADER: self._null_headers or None,
+            CUT_HEADER: self.value_bytes,
+        }
+        ours |= {name: str(value) for name, value in known.items() if value is not None}
         theirs = [(name, value or b"") for name, value in self.headers]
         return theirs + [(name, value.encode()) for name, value in ours.items()]
+
+    @property
+    def _null_headers(self) -> str:
+        return ",".join(
+            str(index) for index, (_, value) in enumerate(self.headers) if value is None
+        )
+
+
+def parse_dead_letter(
+    *, key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]]
+) -> tuple[DeadLetter, str] | None:
+    """Return a dead letter and the name of its sender, from a message of a dead-letter topic; None: it is none.
+
+    Args:
+        key: The message's key.
+        value: Its value.
+        headers: All of its headers, in their order.
+    """
+    names = [name for name, _ in headers]
+    if TOPIC_HEADER not in names:
+        return None
+    # A record may itself come from a dead-letter topic: only the last block of these names is of this letter.
+    first = len(names) - 1 - names[::-1].index(TOPIC_HEADER)
+    try:
+        ours = {name: (text or b"").decode() for name, text in headers[first:]}
+        nulls = {int(part) for part in ours.get(NULL_HEADERS_HEADER, "").split(",") if part}
+        letter = DeadLetter(
+            topic=ours[TOPIC_HEADER],
+            partition=int(ours[PARTITION_HEADER]),
+            offset=int(ours[OFFSET_HEADER]),
+            reason=DeadLetterReason(ours[REASON_HEADER]),
+            message=ours[MESSAGE_HEADER],
+            key=key,
+            value=value,
+            headers=tuple(
+                (name, None if index in nulls else text)
+                for index, (name, text) in enumerate(headers[:first])
+            ),
+            topic_id=ours.get(TOPIC_ID_HEADER, ""),
+            generation=_number(ours.get(GENERATION_HEADER)),
+            timestamp_ms=_number(ours.get(TIMESTAMP_HEADER)),
+            attempt=LetterAttempt.parse(ours[ATTEMPT_HEADER]) if ATTEMPT_HEADER in ours else None,
+            value_bytes=_number(ours.get(CUT_HEADER)),
+        )
+        return letter, ours[CONNECTOR_HEADER]
+    except (ValueError, KeyError):
+        return None
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)

@@ -44,6 +44,7 @@ class MappedColumn:
             (`ReadMessages.missing`).
         time_format: The form of dates and times; None: that of the message format.
         takes_scalars: Whether values of a column of texts are usually none, but numbers.
+        keeps_json: Whether a column of bytes gets the JSON text of its value as it is written; for JSON only.
     """
 
     name: str
@@ -54,6 +55,7 @@ class MappedColumn:
     finds_missing: bool = False
     time_format: TimeFormat | None = None
     takes_scalars: bool = False
+    keeps_json: bool = False
 
     @property
     def purpose(self) -> str:

@@ -1,12 +1,13 @@
 """Reader of messages: the shape that every format of messages has."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from braid.formats.fault import Faults
+from braid.formats.mapped_column import MappedColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,3 +50,7 @@ class MessageReader(Protocol):
             RecursionError: It is nested too deeply.
         """
         ...
+
+
+ReaderOf: TypeAlias = Callable[[Sequence[MappedColumn]], MessageReader]
+"""Returns the reader of some columns of the same messages."""

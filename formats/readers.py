@@ -19,6 +19,7 @@ from braid.formats.registered_reader import RegisteredReader
 from braid.formats.schema_registry.schema_source import RegisteredSchema, SchemaKind, SchemaSource
 from braid.schemas import (
     AvroFormat,
+    ChangeFormat,
     CsvFormat,
     JsonFormat,
     MessageFormat,
@@ -38,7 +39,7 @@ def message_reader(
     """Return the reader of a stream's messages.
 
     Args:
-        declared: The format.
+        declared: The format; none of captured changes, which `change_capture.readers` reads.
         columns: The columns that are read from the messages.
         paths_of_other_streams: Paths that other streams of the table read from the same topic.
         finds_undeclared: Whether messages with fields from which no column is read are reported; only
@@ -65,6 +66,7 @@ def _reader_of_format(
     finds_undeclared: bool,
     schemas: SchemaSource | None,
 ) -> MessageReader:
+    assert not isinstance(declared, ChangeFormat), "captured changes have readers of their own"
     match declared:
         case JsonFormat():
             messages = JsonReader(

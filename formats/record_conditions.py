@@ -1,8 +1,8 @@
-"""Conditions over the fields of messages, as streams declare them (`where`, `delete_when`).
+"""Conditions over records, as streams declare them (`where`, `delete_when`).
 
 The text has the grammar of all conditions (`braid.lake.read.condition_syntax`). The fields are paths of the
-message; a reader of the stream's format reads them like columns. The type of a field is that of what it is
-compared with:
+message, or other parts of the record (`part_conditions`); they are read like columns. The type of a field, of a header
+and of the Kafka key is that of what it is compared with:
 
 | compared with | read as |
 |---|---|
@@ -12,7 +12,7 @@ compared with:
 | bytes | VARBINARY |
 | nothing (IS NULL) | the type of another comparison, or of the column that is read from the field; else VARCHAR |
 
-A field that is read by a column, too, must be compared with values of the column's kind: no record would have
+One that is read by a column, too, must be compared with values of the column's kind: no record would have
 both a fitting value for the column and one for the condition.
 """
 
@@ -24,7 +24,13 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 
 from braid.formats.integer_bounds import INTEGER_BOUND
-from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapped_column import MappedColumn, TimeFormat
+from braid.formats.part_conditions import (
+    parse_condition,
+    source_of,
+    types_of_part,
+    wrong_argument,
+)
 from braid.lake import (
     BoundCondition,
     Comparison,
@@ -35,11 +41,11 @@ from braid.lake import (
     TypeRoot,
     bind_comparisons,
     matching_rows,
-    parse_comparisons,
     parse_type,
 )
+from braid.schemas import ColumnSource
 
-_Path: TypeAlias = tuple[str, ...]
+_Place: TypeAlias = tuple[ColumnSource, tuple[str, ...]]
 
 _MESSAGE: Final = "the conditions cannot be evaluated"
 _TEXT: Final = parse_type("STRING")
@@ -68,28 +74,40 @@ class RecordConditions:
     """The conditions of a stream, with the fields that they need.
 
     Attributes:
-        fields: The fields, as columns to read; the name of each is its address.
+        fields: The fields of the message, as columns to read; the name of each is its address.
+        parts: The other parts of the record, likewise.
         where: What a record fulfils that belongs to the stream; empty: every record does.
         delete_when: What a record fulfils that is a delete; empty: none does.
     """
 
     fields: tuple[MappedColumn, ...] = ()
+    parts: tuple[MappedColumn, ...] = ()
     where: tuple[BoundCondition, ...] = ()
     delete_when: tuple[BoundCondition, ...] = ()
 
+    def belonging_by_parts(self, values: Mapping[str, pa.Array]) -> pa.BooleanArray | None:
+        """Return for each record whether what `where` says of its parts holds, without nulls; None: it says nothing.
+
+        Args:
+            values: The parts' values, by name.
+        """
+        names = {part.name for part in self.parts}
+        return matching_rows(values, [one for one in self.where if one.column in names])
+
     def belonging(self, values: Mapping[str, pa.Array]) -> pa.BooleanArray | None:
-        """Return for each record whether it belongs to the stream, without nulls; None: all do.
+        """Return for each record whether what `where` says of its fields holds, without nulls; None: it says nothing.
 
         Args:
             values: The fields' values, by name.
         """
-        return matching_rows(values, self.where)
+        names = {field.name for field in self.fields}
+        return matching_rows(values, [one for one in self.where if one.column in names])
 
     def deleting(self, values: Mapping[str, pa.Array]) -> pa.BooleanArray | None:
         """Return for each record whether it is a delete, without nulls; None: none is.
 
         Args:
-            values: The fields' values, by name.
+            values: The values of fields and parts, by name.
         """
         return matching_rows(values, self.delete_when)
 
@@ -106,7 +124,7 @@ def record_conditions(
     Args:
         where: The text of the condition; None: none.
         delete_when: The text of the condition; None: none.
-        columns: The columns that are read from the message.
+        columns: The columns that are read from records.
 
     Raises:
         InvalidRequest: A text cannot be parsed, or a field cannot be compared as it is. The field of each
@@ -114,19 +132,21 @@ def record_conditions(
     """
     texts = {"where": where, "delete_when": delete_when}
     parsed = {name: _parse(name, text) for name, text in texts.items() if text is not None}
-    types_of_columns = {column.path: column.type for column in columns}
-    time_formats = {column.path: column.time_format for column in columns}
-    kinds: dict[_Path, set[LiteralKind]] = {}
-    inner: dict[_Path, Comparison] = {}
+    of_columns = {(column.source, column.path): column for column in columns}
+    kinds: dict[_Place, set[LiteralKind]] = {}
+    inner: dict[_Place, Comparison] = {}
     for one in chain.from_iterable(parsed.values()):
-        kinds.setdefault(one.path, set()).update(literal.kind for literal in one.literals)
-        inner |= {one.path[:length]: one for length in range(1, len(one.path))}
+        source, path = _place(one)
+        kinds.setdefault((source, path), set()).update(literal.kind for literal in one.literals)
+        # A part as a whole has no fields: `key()` beside `key(id)` is read on its own.
+        inner |= {(source, path[:length]): one for length in range(1, len(path))}
     problems = []
     for name, comparisons in parsed.items():
-        for one in {one.path: one for one in comparisons}.values():
-            found = _why_not(kinds[one.path], types_of_columns.get(one.path))
-            if found is None and one.path in inner:
-                found = _inside(inner[one.path])
+        for one in {_place(one): one for one in comparisons}.values():
+            place = _place(one)
+            found = wrong_argument(one) or _why_not(kinds[place], place, of_columns.get(place))
+            if found is None and place in inner:
+                found = _inside(inner[place])
             if found is not None:
                 message, hint = found
                 problems.append(Problem(field=name, value=one.address, message=message, hint=hint))
@@ -136,16 +156,19 @@ def record_conditions(
         one.address: MappedColumn(
             name=one.address,
             path=one.path,
-            type=_type_of(kinds[one.path], types_of_columns.get(one.path)),
+            type=_type_of(kinds[place], place, of_columns.get(place)),
+            source=place[0],
             is_in_condition=True,
-            time_format=time_formats.get(one.path),
+            time_format=_time_format(of_columns.get(place)),
         )
         for one in chain.from_iterable(parsed.values())
+        for place in (_place(one),)
     }
     types = {name: field.type for name, field in fields.items()}
     bound = {name: _bind(name, found, types) for name, found in parsed.items()}
     return RecordConditions(
-        fields=tuple(fields.values()),
+        fields=tuple(one for one in fields.values() if one.source is ColumnSource.VALUE),
+        parts=tuple(one for one in fields.values() if one.source is not ColumnSource.VALUE),
         where=bound.get("where", ()),
         delete_when=bound.get("delete_when", ()),
     )
@@ -153,7 +176,7 @@ def record_conditions(
 
 def _parse(name: str, text: str) -> tuple[Comparison, ...]:
     try:
-        return parse_comparisons(text)
+        return parse_condition(text)
     except InvalidRequest as error:
         raise InvalidRequest(_MESSAGE, problems=list(_renamed(name, error.problems))) from error
 
@@ -181,19 +204,36 @@ def _renamed(name: str, problems: Iterable[Problem]) -> Iterator[Problem]:
         yield Problem(field=name, value=one.value, message=one.message, hint=one.hint)
 
 
-def _why_not(kinds: set[LiteralKind], of_column: DataType | None) -> tuple[str, str] | None:
-    """Return why a field cannot be compared with literals of these kinds, and a hint."""
+def _place(comparison: Comparison) -> _Place:
+    return source_of(comparison), comparison.path
+
+
+def _time_format(column: MappedColumn | None) -> TimeFormat | None:
+    # A part that is no text has none, so a column that is read from it has none either.
+    return None if column is None else column.time_format
+
+
+def _why_not(
+    kinds: set[LiteralKind], place: _Place, column: MappedColumn | None
+) -> tuple[str, str] | None:
+    """Return why a field or part cannot be compared with literals of these kinds, and a hint."""
     names = " and with ".join(sorted(kind.value for kind in kinds))
+    what = "the field" if place[0] is ColumnSource.VALUE else "it"
     if len(kinds) > 1:
-        return f"the field is compared with {names}", "compare it with values of one kind"
-    if of_column is None or not kinds:
+        return f"{what} is compared with {names}", "compare it with values of one kind"
+    types = types_of_part(place[0])
+    if types is not None:
+        expected = " or ".join(kind.value for kind in types)
+        is_fit = kinds <= types.keys()
+        return None if is_fit else (f"it is compared with {names}", f"compare it with {expected}")
+    if column is None or not kinds:
         return None
-    accepted = _KIND_OF_ROOT.get(of_column.root, ())
+    accepted = _KIND_OF_ROOT.get(column.type.root, ())
     if kinds <= {*accepted}:
         return None
     expected = " or ".join(kind.value for kind in accepted)
     return (
-        f"the field is compared with {names}, and a column of type {of_column} is read from it",
+        f"{what} is compared with {names}, and a column of type {column.type} is read from it",
         f"compare it with {expected}" if expected else "test it with IS NULL or IS NOT NULL",
     )
 
@@ -204,8 +244,12 @@ def _inside(inner: Comparison) -> tuple[str, str]:
     return message, f"leave it out: `{inner.address}` is null where the object is missing"
 
 
-def _type_of(kinds: set[LiteralKind], of_column: DataType | None) -> DataType:
-    """Return the type that a field is read as."""
+def _type_of(kinds: set[LiteralKind], place: _Place, column: MappedColumn | None) -> DataType:
+    """Return the type that a field or part is read as."""
+    types = types_of_part(place[0])
+    if types is not None:
+        return types[next(iter(kinds or types))]
+    of_column = None if column is None else column.type
     if not kinds:
         return _TEXT if of_column is None else of_column.with_nullable(True)
     (kind,) = kinds

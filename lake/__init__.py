@@ -33,6 +33,8 @@ from braid.lake.aggregates import (
 from braid.lake.commit.commit_result import CommitResult, Outcome
 from braid.lake.commit.committer import TableCommitter
 from braid.lake.commit.discard import commit_or_discard
+from braid.lake.commit.replay_intent import ReplayedLetters
+from braid.lake.commit.streams.backfill_position import backfill_name, split_backfill_name
 from braid.lake.commit.streams.exactly_once import BatchDecision, decide_batch
 from braid.lake.commit.streams.former_position import discards_former_position
 from braid.lake.commit.streams.group_order import (
@@ -45,6 +47,7 @@ from braid.lake.commit.streams.group_order import (
     stored_offset,
 )
 from braid.lake.commit.streams.highest_read import HighestRead
+from braid.lake.commit.streams.offset_ranges import holds_offset, with_offsets
 from braid.lake.commit.streams.position_moves import (
     MoveCause,
     PositionMove,
@@ -53,6 +56,12 @@ from braid.lake.commit.streams.position_moves import (
     split_by_reading,
 )
 from braid.lake.commit.streams.read_offsets import offsets_left_older, read_ranges_of
+from braid.lake.commit.streams.stream_letters import (
+    LetterAttempt,
+    OffsetRanges,
+    RecentRecords,
+    StreamLetters,
+)
 from braid.lake.commit.streams.stream_position import (
     BatchAccount,
     StreamBatch,
@@ -164,6 +173,7 @@ from braid.lake.table.read.scan import Scan
 from braid.lake.table.read.split_reader import SplitReader
 from braid.lake.table.read_at import ReadAt, SnapshotRef
 from braid.lake.table.table import Table
+from braid.lake.write.bulk_writer import BulkWriter
 from braid.lake.write.rows.key_length import key_is_long
 from braid.lake.write.table_writer import TableWriter, WriteResult
 from braid.lake.write.writable import check_writable
@@ -216,6 +226,7 @@ __all__ += [
 
 # Writing and committing in steps, for writers on several machines.
 __all__ += [
+    "BulkWriter",
     "CommitMessage",
     "CommitResult",
     "Outcome",
@@ -308,22 +319,31 @@ __all__ += [
     "GroupClaim",
     "GroupOrder",
     "HighestRead",
+    "LetterAttempt",
     "MoveCause",
+    "OffsetRanges",
     "PartitionGrowth",
     "PositionMove",
+    "RecentRecords",
+    "ReplayedLetters",
     "StreamBatch",
     "StreamFallback",
+    "StreamLetters",
     "StreamPosition",
+    "backfill_name",
     "decide_batch",
     "discards_former_position",
+    "holds_offset",
     "offsets_left_older",
     "positions_of",
     "read_ranges_of",
     "repeated_ranges",
     "skipped_ranges",
+    "split_backfill_name",
     "split_by_reading",
     "split_offset",
     "stored_offset",
+    "with_offsets",
 ]
 
 # The names of `braid.lake.aggregates`, for packages with aggregate functions that import them from here.

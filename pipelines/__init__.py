@@ -9,6 +9,7 @@ From the top down; each imports only what is below it:
 | `batch_source/` | `spark.read.format("braid")`; needs no runner |
 | `hosted_tables` | compaction and expiry of the tables whose streams a runner hosts |
 | `stream/` | one stream: claim, query, report, supervisor |
+| `replay/` | dead letters listed and replayed |
 | `sink/` | one micro-batch: rows and dead letters written, and one commit |
 | `pace/` | the interval and the size of micro-batches when compaction is behind |
 | `plan_changes/` | how the plan of a running query changes |

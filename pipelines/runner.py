@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from braid.lake import Catalog, Clock, FileIO, LakeError
 from braid.pipelines.hosted_tables import HostedTables
+from braid.pipelines.replay.letter_desk import LetterDesk
 from braid.pipelines.settings import RunnerSettings
 from braid.pipelines.stream.dead_letter_counts import reported_counts
 from braid.pipelines.stream.failure_log import FailureLog
@@ -65,6 +66,9 @@ class Runner:
         self._writing = FailureLog(_LOG, "progress cannot be written")
         self._hosted: dict[str, _HostedStream] = {}
         self._unreadable: dict[str, str] = {}
+        self._letters = LetterDesk(
+            file_io=file_io, warehouse=warehouse, clusters=settings.clusters, clock=clock
+        )
         self._maintenance: HostedTables | None = None
         if settings.maintains:
             self._maintenance = HostedTables(
@@ -81,6 +85,7 @@ class Runner:
         written_ms = 0
         self._warn_of_namesake()
         try:
+            self._letters.start(interval_ms=self._settings.poll_ms)
             if self._maintenance is not None:
                 self._maintenance.start(interval_ms=self._settings.maintenance_ms)
             while not stop.is_set():
@@ -116,6 +121,14 @@ class Runner:
             # Queries of a table whose document cannot be read continue as they are.
             if hosted.supervisor.table not in tables.unreadable:
                 hosted.set_registered(registered.get(key))
+        self._letters.set_streams(
+            {
+                key: (stream.document, stream.entry)
+                for key, stream in registered.items()
+                # A stream of another runner is served by that one.
+                if self._hosted[key].supervisor.progress.state is not StreamState.UNASSIGNED
+            }
+        )
 
     def _warn_of_unreadable(self, unreadable: Mapping[str, Exception]) -> None:
         """Log why a table or stream is left alone: once, and again when the reason changes."""
@@ -145,7 +158,7 @@ class Runner:
 
     def _hosted_tables(self) -> set[str]:
         """Return the tables of the streams whose leases this runner holds now."""
-        others = (StreamState.UNASSIGNED, StreamState.STOPPED)
+        others = (StreamState.UNASSIGNED, StreamState.STOPPED, StreamState.COMPLETED)
         supervisors = [hosted.supervisor for hosted in self._hosted.values()]
         return {one.table for one in supervisors if one.progress.state not in others}
 
@@ -198,6 +211,7 @@ class Runner:
         # All threads are asked to end before any is waited for: stopping a query takes seconds.
         for hosted in self._hosted.values():
             hosted.ask_to_stop()
+        self._letters.ask_to_stop()
         if self._maintenance is not None:
             self._maintenance.ask_to_stop()
         for key, hosted in self._hosted.items():
@@ -205,6 +219,7 @@ class Runner:
                 _LOG.error("query does not stop stream=%s", key)
         if self._maintenance is not None:
             self._maintenance.close()
+        self._letters.close()
         self._write_progress()
 
 

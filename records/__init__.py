@@ -4,6 +4,8 @@
 |---|---|
 | `stream_plan` | what reading and writing a stream needs to know, from its declaration and its table's schema |
 | `record_kinds` | which records are left out, are deletes, or are refused before they are read |
+| `condition_parts` | the parts of records, besides their values, that conditions are about |
+| `plan_changes`, `rows_of_records` | the readers of values and captured changes; records that yield several rows |
 | `part_reader` | columns from headers, timestamp, partition, offset and topic |
 | `record_reader` | the columns of records, and the faults of refused ones |
 | `trial` | sample records, read as the stream would read them |

@@ -2,18 +2,24 @@
 
 | record | kind |
 |---|---|
-| without a value | what `on_tombstone` says; dead letters have the reason `tombstone` |
+| for which `where` does not hold, as far as it is about other parts than the value | left out: it belongs to another stream |
+| with a part of a condition that cannot be read | refused, for the reason of a column that cannot be read |
+| without a value, or with an envelope around none | what `on_tombstone` says; dead letters have the reason `tombstone` |
 | longer than the stream's bound | refused (`too_large`) |
 | with a field of a condition that cannot be read | refused, for the reason of a column that cannot be read |
-| for which `where` does not hold | left out: it belongs to another stream |
-| for which `delete_when` holds | what `on_delete` says; dead letters have the reason `delete` |
+| for which the rest of `where` does not hold | left out: it belongs to another stream |
+| for which `delete_when` holds, or whose event is a delete | what `on_delete` says; dead letters have the reason `delete` |
+| whose event changes no row | left out |
 
-Conditions are evaluated before anything else is read: a record of another stream may have values in its fields
+What holds of headers, the Kafka key, the timestamp and the place is known of every record, so a stream's `where` over these
+leaves out tombstones and overlong values of other streams, too, and their values are not read. Conditions are evaluated before anything else is read: a record of another stream may have values in its fields
 that fit none of this stream's columns, and a delete need not have a value for any column but the key and those
 that order it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -22,12 +28,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.formats.arrays import rows_where
+from braid.formats.change_capture.changes import ChangeReader, ReadChanges
+from braid.formats.change_capture.envelopes import open_envelopes
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
-from braid.formats.message_reader import MessageReader
+from braid.formats.message_reader import ReaderOf
 from braid.formats.readers import message_reader
 from braid.formats.schema_registry.schema_source import SchemaSource
-from braid.records.record_columns import VALUE
+from braid.records.condition_parts import ConditionPartReader
+from braid.records.record_columns import KEY, VALUE
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import OnDelete
 
@@ -40,6 +49,9 @@ _DELETE: Final = Fault(
     DeadLetterReason.DELETE,
     "the record is a delete by `delete_when`, and `on_delete` refuses deletes",
 )
+_DELETE_EVENT: Final = Fault(
+    DeadLetterReason.DELETE, "the event is a delete, and `on_delete` refuses deletes"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +59,16 @@ class SortedRecords:
     """A batch of records by their kinds, without those that are left out.
 
     Attributes:
-        records: The records that are not left out.
+        records: The records that are not left out; one that yields several rows is there for each of them.
         left_out: The number of those that are.
-        values: The values of the records, to be read; null where a record is refused or has no value.
-        is_delete: Whether each record is a delete.
+        values: The values of the records, or the rows of their changes, to be read; null where a record is
+            refused or has no value.
+        is_delete: Whether each row is a delete.
         faults: The faults of records that are refused already.
-        seen_fields: Addresses of the conditions' fields that some record had a value for, those that are
-            left out included.
+        seen_fields: Addresses of the conditions' fields and parts that some record had a value for, those that
+            are left out included.
+        record_of: For each row the number of its record, ascending; None: each record has one row.
+        columns: By name, the columns that are read from the events of changes, and from their positions.
     """
 
     records: pa.RecordBatch
@@ -62,25 +77,39 @@ class SortedRecords:
     is_delete: _Bools
     faults: Faults
     seen_fields: frozenset[str]
+    record_of: npt.NDArray[np.int64] | None = None
+    columns: Mapping[str, pa.Array] = field(default_factory=dict)
 
 
 class RecordKinds:
     """Tells the kinds of the records of one stream."""
 
-    def __init__(self, plan: StreamPlan, schemas: SchemaSource | None = None) -> None:
-        """Prepare to read the fields of conditions.
+    def __init__(
+        self,
+        plan: StreamPlan,
+        schemas: SchemaSource | None = None,
+        *,
+        reader_of: ReaderOf | None = None,
+        changes: ChangeReader | None = None,
+    ) -> None:
+        """Prepare to read the fields and parts of conditions.
 
         Args:
             plan: The stream.
             schemas: The schemas that messages name; None where the stream's format names no registry.
+            reader_of: Returns the reader of values where they are not in the stream's format.
+            changes: Reads the events of captured changes; None where records are rows.
         """
         self._spec = plan.spec
         self._conditions = plan.conditions
-        self._reader = (
-            message_reader(plan.spec.format, plan.conditions.fields, schemas=schemas)
-            if plan.conditions.fields
-            else None
-        )
+        self._changes = changes
+        self._positions = tuple(column.name for column in plan.position_columns)
+        if changes is not None:
+            reader_of = changes.parts
+        reader_of = reader_of or partial(message_reader, plan.spec.format, schemas=schemas)
+        self._reader = reader_of(plan.conditions.fields) if plan.conditions.fields else None
+        parts = plan.conditions.parts
+        self._parts = ConditionPartReader(parts, topic=plan.spec.topic) if parts else None
 
     def sort(self, records: pa.RecordBatch) -> SortedRecords:
         """Return a batch by the kinds of its records.
@@ -90,11 +119,26 @@ class RecordKinds:
         """
         marks = _Marks(records.num_rows)
         values = records.column(VALUE)
+        parts = self._read_parts(records, marks)
         if values.null_count:
-            marks.treat(self._spec.on_tombstone, _bools(values.is_null()), _TOMBSTONE)
+            is_open = ~(marks.is_left_out | marks.faults.is_faulty)
+            marks.treat(self._spec.on_tombstone, _bools(values.is_null()) & is_open, _TOMBSTONE)
+        if marks.is_left_out.any():
+            values = _null_where(pa.array(marks.is_left_out), values)
         values = self._bounded(values, marks.faults)
-        if self._reader is not None:
-            values = self._evaluated(self._reader, values, marks)
+        opened = None
+        if self._changes is not None:
+            has_value = _bools(values.is_valid())
+            opened = self._changes.open(values)
+            values = opened.payloads
+            is_empty = has_value & _bools(values.is_null())
+            marks.treat(self._spec.on_tombstone, is_empty, _TOMBSTONE)
+        if self._reader is not None or parts:
+            values = self._evaluated(values, parts, marks)
+        if self._changes is not None and opened is not None:
+            opened = replace(opened, payloads=_null_where(pa.array(marks.is_left_out), values))
+            found = self._changes.read(opened, records.column(KEY))
+            return self._rows(records, found, marks)
         kept = np.flatnonzero(~marks.is_left_out)
         left_out = records.num_rows - len(kept)
         if not left_out:
@@ -116,6 +160,39 @@ class RecordKinds:
             seen_fields=frozenset(marks.seen_fields),
         )
 
+    def _rows(self, records: pa.RecordBatch, found: ReadChanges, marks: "_Marks") -> SortedRecords:
+        """Return the rows of captured changes."""
+        on_delete = self._spec.on_delete
+        assert on_delete is not None, "an admitted stream says what its deletes do"
+        marks.faults.add_found(found.faults)
+        events = np.arange(records.num_rows) if found.events is None else found.events
+        is_delete = found.is_delete
+        if on_delete is OnDelete.DEAD_LETTER:
+            marks.faults.add_all(np.unique(events[is_delete]).tolist(), _DELETE_EVENT)
+        is_kept = ~(marks.is_left_out | found.is_ignored)[events]
+        if on_delete is OnDelete.IGNORE:
+            is_kept &= ~is_delete | marks.faults.is_faulty[events]
+        rows = np.flatnonzero(is_kept)
+        events = events[rows]
+        # A delete by tombstone is a row, too; only unwrapped events may be one.
+        is_delete = (is_delete[rows] & on_delete.deletes) | marks.is_delete[events]
+        faults = _of_rows(marks.faults, events)
+        taken = pa.array(events)
+        columns = {name: array.take(taken) for name, array in found.columns.items()}
+        if found.positions is not None:
+            columns |= dict.fromkeys(self._positions, found.positions.take(pa.array(rows)))
+        values = found.rows.take(pa.array(rows))
+        return SortedRecords(
+            records=records.take(taken),
+            left_out=records.num_rows - len(np.unique(events)),
+            values=_null_where(pa.array(faults.is_faulty), values) if len(faults) else values,
+            is_delete=is_delete,
+            faults=faults,
+            seen_fields=frozenset(marks.seen_fields),
+            record_of=None if found.events is None else events,
+            columns=columns,
+        )
+
     def _bounded(self, values: pa.BinaryArray, faults: Faults) -> pa.BinaryArray:
         """Return the values without those that are too long, whose records are refused."""
         limit = self._spec.max_message_bytes
@@ -128,24 +205,39 @@ class RecordKinds:
             faults.add(row, Fault(DeadLetterReason.TOO_LARGE, message))
         return _null_where(is_long, values)
 
+    def _read_parts(self, records: pa.RecordBatch, marks: "_Marks") -> Mapping[str, pa.Array]:
+        """Mark records by what the conditions say of their parts; return the values of the parts, by name."""
+        if self._parts is None:
+            return {}
+        if self._changes is not None:
+            place = records.schema.get_field_index(KEY)
+            keys = open_envelopes(records.column(KEY)).payloads
+            records = records.set_column(place, records.schema.field(KEY), keys)
+        parts, faults = self._parts.read(records)
+        marks.note_seen(parts)
+        marks.faults.add_found(faults)
+        belongs = self._conditions.belonging_by_parts(parts)
+        if belongs is not None:
+            marks.is_left_out |= ~_bools(belongs) & ~faults.is_faulty
+        return parts
+
     def _evaluated(
-        self, reader: MessageReader, values: pa.BinaryArray, marks: "_Marks"
+        self, values: pa.BinaryArray, parts: Mapping[str, pa.Array], marks: "_Marks"
     ) -> pa.BinaryArray:
         """Mark records by the conditions; return the values without those of refused records."""
-        has_value = _bools(values.is_valid())
-        found = reader.read(values)
-        names = [field.name for field in self._conditions.fields]
-        fields = dict(zip(names, found.arrays, strict=True))
-        marks.seen_fields = [
-            name for name, array in fields.items() if array.null_count < len(array)
-        ]
-        for row in found.faults.rows:
-            marks.faults.add(row, found.faults[row])
-        is_undecided = found.faults.is_faulty | ~has_value
+        is_undecided = marks.faults.is_faulty | ~_bools(values.is_valid())
+        fields: dict[str, pa.Array] = {}
+        if self._reader is not None:
+            found = self._reader.read(values)
+            names = [field.name for field in self._conditions.fields]
+            fields = dict(zip(names, found.arrays, strict=True))
+            marks.note_seen(fields)
+            marks.faults.add_found(found.faults)
+            is_undecided |= found.faults.is_faulty
         belongs = self._conditions.belonging(fields)
         if belongs is not None:
             marks.is_left_out |= ~_bools(belongs) & ~is_undecided
-        deletes = self._conditions.deleting(fields)
+        deletes = self._conditions.deleting({**parts, **fields})
         if deletes is not None:
             assert self._spec.on_delete is not None, "an admitted stream says what its deletes do"
             is_delete = _bools(deletes) & ~is_undecided & ~marks.is_left_out
@@ -161,7 +253,13 @@ class _Marks:
         self.faults = Faults(count)
         self.is_left_out: _Bools = np.zeros(count, dtype=np.bool_)
         self.is_delete: _Bools = np.zeros(count, dtype=np.bool_)
-        self.seen_fields: list[str] = []
+        self.seen_fields: set[str] = set()
+
+    def note_seen(self, fields: Mapping[str, pa.Array]) -> None:
+        """Note the fields and parts of conditions that some record has a value for."""
+        self.seen_fields |= {
+            name for name, array in fields.items() if array.null_count < len(array)
+        }
 
     def treat(self, effect: OnDelete, chosen: _Bools, fault: Fault) -> None:
         """Mark deletes by their declared effect; where that is `dead_letter`, with a fault."""

@@ -34,12 +34,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.formats.arrays import rows_where
+from braid.formats.change_capture.envelopes import open_envelopes
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.key_reader import KeyReader
 from braid.formats.json.message_reader import TOO_DEEP
-from braid.formats.message_reader import ReadMessages
-from braid.formats.readers import message_reader
+from braid.formats.message_reader import ReaderOf, ReadMessages
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import RowKind, TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
 from braid.records.new_fields.schema_delta import SchemaDelta
@@ -49,8 +49,10 @@ from braid.records.new_fields.undeclared_field_reader import (
 )
 from braid.records.part_reader import PART_COLUMNS, PartReader
 from braid.records.partition_names import is_long_directory, partition_bytes_max
-from braid.records.record_columns import KEY, VALUE
-from braid.records.record_kinds import RecordKinds
+from braid.records.plan_changes import plan_changes, value_readers
+from braid.records.record_columns import KEY
+from braid.records.record_kinds import RecordKinds, SortedRecords
+from braid.records.rows_of_records import replaced_rows, spread_faults
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import ColumnSource, OnMissing, OnNewField
 
@@ -68,8 +70,10 @@ class ReadRecords:
     """The columns of a batch of records.
 
     Attributes:
-        records: The records that the declaration does not leave out, which all other attributes are about.
+        records: The records that the declaration does not leave out, which all other attributes are about. A
+            captured change that yields several rows is there for each of them.
         left_out: The number of records that it leaves out.
+        values: Their values, or the rows of captured changes; null where a record has none, or is refused.
         is_delete: Whether each record is a delete.
         columns: By name, one array per column that is read from records, in the Arrow form of its type; its
             values are defined only where the record has no fault.
@@ -81,10 +85,14 @@ class ReadRecords:
             ascending.
         with_undeclared: Rows whose message may have an undeclared field, ascending; only where the stream
             lets its table evolve.
+        record_of: For each row the number of its record, ascending; None: each record has one row. If one of
+            its rows has a fault, all have it.
+        is_replaced: Whether a later row of the same record has the same key, so that this one is not written.
     """
 
     records: pa.RecordBatch
     left_out: int
+    values: pa.BinaryArray
     is_delete: npt.NDArray[np.bool_]
     columns: Mapping[str, pa.Array]
     missing: Mapping[str, pa.BooleanArray]
@@ -92,13 +100,20 @@ class ReadRecords:
     seen_fields: frozenset[str]
     widenable: list[int]
     with_undeclared: list[int]
+    record_of: npt.NDArray[np.int64] | None = None
+    is_replaced: npt.NDArray[np.bool_] | None = None
 
 
 class RecordReader:
     """Reads the records of one stream by its plan."""
 
     def __init__(
-        self, plan: StreamPlan, schema: TableSchema, *, schemas: SchemaSource | None = None
+        self,
+        plan: StreamPlan,
+        schema: TableSchema,
+        *,
+        schemas: SchemaSource | None = None,
+        reader_of: ReaderOf | None = None,
     ) -> None:
         """Prepare to read.
 
@@ -106,24 +121,26 @@ class RecordReader:
             plan: The stream.
             schema: The table's schema, under which rows are written.
             schemas: The schemas that messages name; None where the stream's format names no registry.
+            reader_of: Returns the reader of values where they are not in the stream's format; undeclared
+                fields are then not searched for.
         """
         self._plan = plan
-        self._finds_undeclared = plan.spec.on_new_field is not OnNewField.IGNORE
-        self._values = message_reader(
-            plan.spec.format,
-            plan.value_columns,
-            paths_of_other_streams=plan.paths_of_other_streams,
-            finds_undeclared=self._finds_undeclared,
-            schemas=schemas,
+        self._finds_undeclared = (
+            plan.spec.on_new_field is not OnNewField.IGNORE and reader_of is None
         )
-        self._kinds = RecordKinds(plan, schemas)
+        changes = plan_changes(plan, schemas) if reader_of is None else None
+        self._kinds = RecordKinds(plan, schemas, reader_of=reader_of, changes=changes)
         self._of_deletes = [c for c in plan.value_columns if c.name in plan.delete_columns]
-        self._deletes = (
-            message_reader(plan.spec.format, self._of_deletes, schemas=schemas)
-            if plan.spec.has_deletes
-            else None
+        self._values, self._deletes = (
+            value_readers(plan, self._of_deletes, changes, schemas)
+            if reader_of is None
+            else (
+                reader_of(plan.value_columns),
+                reader_of(self._of_deletes) if plan.spec.has_deletes else None,
+            )
         )
         self._keys = KeyReader(plan.key_columns) if plan.key_columns else None
+        self._opens_keys = changes is not None
         topic, parts = plan.spec.topic, plan.part_columns
         needed = [column for column in parts if column.name in plan.delete_columns]
         others = [column for column in parts if column.name not in plan.delete_columns]
@@ -158,8 +175,12 @@ class RecordReader:
         widenable = [
             row for row in faults.rows if faults[row].reason in _WIDENABLE and row not in undecided
         ]
+        columns |= self._columns_of_changes(found)
         if self._keys is not None:
-            keys = self._keys.read(records.column(KEY))
+            keys_of_records = records.column(KEY)
+            if self._opens_keys:
+                keys_of_records = open_envelopes(keys_of_records).payloads
+            keys = self._keys.read(keys_of_records)
             columns |= zip((c.name for c in plan.key_columns), keys.arrays, strict=True)
             faults.add_found(keys.faults)
         missing = dict(messages.missing)
@@ -172,12 +193,17 @@ class RecordReader:
         for check in (self._long, self._nulls, self._row_kinds, self._unreadable):
             check(columns, faults)
         undeclared = messages.with_undeclared
-        if plan.spec.on_new_field is OnNewField.REJECT:
+        if plan.spec.on_new_field is OnNewField.REJECT and self._finds_undeclared:
             self._reject_undeclared(values, undeclared, faults)
             undeclared = []
+        is_replaced = None
+        if found.record_of is not None:
+            spread_faults(faults, found.record_of)
+            is_replaced = replaced_rows([columns[n] for n in plan.written.key], found.record_of)
         return ReadRecords(
             records=records,
             left_out=found.left_out,
+            values=found.values,
             is_delete=found.is_delete,
             columns=columns,
             missing={
@@ -189,6 +215,8 @@ class RecordReader:
             seen_fields=found.seen_fields,
             widenable=widenable,
             with_undeclared=undeclared,
+            record_of=found.record_of,
+            is_replaced=is_replaced,
         )
 
     def wanted_changes(
@@ -207,7 +235,7 @@ class RecordReader:
         """
         faults = found.faults
         marked = [row for row in found.with_undeclared if row not in faults]
-        values = found.records.column(VALUE)
+        values = found.values
         changes = {}
         for row in sorted({*found.widenable, *marked}):
             try:
@@ -226,6 +254,18 @@ class RecordReader:
     def tree(self, value: bytes) -> Any:
         """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
         return self._values.tree(value)
+
+    def _columns_of_changes(self, found: SortedRecords) -> dict[str, pa.Array]:
+        """Return the columns that are read from events, null where a delete does not need them."""
+        if not found.is_delete.any():
+            return dict(found.columns)
+        is_delete, needed = pa.array(found.is_delete), self._plan.delete_columns
+        return {
+            name: array
+            if name in needed
+            else pc.if_else(is_delete, pa.scalar(None, array.type), array)
+            for name, array in found.columns.items()
+        }
 
     def _set_deletes(
         self,

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Final
 
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.part_conditions import parse_condition, source_of
 from braid.formats.record_conditions import NO_CONDITIONS, RecordConditions, record_conditions
 from braid.lake import (
     WHOLE_ROWS,
@@ -17,7 +18,6 @@ from braid.lake import (
     TypeRoot,
     UnsupportedFeature,
     ValueChecks,
-    parse_comparisons,
 )
 from braid.registry.layout.stream_columns import StreamColumns, mapped_column, stream_columns
 from braid.registry.rules.arrival_rules import (
@@ -28,7 +28,7 @@ from braid.registry.rules.arrival_rules import (
 from braid.registry.rules.json_types import HINT, unreadable_in_json
 from braid.registry.rules.record_part_rules import part_misfit
 from braid.registry.rules.time_format_rules import why_no_times
-from braid.schemas import ColumnSource, OnNullOrdering, StreamSpec, TableSpec
+from braid.schemas import ColumnSource, OnNullOrdering, StreamSpec, TableSpec, has_row_image
 
 _LONG: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR, TypeRoot.BINARY, TypeRoot.VARBINARY)
 
@@ -94,7 +94,21 @@ class StreamPlan:
     @property
     def part_columns(self) -> tuple[MappedColumn, ...]:
         """The columns that are read from headers, or from what Kafka knows of the record."""
-        return tuple(column for column in self.columns if not column.source.is_message)
+        return tuple(
+            column
+            for column in self.columns
+            if not column.source.is_message and not column.source.is_of_change
+        )
+
+    @property
+    def change_columns(self) -> tuple[MappedColumn, ...]:
+        """The columns that are read from the events around captured rows."""
+        return self._columns_from(ColumnSource.CHANGE)
+
+    @property
+    def position_columns(self) -> tuple[MappedColumn, ...]:
+        """The columns that get the positions of captured changes."""
+        return self._columns_from(ColumnSource.CHANGE_POSITION)
 
     def _columns_from(self, source: ColumnSource) -> tuple[MappedColumn, ...]:
         return tuple(column for column in self.columns if column.source is source)
@@ -227,8 +241,10 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
 
 
 def _conditions(stream: StreamSpec, columns: Iterable[MappedColumn]) -> RecordConditions:
-    from_value = [column for column in columns if column.source is ColumnSource.VALUE]
-    return record_conditions(stream.where, stream.delete_when, from_value)
+    # Of captured changes, columns are read from the row inside of the message that conditions are about.
+    has_rows = has_row_image(stream.format)
+    known = [c for c in columns if not (has_rows and c.source is ColumnSource.VALUE)]
+    return record_conditions(stream.where, stream.delete_when, known)
 
 
 def _column_paths(stream: StreamSpec) -> Iterator[tuple[str, ...]]:
@@ -238,9 +254,12 @@ def _column_paths(stream: StreamSpec) -> Iterator[tuple[str, ...]]:
 
 
 def _condition_paths(stream: StreamSpec) -> Iterator[tuple[str, ...]]:
-    for condition in (stream.where, stream.delete_when):
-        for comparison in () if condition is None else parse_comparisons(condition):
-            yield comparison.path
+    """Yield the paths of conditions that are about the fields of which columns are read."""
+    conditions = () if has_row_image(stream.format) else (stream.where, stream.delete_when)
+    for condition in conditions:
+        for comparison in () if condition is None else parse_condition(condition):
+            if source_of(comparison) is ColumnSource.VALUE:
+                yield comparison.path
 
 
 def _delete_columns(
@@ -310,8 +329,8 @@ def _typed(
         for one in written.mapped
     )
     _check_types(columns, stream.topic)
-    for source in (ColumnSource.VALUE, ColumnSource.KEY):
-        # The key and the value are two messages: the same path in both is no conflict.
+    for source in (ColumnSource.VALUE, ColumnSource.KEY, ColumnSource.CHANGE):
+        # The key, the value and the event around it are apart: the same path in two of them is no conflict.
         _check_paths(tuple(column for column in columns if column.source is source))
     return columns
 

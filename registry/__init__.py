@@ -7,6 +7,7 @@ From the top down; the folders import only what is below them:
 | `registrar` | registration, changes and lifecycle of tables and streams |
 | `stream_admission`, `takeover` | all checks of a requested stream; conditions for taking a group over |
 | `stream_entries` | desired states, and the lifecycle verbs |
+| `replay_requests` | requests to replay dead letters, in the entries of streams |
 | `position_setter`, `position_rules` | moves of a stopped stream's position |
 | `table_creator`, `table_dropper`, `stopped_streams` | creation and removal of tables; the check that their streams are stopped |
 | `declared_table` | declaration and schema of a table as of one moment |

@@ -9,6 +9,7 @@ RegistryError
   StreamNotRunning     start or resume it
   FeaturesMissing      use a newer version of this software; `.missing` names the missing features
   PreconditionFailed   read again, then decide again
+  NoRunnerAnswers      start a runner
   RegistryConflict     another process changed the document at the same time; call again
 ```
 """
@@ -66,6 +67,12 @@ class FeaturesMissing(RegistryError):
 
 class PreconditionFailed(RegistryError):
     """The current state is not the one that the caller has read."""
+
+
+class NoRunnerAnswers(RegistryError):
+    """A runner has to answer, and none has done so in time."""
+
+    retryable = True
 
 
 class RegistryConflict(RegistryError):

@@ -16,6 +16,13 @@ from braid.registry.errors import (
     RegistryConflict,
     StreamNotStopped,
 )
+from braid.registry.replay_requests import (
+    checked_replay,
+    with_replays,
+    with_request,
+    with_result,
+    without_request,
+)
 from braid.registry.rules.tables.table_rules import check_table
 from braid.registry.store.document_writer import (
     ATTEMPTS,
@@ -28,12 +35,22 @@ from braid.registry.store.revision import NO_PRECONDITION, Precondition, revisio
 from braid.registry.store.stored_documents import features_of, with_table_features
 from braid.registry.store.versions import Versioned
 from braid.registry.stream_admission import StreamAdmission
-from braid.registry.stream_entries import Verb, VerbEffect, entry_after_verb, entry_of, with_entry
+from braid.registry.stream_entries import (
+    Verb,
+    VerbEffect,
+    completed_entry,
+    entry_after_verb,
+    entry_of,
+    with_entry,
+)
 from braid.registry.table_creator import TableCreator
 from braid.registry.takeover import fence_streams, former_owners, new_entry
 from braid.schemas import (
     DesiredState,
     FieldProblem,
+    LetterSelection,
+    ReplayResult,
+    RequestedReplay,
     StreamDefinition,
     StreamEntry,
     StreamSpec,
@@ -232,6 +249,8 @@ class Registrar(TableAlterer):
                 "spec": spec,
                 "version": found.version + 1,
                 "features": features_of(spec, besides=found.features),
+                # A stream that has completed reads once more, by the new declaration.
+                "restart_generation": found.restart_generation + found.is_completed,
             }
             entry = found.model_copy(update=changed)
             return with_entry(document, entry)
@@ -272,6 +291,63 @@ class Registrar(TableAlterer):
 
         self._writer.change(identifier, change)
 
+    def request_replay(
+        self, identifier: str, stream: str, selection: LetterSelection, *, request_id: str
+    ) -> RequestedReplay:
+        """Have the runner of a stream replay dead letters, and return the request, or an equal one under way.
+
+        Args:
+            identifier: `<database>.<table>`.
+            stream: The stream's name.
+            selection: Which dead letters.
+            request_id: Unique to the request.
+
+        Raises:
+            TableNotFound, StreamNotFound: There is no such table or stream.
+            DefinitionRefused: The replay cannot be right; `problems` says why.
+            RegistryConflict: Another replay of the stream is under way, or every attempt lost a race.
+        """
+        now_ms = self._clock.now_ms()
+        document = self._writer.change(
+            identifier,
+            lambda newest: with_request(
+                newest, stream, selection, request_id=request_id, now_ms=now_ms
+            ),
+        )
+        replay = document.streams[stream].replay
+        assert replay is not None, "the change has set it"
+        return replay
+
+    def check_replay(self, identifier: str, stream: str, selection: LetterSelection) -> None:
+        """Check that dead letters of a stream can be replayed; changes nothing.
+
+        Raises:
+            TableNotFound, StreamNotFound: There is no such table or stream.
+            DefinitionRefused: The replay cannot be right; `problems` says why.
+        """
+        checked_replay(self.document(identifier), stream, selection)
+
+    def allow_replays(self, identifier: str) -> None:
+        """Note that dead letters of a table are replayed, so that versions that cannot remember them stay away."""
+        self._writer.change(identifier, with_replays)
+
+    def end_replay(
+        self, identifier: str, stream: str, *, request_id: str, result: ReplayResult
+    ) -> None:
+        """Record the result of a replay, unless the request was withdrawn."""
+        self._writer.change(
+            identifier,
+            lambda newest: with_result(newest, stream, request_id=request_id, result=result),
+        )
+
+    def withdraw_replay(self, identifier: str, stream: str) -> None:
+        """Withdraw the replay that is under way, if there is one; what was replayed stays so.
+
+        Raises:
+            TableNotFound, StreamNotFound: There is no such table or stream.
+        """
+        self._writer.change(identifier, lambda newest: without_request(newest, stream))
+
     def apply_verb(
         self, identifier: str, stream: str, verb: Verb, *, reported: StreamState | None = None
     ) -> AppliedVerb:
@@ -300,6 +376,26 @@ class Registrar(TableAlterer):
         assert effect is not None, "a change is computed before it is written"
         assert effect.entry.spec == document.streams[stream].spec, "a verb changes no definition"
         return AppliedVerb(document=document, message=effect.message)
+
+    def complete_stream(self, identifier: str, stream: str, *, generation: int) -> None:
+        """Record that a stream has read all that it was started for, so that no runner starts it again.
+
+        Args:
+            identifier: `<database>.<table>`.
+            stream: The stream's name.
+            generation: `restart_generation` of the entry that the query was started for.
+
+        Raises:
+            TableNotFound: No table of that name is registered.
+            StreamNotFound: The table has no such stream.
+            RegistryConflict: Every attempt lost a race against other writers; try again.
+        """
+
+        def change(document: TableDocument) -> TableDocument:
+            entry = entry_of(document, stream)
+            return with_entry(document, completed_entry(entry, generation=generation))
+
+        self._writer.change(identifier, change)
 
     def _first_document(self, database: str, name: str, spec: TableSpec) -> TableDocument:
         return with_table_features(

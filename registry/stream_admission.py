@@ -5,7 +5,7 @@ from braid.lake import Catalog
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
 from braid.registry.rules.kafka_rules import check_kafka
 from braid.registry.rules.schema_registry_rules import check_schema_registry
-from braid.registry.rules.stream_bounds import check_bounds
+from braid.registry.rules.stream_bounds import check_bounds, check_trigger
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.rules.stream_rules import check_stream
 from braid.registry.takeover import check_takeover, former_owners, is_start_given
@@ -45,11 +45,12 @@ class StreamAdmission:
         problems = _check_given_name(name, definition)
         streams = {other: entry.spec for other, entry in document.streams.items()}
         spec = complete_stream(document.table, definition, name=name, known=streams.get(name))
-        # These three are checked only here, and not when the table of a registered stream changes: the
+        # These are checked only here, and not when the table of a registered stream changes: the
         # operators' file may have changed since, and the runner enforces it at every start.
         problems += check_kafka(spec, self._clusters)
         problems += check_schema_registry(spec, self._clusters)
         problems += check_bounds(spec)
+        problems += check_trigger(definition)
         problems += check_stream(document.table, streams, spec)
         if name not in streams and not problems:
             former = former_owners(document, self._catalog.table(document.identifier), spec)

@@ -51,8 +51,8 @@ def entry_of(document: TableDocument, stream: str) -> StreamEntry:
 def entry_after_verb(entry: StreamEntry, verb: Verb, *, reported: StreamState | None) -> VerbEffect:
     """Return a stream after a lifecycle verb.
 
-    `start` and `resume` have the same effect: the desired state becomes RUNNING, and a stream that
-    failed or waits for a retry tries again at once.
+    `start` and `resume` have the same effect: the desired state becomes RUNNING, a stream that failed or
+    waits for a retry tries again at once, and one that has completed reads what its topic holds now.
 
     Args:
         entry: The stream with its desired state so far.
@@ -91,6 +91,9 @@ def _run(entry: StreamEntry, reported: StreamState | None) -> VerbEffect:
         return _restarted(
             entry, f"was {before}, continues at its position{_without_runner(reported)}"
         )
+    if entry.is_completed:
+        done = "had completed, reads what its topic holds now"
+        return _restarted(entry, f"{done}{_without_runner(reported)}")
     if reported in (StreamState.FAILED, StreamState.RETRYING):
         return _restarted(entry, f"was {reported.value}, tries again at once")
     if reported is None:
@@ -102,6 +105,17 @@ def _run(entry: StreamEntry, reported: StreamState | None) -> VerbEffect:
         message = f"its desired state is RUNNING already; {until}: nothing to do"
         return VerbEffect(entry=entry, message=message)
     return VerbEffect(entry=entry, message=f"is {reported.value} already: nothing to do")
+
+
+def completed_entry(entry: StreamEntry, *, generation: int) -> StreamEntry:
+    """Return a stream after a query has read all that it was started for.
+
+    Args:
+        entry: The stream.
+        generation: `restart_generation` of the entry that the query was started for. If it has grown since, the
+            stream was started again, and goes on.
+    """
+    return entry.model_copy(update={"completed_generation": generation})
 
 
 def _held(

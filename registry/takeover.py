@@ -7,7 +7,7 @@ delayed somewhere, and must not commit any more.
 
 from collections.abc import Iterator
 
-from braid.lake import Catalog, Table, TableNotFound
+from braid.lake import Catalog, Table, TableNotFound, split_backfill_name
 from braid.registry.errors import StreamNotStopped
 from braid.registry.layout.column_functions import column_functions, why_repetition_matters
 from braid.registry.store.leases import LeaseStore
@@ -36,7 +36,11 @@ def former_owners(document: TableDocument, table: Table, stream: StreamSpec) -> 
     # has a position and is not registered any more.
     known = {*document.streams, stream.name}
     positions = committer.stream_positions()
-    return tuple(name for name in sorted(positions.keys() - known) if positions[name].topic)
+    return tuple(
+        name
+        for name in sorted(positions.keys() - known)
+        if positions[name].topic and split_backfill_name(name) is None
+    )
 
 
 def check_takeover(

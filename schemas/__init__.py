@@ -3,18 +3,31 @@
 | module | what |
 |---|---|
 | `contract` | the base class, and bounded types |
-| `table`, `aggregate`, `stream`, `message_format` | declarations |
+| `table`, `aggregate`, `stream`, `message_format`, `trigger` | declarations |
 | `stream_trial` | sample records of a stream, and what would become of them |
 | `schema_change` | requested changes of a table |
 | `document` | the stored document of a table and its streams |
-| `progress` | the report of a runner |
+| `progress`, `backfill` | the report of a runner, and of a backfill |
 | `row`, `status` | answers of the service about rows, streams and maintenance |
+| `dead_letters` | dead letters of a stream, and requests to replay them |
 | `offsets` | the position of a stream, and requests to set it |
 | `problem`, `field_problems` | the body of an error answer; problems of single fields |
 """
 
 from braid.schemas.aggregate import OPTION_OF_FIELD, AggregateSpec
+from braid.schemas.backfill import BackfillReport, BackfillState
 from braid.schemas.contract import Contract
+from braid.schemas.dead_letters import (
+    DeadLetterCounts,
+    DeadLetters,
+    LetterPage,
+    LetterQuery,
+    LetterSelection,
+    ListedLetter,
+    OffsetSpan,
+    ReplayResult,
+    RequestedReplay,
+)
 from braid.schemas.document import (
     AppliedChange,
     DesiredState,
@@ -24,11 +37,21 @@ from braid.schemas.document import (
 )
 from braid.schemas.message_format import (
     AvroFormat,
+    CanalFormat,
+    ChangeFormat,
     CsvFormat,
+    DebeziumFormat,
+    DecimalForm,
     JsonFormat,
+    MaxwellFormat,
     MessageFormat,
     ProtobufFormat,
     RawFormat,
+    RowFormat,
+    SourceDatabase,
+    captures_changes,
+    has_row_image,
+    may_yield_rows,
     schema_registry_of,
 )
 from braid.schemas.offsets import (
@@ -44,6 +67,7 @@ from braid.schemas.problem import FieldProblem, ProblemCode, ProblemDocument
 from braid.schemas.progress import (
     Account,
     BackPressure,
+    MirrorProgress,
     RunnerProgress,
     StreamFailure,
     StreamProgress,
@@ -74,15 +98,18 @@ from braid.schemas.schema_change import (
 )
 from braid.schemas.status import (
     AccountView,
+    BackfillStatus,
     FailureView,
     LastCommit,
     MaintenanceStatus,
+    MirrorView,
     StreamStatus,
     TableMaintenanceView,
     VerbAnswer,
 )
 from braid.schemas.stream import (
     ColumnSource,
+    DeadLetterBudgetSpec,
     KafkaSpec,
     OnDelete,
     OnMissing,
@@ -114,6 +141,12 @@ from braid.schemas.table import (
     TableSpec,
     Unordered,
 )
+from braid.schemas.trigger import (
+    AvailableNowTrigger,
+    ContinuousTrigger,
+    IntervalTrigger,
+    Trigger,
+)
 
 __all__ = [
     "BUCKETS_MAX",
@@ -125,15 +158,27 @@ __all__ = [
     "AggregateSpec",
     "AppliedChange",
     "Arrival",
+    "AvailableNowTrigger",
     "AvroFormat",
     "BackPressure",
+    "BackfillReport",
+    "BackfillState",
+    "BackfillStatus",
+    "CanalFormat",
+    "ChangeFormat",
     "ColumnPlace",
     "ColumnPosition",
     "ColumnSource",
     "ColumnSpec",
     "CompletenessSpec",
+    "ContinuousTrigger",
     "Contract",
     "CsvFormat",
+    "DeadLetterBudgetSpec",
+    "DeadLetterCounts",
+    "DeadLetters",
+    "DebeziumFormat",
+    "DecimalForm",
     "DeleteRetentionSpec",
     "Deletes",
     "DesiredState",
@@ -142,13 +187,22 @@ __all__ = [
     "FieldProblem",
     "GroupState",
     "GroupStatus",
+    "IntervalTrigger",
     "JsonFormat",
     "KafkaSpec",
     "LastCommit",
+    "LetterPage",
+    "LetterQuery",
+    "LetterSelection",
+    "ListedLetter",
     "MaintenanceStatus",
+    "MaxwellFormat",
     "MergeEngine",
     "MessageFormat",
+    "MirrorProgress",
+    "MirrorView",
     "OffsetRange",
+    "OffsetSpan",
     "OffsetsChanged",
     "OffsetsMove",
     "OffsetsRequest",
@@ -167,6 +221,9 @@ __all__ = [
     "RawFormat",
     "RemoveOptionChange",
     "RenameColumnChange",
+    "ReplayResult",
+    "RequestedReplay",
+    "RowFormat",
     "RowStatus",
     "RowTtlSpec",
     "RunnerProgress",
@@ -177,6 +234,7 @@ __all__ = [
     "SequenceGroupSpec",
     "SetOptionChange",
     "SnapshotInfo",
+    "SourceDatabase",
     "StalenessSpec",
     "StartingOffsets",
     "StreamColumn",
@@ -195,6 +253,7 @@ __all__ = [
     "TableProgress",
     "TableSpec",
     "TopicOffsets",
+    "Trigger",
     "Unordered",
     "UpdateColumnAggregateChange",
     "UpdateColumnCommentChange",
@@ -206,5 +265,8 @@ __all__ = [
     "UpdateRowTtlChange",
     "VerbAnswer",
     "WideRow",
+    "captures_changes",
+    "has_row_image",
+    "may_yield_rows",
     "schema_registry_of",
 ]

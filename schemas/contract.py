@@ -15,6 +15,7 @@ INT_MAX: Final = (
 
 # Strict: a number is not `"4"` or `1.0`, a boolean not `"yes"` or `1`.
 PositiveInt = Annotated[int, Field(strict=True, gt=0, le=INT_MAX)]
+NonNegativeInt = Annotated[int, Field(strict=True, ge=0, le=INT_MAX)]
 StrictBool = Annotated[bool, Field(strict=True)]
 
 

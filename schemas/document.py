@@ -6,6 +6,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from braid.schemas.contract import Contract
+from braid.schemas.dead_letters import RequestedReplay
 from braid.schemas.stream import StreamSpec
 from braid.schemas.table import TableSpec
 
@@ -29,17 +30,27 @@ class StreamEntry(Contract):
             when this one was registered with `starting_offsets`; the stream starts as declared if
             that position belongs to another topic or another stream has written the group since. None:
             there was no such position, or no start was requested.
+        completed_generation: The `restart_generation` in which a stream with the trigger `available_now` has read
+            all that its topic held; None: in none yet.
         version: A number that grows with each change of the stream, and with each schema change of
             columns that it writes; a runner applies the change between two micro-batches.
         features: Names of the features that a version of this software needs to run the stream.
+        replay: The newest replay of dead letters; None: none was requested.
     """
 
     spec: StreamSpec
     desired_state: DesiredState = DesiredState.RUNNING
     restart_generation: int = Field(default=0, ge=0)
     former_epoch: int | None = Field(default=None, ge=0)
+    completed_generation: int | None = Field(default=None, ge=0)
     version: int = Field(default=1, ge=1)
     features: tuple[str, ...] = ()
+    replay: RequestedReplay | None = None
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the stream has read all that it was started for, and nothing has started it again since."""
+        return self.completed_generation == self.restart_generation
 
 
 class AppliedChange(Contract):

@@ -1,5 +1,6 @@
 """Formats of messages, as a stream declares them."""
 
+from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, TypeAlias, assert_never
 
 from pydantic import (
@@ -10,7 +11,7 @@ from pydantic import (
     WrapSerializer,
 )
 
-from braid.schemas.contract import COLUMNS_MAX, Contract, at_most
+from braid.schemas.contract import COLUMNS_MAX, Contract, StrictBool, at_most
 
 SCHEMA_CHARACTERS_MAX: Final = 200_000
 """Longest schema in a declaration."""
@@ -101,6 +102,73 @@ class RawFormat(Contract):
     type: Literal["raw"] = "raw"
 
 
+class SourceDatabase(StrEnum):
+    """The database whose changes Debezium captures; it decides what the position of a change is."""
+
+    POSTGRESQL = "postgresql"
+    MYSQL = "mysql"
+    SQLSERVER = "sqlserver"
+    MONGODB = "mongodb"
+    ORACLE = "oracle"
+
+    @property
+    def leaves_out_values(self) -> bool:
+        """Whether a change can have a placeholder for a large value that it did not touch."""
+        return self in (SourceDatabase.POSTGRESQL, SourceDatabase.ORACLE)
+
+
+class DecimalForm(StrEnum):
+    """The form of decimals in JSON without a schema.
+
+    `plain` is a number, or the text of one (Debezium's `decimal.handling.mode` `double` and `string`).
+    `base64` is the unscaled value in base64 (`precise`), whose scale is that of the column.
+    """
+
+    PLAIN = "plain"
+    BASE64 = "base64"
+
+
+class DebeziumFormat(Contract):
+    """Changes of rows as Debezium sends them; columns are read from the row after the change.
+
+    JSON may have its schema around it or not, message by message.
+
+    Attributes:
+        database: The database; `mysql` is MariaDB, too.
+        messages: The format of the events: `json`, or Avro as in the format `avro`.
+        unwrapped: Whether Debezium's ExtractNewRecordState has left only the row of each event, with fields such
+            as `__op` and `__deleted`.
+        unavailable_value: Debezium's `unavailable.value.placeholder`, for values that the database did not
+            send because they are unchanged: such a field counts as missing.
+        decimals: The form of decimals in JSON without a schema.
+    """
+
+    type: Literal["debezium"] = "debezium"
+    database: SourceDatabase
+    messages: Literal["json"] | AvroFormat = "json"
+    unwrapped: StrictBool = False
+    unavailable_value: str = Field(
+        default="__debezium_unavailable_value", min_length=1, max_length=_NAME_BYTES_MAX
+    )
+    decimals: DecimalForm = DecimalForm.PLAIN
+
+
+class MaxwellFormat(Contract):
+    """Changes of rows of MySQL as Maxwell sends them, as JSON; columns are read from `data`."""
+
+    type: Literal["maxwell"] = "maxwell"
+
+
+class CanalFormat(Contract):
+    """Changes of rows of MySQL as Canal sends them, as flat messages; columns are read from the rows in `data`."""
+
+    type: Literal["canal"] = "canal"
+
+
+ChangeFormat: TypeAlias = DebeziumFormat | MaxwellFormat | CanalFormat
+"""A format whose messages are changes of rows."""
+
+
 def _from_name(value: Any) -> Any:
     """Return the object for a format that is given by its name alone."""
     return {"type": value} if isinstance(value, str) else value
@@ -111,22 +179,13 @@ def _to_name(value: "MessageFormat", handler: SerializerFunctionWrapHandler) -> 
     return value.type if value == JsonFormat() else handler(value)
 
 
-_Name: TypeAlias = Literal["json", "raw"]
+_Name: TypeAlias = Literal["json", "raw", "maxwell", "canal"]
+RowFormat: TypeAlias = JsonFormat | CsvFormat | AvroFormat | ProtobufFormat | RawFormat
+"""A format whose messages are rows."""
 
 MessageFormat: TypeAlias = Annotated[
-    Annotated[
-        JsonFormat | CsvFormat | AvroFormat | ProtobufFormat | RawFormat,
-        Field(discriminator="type"),
-    ],
-    BeforeValidator(
-        _from_name,
-        json_schema_input_type=_Name
-        | JsonFormat
-        | CsvFormat
-        | AvroFormat
-        | ProtobufFormat
-        | RawFormat,
-    ),
+    Annotated[RowFormat | ChangeFormat, Field(discriminator="type")],
+    BeforeValidator(_from_name, json_schema_input_type=_Name | RowFormat | ChangeFormat),
     WrapSerializer(_to_name),
 ]
 """The format of a message's value. A format without options can be given by its name, as `"json"` alone always is."""
@@ -137,7 +196,31 @@ def schema_registry_of(declared: MessageFormat) -> str | None:
     match declared:
         case JsonFormat() | AvroFormat() | ProtobufFormat():
             return declared.schema_registry
-        case CsvFormat() | RawFormat():
+        case DebeziumFormat():
+            messages = declared.messages
+            return messages.schema_registry if isinstance(messages, AvroFormat) else None
+        case CsvFormat() | RawFormat() | MaxwellFormat() | CanalFormat():
             return None
         case _:
             assert_never(declared)
+
+
+def captures_changes(declared: MessageFormat) -> bool:
+    """Return whether messages are changes of rows, which say by themselves what is a delete."""
+    return isinstance(declared, ChangeFormat)
+
+
+def has_row_image(declared: MessageFormat) -> bool:
+    """Return whether columns are read from a row inside of the message, and not from the message itself."""
+    match declared:
+        case DebeziumFormat():
+            return not declared.unwrapped
+        case MaxwellFormat() | CanalFormat():
+            return True
+        case _:
+            return False
+
+
+def may_yield_rows(declared: MessageFormat) -> bool:
+    """Return whether one message may be several rows."""
+    return isinstance(declared, MaxwellFormat | CanalFormat)

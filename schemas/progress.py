@@ -10,10 +10,11 @@ from braid.schemas.problem import FieldProblem
 
 
 class StreamState(StrEnum):
-    """The state of a stream: Kafka Connect's states, and RETRYING.
+    """The state of a stream: Kafka Connect's states, RETRYING and COMPLETED.
 
     RETRYING: a temporary failure keeps the stream from reading, and the runner tries again without
-    limit. FAILED: a person has to fix something.
+    limit. FAILED: a person has to fix something. COMPLETED: a stream with the trigger `available_now` has read
+    all that its topic held at the start; no runner works on it.
     """
 
     UNASSIGNED = "UNASSIGNED"
@@ -23,6 +24,7 @@ class StreamState(StrEnum):
     PAUSED = "PAUSED"
     STOPPED = "STOPPED"
     FAILED = "FAILED"
+    COMPLETED = "COMPLETED"
 
 
 class StreamFailure(Contract):
@@ -95,6 +97,20 @@ class TopicOffsets(Contract):
     measured_ms: int
 
 
+class MirrorProgress(Contract):
+    """What a runner has done to mirror a stream's position in a consumer group.
+
+    Attributes:
+        group: The consumer group.
+        mirrored_ms: Time of the newest commit to the group, milliseconds since the epoch, UTC; None: there was none.
+        error: Why the newest attempt failed; None: it did not.
+    """
+
+    group: str
+    mirrored_ms: int | None = None
+    error: str | None = None
+
+
 class StreamProgress(Contract):
     """A runner's report of one stream. A field that is None is not known yet, unless stated otherwise.
 
@@ -129,6 +145,7 @@ class StreamProgress(Contract):
         stream_version: The version of the stream's declaration by which it writes.
         followed_ms: Time since when the stream writes by both, milliseconds since the epoch, UTC.
         topic_offsets: Bounds of the topic as last measured; kept when the query ends, unlike `end_offsets`.
+        mirror: The mirror of the position in a consumer group; None: none is declared.
     """
 
     state: StreamState
@@ -159,6 +176,7 @@ class StreamProgress(Contract):
     stream_version: int | None = None
     followed_ms: int | None = None
     topic_offsets: TopicOffsets | None = None
+    mirror: MirrorProgress | None = None
 
 
 class TableProgress(Contract):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
+from braid.schemas.backfill import BackfillState
 from braid.schemas.contract import Contract
 from braid.schemas.document import DesiredState
 from braid.schemas.problem import FieldProblem
@@ -32,6 +33,37 @@ class AccountView(Contract):
     dead_lettered: int = 0
 
 
+class BackfillStatus(Contract):
+    """A backfill of a stream. A field that is None is not known.
+
+    Attributes:
+        name: The backfill's name.
+        state: RUNNING, WAITING (held back, because the live stream is behind), FINISHED, or STOPPED: started
+            again, it continues.
+        source: Where its records come from; of files their number and address.
+        generation: Generation of its records in the order of arrival, below 0.
+        account: Counts of the records that are in the table.
+        done: The part of the source that was read, from 0 to 1.
+        rows_per_second: Rows a second, while it runs.
+        seconds_left: Estimated time until the end, while it runs.
+        last_commit_at: Time of its newest commit, ISO 8601, UTC.
+        reported_at: Time of its process's newest report, ISO 8601, UTC.
+        error: Why its process has ended.
+    """
+
+    name: str
+    state: BackfillState
+    source: str
+    generation: int
+    account: AccountView
+    done: float | None = None
+    rows_per_second: float | None = None
+    seconds_left: float | None = None
+    last_commit_at: str
+    reported_at: str | None = None
+    error: str | None = None
+
+
 class FailureView(Contract):
     """The failure that keeps a stream from running.
 
@@ -51,6 +83,20 @@ class FailureView(Contract):
     next_attempt_at: str | None
 
 
+class MirrorView(Contract):
+    """The mirror of a stream's position in a consumer group.
+
+    Attributes:
+        group: The consumer group.
+        mirrored_at: Time of the newest commit to the group, ISO 8601, UTC; None: there was none.
+        error: Why the newest attempt failed; None: it did not. The stream goes on all the same.
+    """
+
+    group: str
+    mirrored_at: str | None = None
+    error: str | None = None
+
+
 class StreamStatus(Contract):
     """The desired state of a stream and its state as reported. A field that is None is not known.
 
@@ -59,7 +105,8 @@ class StreamStatus(Contract):
         table: The table's name.
         stream: The stream's name.
         state: The stream's state. UNASSIGNED: no living runner reports it. RETRYING: its runner tries again
-            after a temporary failure, without limit. FAILED: a person has to fix something.
+            after a temporary failure, without limit. FAILED: a person has to fix something. COMPLETED: it has
+            read all that its topic held when it was started, and ends with that.
         desired_state: The state that the stream's owner has requested.
         trace: Why the stream failed or has no runner any more, as text; None without a failure.
         failure: The failure as fields; None unless RETRYING, FAILED, or STARTING again.
@@ -79,8 +126,10 @@ class StreamStatus(Contract):
         skipped_offsets: Offsets that the stream has never read because its position was moved over them, on
             request or because they had expired; `/offsets` names the ranges.
         dead_letters: Dead letters by reason, over all queries of the stream.
+        replayed_dead_letters: How many of them were replayed; the others are in no row.
         back_pressure: The slowdown because compaction is behind; None unless a query is RUNNING and
             has committed.
+        mirror: The mirror of the position in a consumer group, as its runner last reported; None: none is declared.
         records_since_start: Records that the running query has committed.
         unmatched_columns: Columns for which none of these records had a value, with their paths in messages;
             a misspelt path shows here.
@@ -89,6 +138,7 @@ class StreamStatus(Contract):
         followed_version: The version by which the stream writes, as its runner last reported.
         followed_schema_id: The table's schema by which the stream writes, as its runner last reported.
         followed_since: Time since when the stream writes by both, ISO 8601, UTC.
+        backfills: The backfills of the stream, in the order in which they were begun.
         unreadable_reports: Runners whose reports cannot be read; one may be the stream's.
         missing_features: Features that the stream needs and this service lacks: a newer version has
             registered the stream, and only runners of such a version run it.
@@ -114,7 +164,9 @@ class StreamStatus(Contract):
     account: AccountView = Field(default_factory=AccountView)
     skipped_offsets: int = 0
     dead_letters: Mapping[str, int] = Field(default_factory=dict)
+    replayed_dead_letters: int = 0
     back_pressure: BackPressure | None = None
+    mirror: MirrorView | None = None
     records_since_start: int | None = None
     unmatched_columns: Mapping[str, str] = Field(default_factory=dict)
     unmatched_fields: tuple[str, ...] = ()
@@ -122,6 +174,7 @@ class StreamStatus(Contract):
     followed_version: int | None = None
     followed_schema_id: int | None = None
     followed_since: str | None = None
+    backfills: tuple[BackfillStatus, ...] = ()
     unreadable_reports: tuple[str, ...] = ()
     missing_features: tuple[str, ...] = ()
 

@@ -2,22 +2,25 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from braid.schemas.contract import (
     COLUMNS_MAX,
     OPTIONS_MAX,
     Contract,
+    NonNegativeInt,
     PositiveInt,
     StrictBool,
     at_most,
 )
-from braid.schemas.message_format import JsonFormat, MessageFormat
+from braid.schemas.message_format import JsonFormat, MessageFormat, captures_changes
+from braid.schemas.trigger import AvailableNowTrigger, IntervalTrigger, Trigger
 
 CONDITION_LENGTH_MAX: Final = 2_000  # characters
 TIME_FORMAT_LENGTH_MAX: Final = 100  # characters
+TRIGGER_MS: Final = 5_000
 
 ConditionText: TypeAlias = Annotated[
     str, Field(min_length=1, max_length=CONDITION_LENGTH_MAX, examples=["op = 'd'"])
@@ -108,7 +111,8 @@ class ColumnSource(StrEnum):
     """The part of a record that a column is read from.
 
     `value` and `key` are messages. The others are known of every record, whatever its value is: a header, the time
-    that the producer or the broker gave it, and its place in Kafka.
+    that the producer or the broker gave it, and its place in Kafka. `change` is a field of the event around a
+    captured row, and `change_position` its place in the database's log, as bytes that compare.
     """
 
     VALUE = "value"
@@ -118,6 +122,13 @@ class ColumnSource(StrEnum):
     PARTITION = "partition"
     OFFSET = "offset"
     TOPIC = "topic"
+    CHANGE = "change"
+    CHANGE_POSITION = "change_position"
+
+    @property
+    def is_of_change(self) -> bool:
+        """Whether a column is read from the event around a captured row."""
+        return self in (ColumnSource.CHANGE, ColumnSource.CHANGE_POSITION)
 
     @property
     def is_message(self) -> bool:
@@ -125,9 +136,14 @@ class ColumnSource(StrEnum):
         return self in (ColumnSource.VALUE, ColumnSource.KEY)
 
     @property
+    def has_fields(self) -> bool:
+        """Whether a column is read from a field, by its path."""
+        return self.is_message or self is ColumnSource.CHANGE
+
+    @property
     def has_names(self) -> bool:
         """Whether a column without a path is read from what has the column's name in this part."""
-        return self in (ColumnSource.VALUE, ColumnSource.HEADER)
+        return self in (ColumnSource.VALUE, ColumnSource.HEADER, ColumnSource.CHANGE)
 
 
 class StreamColumn(Contract):
@@ -139,7 +155,8 @@ class StreamColumn(Contract):
             column's name; for a column that is read from the Kafka key, the key as a whole.
         source: The record's value, or its Kafka key: text, or a JSON object if there is a path.
             Only columns of the primary key are read from the Kafka key. Or a header, the record's
-            timestamp, its partition, offset or topic.
+            timestamp, its partition, offset or topic. Of captured changes, the value is the row, and the
+            event around it is the source `change`, its place in the database's log `change_position`.
         on_missing: The treatment of records without the field; None: `keep` if the column's sequence group
             keeps it, else `null`.
         time_format: The form of a DATE, TIME or TIMESTAMP: `iso`; `epoch_s`, `epoch_ms`, `epoch_us`,
@@ -182,25 +199,42 @@ class KafkaSpec(Contract):
     options: Annotated[Mapping[str, str], at_most(OPTIONS_MAX)] = Field(default_factory=dict)
 
 
+class DeadLetterBudgetSpec(Contract):
+    """How many dead letters a stream may have; past it, the stream stops, and nothing of the micro-batch is committed.
+
+    Attributes:
+        count: The largest number of dead letters that were not replayed, since the stream's first start; None: any.
+        rate: The largest fraction of dead letters among the stream's newest records, some ten thousand, 0 to 1;
+            None: any. Fewer than 1,000 records count as 1,000.
+    """
+
+    count: NonNegativeInt | None = None
+    rate: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
+
+
 class StreamDefinition(Contract):
     """A stream as its owner declares it; registration fills in defaults for omitted fields.
 
     Attributes:
         name: The last part of the address; may be left out.
         topic: The Kafka topic.
-        format: The format of values: `json`, `raw`, or an object with the format's `type` and options.
+        format: The format of values: `json`, `raw`, `maxwell`, `canal`, or an object with the format's `type` and
+            options.
         columns: The columns that the stream writes; empty: the key and the stream's whole group, each
             column from the field of its name, or from the field that the registered stream reads already.
         sequence_group: The group that the stream owns; None: the group of the stream's name.
         starting_offsets: The start, used if the table has no position of the stream, or only that of a
             former stream of its name which the stream does not continue.
         dead_letter_topic: The topic for refused records; None: `<topic>.dead-letters`.
+        dead_letter_budget: How many dead letters the stream may have; None: the runner's bound for a micro-batch,
+            more than 1,000 that are more than half of its records.
         on_null_ordering: The treatment of records whose ordering columns are all null.
         where: What the value of a record fulfils that belongs to the stream, such as `type = 'order'`; all
             other records with a value are left out. None: every record belongs to it.
         delete_when: What the value of a record fulfils that is a delete, such as `op = 'd'`. None: none does.
         on_delete: The treatment of these deletes; None: the effect that the table declares.
-        on_tombstone: The treatment of records without a value, which is Kafka's form of a delete.
+        on_tombstone: The treatment of records without a value, which is Kafka's form of a delete. Left out, it
+            is `dead_letter`, or `ignore` where the records are changes that have said so before.
         on_new_field: The treatment of records with fields that are not mapped.
         columns_max: With `evolve`: the largest number of columns of the stream; a record that needs one
             more is a dead letter.
@@ -213,8 +247,14 @@ class StreamDefinition(Contract):
             such as `6 min`; above their `metadata.max.age.ms`, whose default is 5 minutes.
         on_offsets_expired: The effect when Kafka has deleted records that the stream has not read yet.
         kafka: The cluster of the topic.
-        trigger_ms: The target time between the starts of two micro-batches, milliseconds.
+        mirror_consumer_group: A consumer group of that cluster in which the stream's runner commits the position
+            that the table has, so that Kafka's own tools show it; None: none.
+        trigger: When a micro-batch begins: `interval`, `available_now` or `continuous`; None: the interval of
+            `trigger_ms`.
+        trigger_ms: The milliseconds of an interval; earlier versions know no other trigger.
         max_records_per_batch: The largest number of records in one micro-batch.
+        max_bytes_per_batch: The largest size of the records of one micro-batch, bytes, as far as it follows from the
+            mean size of the records before; None: only their number is bounded.
     """
 
     name: str | None = None
@@ -224,6 +264,7 @@ class StreamDefinition(Contract):
     sequence_group: str | None = Field(default=None, min_length=1)
     starting_offsets: StartingOffsets = StartingOffsets.EARLIEST
     dead_letter_topic: str | None = Field(default=None, min_length=1, max_length=249)
+    dead_letter_budget: DeadLetterBudgetSpec | None = None
     on_null_ordering: OnNullOrdering = OnNullOrdering.DEAD_LETTER
     where: ConditionText | None = None
     delete_when: ConditionText | None = None
@@ -237,8 +278,15 @@ class StreamDefinition(Contract):
     partitions_settle: str = Field(default="6 min", min_length=1, max_length=40)
     on_offsets_expired: OnOffsetsExpired = OnOffsetsExpired.FAIL
     kafka: KafkaSpec = Field(default_factory=KafkaSpec)
-    trigger_ms: PositiveInt = 5_000
+    mirror_consumer_group: str | None = Field(
+        default=None, min_length=1, max_length=249, examples=["braid.orders"]
+    )
+    trigger: Trigger | None = Field(
+        default=None, examples=[{"type": "interval", "milliseconds": TRIGGER_MS}]
+    )
+    trigger_ms: PositiveInt = TRIGGER_MS
     max_records_per_batch: PositiveInt = 500_000
+    max_bytes_per_batch: PositiveInt | None = None
 
     @property
     def has_deletes(self) -> bool:
@@ -246,11 +294,17 @@ class StreamDefinition(Contract):
         return self.on_tombstone.deletes or (self.on_delete is not None and self.on_delete.deletes)
 
     @property
+    def captures_changes(self) -> bool:
+        """Whether records are changes of rows, which say by themselves what is a delete."""
+        return captures_changes(self.format)
+
+    @property
     def tells_kinds(self) -> bool:
         """Whether some records are left out, or are deletes, by declaration."""
         return (
             self.where is not None
             or self.delete_when is not None
+            or self.captures_changes
             or self.on_tombstone is not OnDelete.DEAD_LETTER
         )
 
@@ -258,15 +312,44 @@ class StreamDefinition(Contract):
 class StreamSpec(StreamDefinition):
     """A registered stream: a definition with all defaults filled in.
 
-    `columns` is not empty; `on_delete` is None only without `delete_when`; `sequence_group` is None only if the stream owns no group: on a table
+    `columns` is not empty; `on_delete` is None only without deletes in values; `sequence_group` is None only if the stream owns no group: on a table
     without groups, or if it writes unordered columns only.
     """
 
     name: str = Field(min_length=1)
     columns: tuple[StreamColumn, ...] = Field(min_length=1)
     dead_letter_topic: str = Field(min_length=1, max_length=249)
+    trigger: Trigger = IntervalTrigger(milliseconds=TRIGGER_MS)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_trigger(cls, given: Any) -> Any:
+        """Return a declaration with the trigger that `trigger_ms` declares, unless it has another kind of trigger.
+
+        Earlier versions know `trigger_ms` alone, and change it beside a trigger that they do not know.
+        """
+        if not isinstance(given, Mapping):
+            return given
+        trigger, trigger_ms = given.get("trigger"), given.get("trigger_ms")
+        kind = (
+            trigger.get("type") if isinstance(trigger, Mapping) else getattr(trigger, "type", None)
+        )
+        if trigger is not None and (kind != "interval" or trigger_ms is None):
+            return given
+        milliseconds = TRIGGER_MS if trigger_ms is None else trigger_ms
+        return {**given, "trigger": {"type": "interval", "milliseconds": milliseconds}}
 
     @property
     def column_names(self) -> tuple[str, ...]:
         """Names of the columns that the stream reads from messages, without the generated ones."""
         return tuple(mapping.column for mapping in self.columns)
+
+    @property
+    def interval_ms(self) -> int:
+        """The target time between the starts of two micro-batches, milliseconds; 0: the next follows at once."""
+        return self.trigger.milliseconds if isinstance(self.trigger, IntervalTrigger) else 0
+
+    @property
+    def ends(self) -> bool:
+        """Whether the stream is COMPLETED once it has read what its topic held when it started."""
+        return isinstance(self.trigger, AvailableNowTrigger)

@@ -7,6 +7,7 @@ from fastapi import FastAPI
 
 from braid.lake import Catalog, Clock, FileIO, SystemClock, file_io_for, path_for
 from braid.registry.registrar import Registrar
+from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.table_dropper import TableDropper
@@ -23,6 +24,7 @@ from braid.service.problems.error_handlers import install_problem_handlers
 from braid.service.problems.problem_response import MEDIA_TYPE
 from braid.service.routes import (
     changes,
+    dead_letters,
     health,
     inspection,
     offsets,
@@ -80,10 +82,21 @@ def create_app(
         registrar=Registrar(store, catalog, clock, clusters=settings.clusters),
         dropper=TableDropper(store, catalog, file_io=file_io, warehouse=warehouse, clock=clock),
         progress=ProgressStore(file_io, warehouse),
+        backfills=BackfillReports(file_io, warehouse),
         bodies=bodies,
         started_ms=clock.now_ms(),
     )
-    modules = (health, tables, schema_changes, streams, offsets, rows, changes, inspection)
+    modules = (
+        health,
+        tables,
+        schema_changes,
+        streams,
+        offsets,
+        dead_letters,
+        rows,
+        changes,
+        inspection,
+    )
     for module in modules:
         app.include_router(module.router)
     install_problem_handlers(app)

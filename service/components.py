@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from braid.lake import Clock, FileIO, Table
 from braid.registry.registrar import Registrar
+from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.table_dropper import TableDropper
@@ -26,6 +27,7 @@ class Components:
         registrar: Changes documents.
         dropper: Drops tables.
         progress: Reads the reports of runners.
+        backfills: Reads the reports of backfills.
         bodies: The thread in which bodies are parsed.
         started_ms: Start of the app, milliseconds since the epoch, UTC.
     """
@@ -38,6 +40,7 @@ class Components:
     registrar: Registrar
     dropper: TableDropper
     progress: ProgressStore
+    backfills: BackfillReports
     bodies: BodyThread
     started_ms: int
 

@@ -17,6 +17,8 @@ from braid.pipelines.spark.session import build_session
 from tests.interop.java_reader import BUFFERED_MANIFESTS
 from tests.support.class_archive import JVM_OPTIONS, READER, SPARK
 from tests.support.s3_storage import s3_file_io
+from tests.support.server_choice import choose_servers
+from tests.support.servers import Servers, servers_of
 
 # How fast an example is decides nothing.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -34,17 +36,28 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_report_header() -> str:
+    """Say which servers tests use."""
+    return str(choose_servers())
+
+
 @pytest.fixture(scope="session")
-def kafka() -> Iterator[KafkaBroker]:
+def servers() -> Servers:
+    """The broker, the schema registry and the S3 server of tests: in containers where Docker answers."""
+    return servers_of(choose_servers())
+
+
+@pytest.fixture(scope="session")
+def kafka(servers: Servers) -> Iterator[KafkaBroker]:
     """A running broker, shared: use topic names of your own, and leave it running."""
-    with KafkaBroker() as broker:
+    with servers.broker() as broker:
         yield broker
 
 
 @pytest.fixture(scope="session")
-def shared_s3_server() -> Iterator[S3Server]:
+def shared_s3_server(servers: Servers) -> Iterator[S3Server]:
     """The one S3 server of this process."""
-    with S3Server() as server:
+    with servers.s3() as server:
         s3_file_io(server).probe_exclusive_create(server.warehouse)
         yield server
 

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
-ALWAYS = "not benchmark and not soak"
+ALWAYS = "not benchmark and not soak and not cdc"
 SERVERS = "(integration or spark)"
 BESIDE = {
     f"{ALWAYS} and {SERVERS}": ("integration", "spark"),

@@ -12,6 +12,7 @@ import typer
 
 from braid.cli.extras import require_extra
 from braid.cli.options import Clusters, Warehouse
+from braid.cli.stream_cli import app as stream_app
 from braid.cli.table_cli import app as table_app
 
 app = typer.Typer(
@@ -21,6 +22,7 @@ app = typer.Typer(
     help="Many streams, one wide row.",
 )
 app.add_typer(table_app, name="table")
+app.add_typer(stream_app, name="stream")
 
 
 def _print_version(is_wanted: bool) -> None:

@@ -1,8 +1,8 @@
 """Avro schemas: a schema's text becomes a tree of types, with types in place of their names.
 
 Schemas by which a few bytes of a message could fill the memory are refused, and so are schemas that are no record.
-Properties that do not change how bytes are read (documentation, defaults, aliases, order) are left out. A logical
-type that does not fit its type is ignored, as the specification says.
+Properties that do not change how bytes are read (documentation, defaults, aliases, order) are left out, but for the
+types of Kafka Connect. A logical type that does not fit its type is ignored, as the specification says.
 
 Source: Apache Avro 1.12 specification, "Schema Declaration", "Logical Types", "Names".
 """
@@ -101,6 +101,7 @@ class AvroType:
         branches: Of a UNION, in their order.
         empty_values: Values without a byte that each of its values contains for certain, itself among them.
         is_empty: Whether its values take no bytes.
+        connect_name: The type of Kafka Connect that its values are of (`connect.name`); empty: none is named.
     """
 
     kind: AvroKind
@@ -113,6 +114,7 @@ class AvroType:
     branches: tuple["AvroType", ...] = ()
     empty_values: int = 0
     is_empty: bool = False
+    connect_name: str = ""
 
     @property
     def empty_parts(self) -> int:
@@ -285,6 +287,8 @@ class _Types:
             case _:  # a primitive type with properties
                 pass
         _add_logical_type(found, schema)
+        connect_name = schema.get("connect.name")
+        found.connect_name = connect_name if isinstance(connect_name, str) else ""
         return found
 
     def _name(self, found: AvroType, schema: dict[str, Any], namespace: str) -> str:

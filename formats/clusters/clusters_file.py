@@ -24,6 +24,7 @@ from typing import Any, Final
 from braid.formats.clusters.kafka_clusters import (
     ANY,
     DEAD_LETTERS,
+    MIRROR_GROUPS,
     KafkaClusters,
     NamedCluster,
     is_server_list,
@@ -41,6 +42,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 _FIELDS: Final = (
     "bootstrap_servers",
     "jars",
+    "mirror_groups",
     "options",
     "read",
     "stream_options",
@@ -122,6 +124,7 @@ def _cluster(name: str, entry: Mapping[str, Any]) -> NamedCluster:
         options=dict(entry.get("options", {})),
         read=tuple(entry.get("read", ANY)),
         write=tuple(entry.get("write", DEAD_LETTERS)),
+        mirror_groups=tuple(entry.get("mirror_groups", MIRROR_GROUPS)),
         stream_options=tuple(entry.get("stream_options", STREAM_OPTIONS)),
         token_provider=entry.get("token_provider"),
         jars=tuple(entry.get("jars", ())),
@@ -165,7 +168,7 @@ def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
     servers = entry.get("bootstrap_servers")
     if not isinstance(servers, str) or not is_server_list(servers):
         yield _expected(f"{prefix}bootstrap_servers", servers, "`host:port[,host:port]`, no blanks")
-    for field in ("read", "write", "stream_options", "jars"):
+    for field in ("read", "write", "mirror_groups", "stream_options", "jars"):
         yield from _check_texts(entry, field, prefix)
     jars = entry.get("jars", ())
     for jar in jars if isinstance(jars, list) else ():

@@ -19,6 +19,8 @@ from braid.lake import InvalidRequest
 DEFAULT_CLUSTER: Final = "default"
 ANY: Final = ("*",)
 DEAD_LETTERS: Final = ("*.dead-letters",)
+MIRROR_GROUPS: Final = ("braid.*",)
+"""Consumer groups that no consumer of another application uses, unless operators name others."""
 
 _SERVER = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})")
 _PORT_MAX = 65_535
@@ -35,6 +37,7 @@ class NamedCluster:
         options: Client options by Kafka's own names; secrets are references, not yet resolved.
         read: Patterns of topics that streams may read (`*`, `?`, `[a-z]`).
         write: Patterns of topics that dead letters may be sent to.
+        mirror_groups: Patterns of consumer groups in which positions of streams may be mirrored.
         stream_options: Names of the options that a stream may set itself.
         token_provider: Name of the installed provider that gives tokens for OAUTHBEARER to clients other
             than Java's; None: tokens come from the endpoint of `options`, if any.
@@ -46,6 +49,7 @@ class NamedCluster:
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     read: tuple[str, ...] = ANY
     write: tuple[str, ...] = DEAD_LETTERS
+    mirror_groups: tuple[str, ...] = MIRROR_GROUPS
     stream_options: tuple[str, ...] = tuple(STREAM_OPTIONS)
     token_provider: str | None = None
     jars: tuple[str, ...] = ()
@@ -57,6 +61,10 @@ class NamedCluster:
     def may_write(self, topic: str) -> bool:
         """Return whether a stream's dead letters may be sent to a topic."""
         return _is_allowed(topic, self.write)
+
+    def may_mirror(self, group: str) -> bool:
+        """Return whether a stream's position may be mirrored in a consumer group."""
+        return is_mirror_allowed(group, self.mirror_groups)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +104,7 @@ class KafkaClusters:
         )
 
     def with_default(self, bootstrap_servers: str) -> "KafkaClusters":
-        """Return these clusters with one more, `default`, on which every topic is allowed.
+        """Return these clusters with one more, `default`, on which every topic and every mirror is allowed.
 
         Raises:
             InvalidRequest: There is a cluster `default` already.
@@ -105,7 +113,11 @@ class KafkaClusters:
             message = f"the file of clusters has a cluster `{DEFAULT_CLUSTER}` already"
             raise InvalidRequest(message)
         cluster = NamedCluster(
-            name=DEFAULT_CLUSTER, bootstrap_servers=bootstrap_servers, read=ANY, write=ANY
+            name=DEFAULT_CLUSTER,
+            bootstrap_servers=bootstrap_servers,
+            read=ANY,
+            write=ANY,
+            mirror_groups=ANY,
         )
         return replace(self, by_name={**self.by_name, DEFAULT_CLUSTER: cluster})
 
@@ -118,6 +130,11 @@ def is_server_list(text: str) -> bool:
     """
     found = [_SERVER.fullmatch(server) for server in text.split(",")]
     return all(match and 0 < int(match.group(2)) <= _PORT_MAX for match in found)
+
+
+def is_mirror_allowed(group: str, patterns: tuple[str, ...] = MIRROR_GROUPS) -> bool:
+    """Return whether a position may be mirrored in a consumer group; without patterns, where no file says so."""
+    return any(fnmatchcase(group, pattern) for pattern in patterns)
 
 
 def _is_allowed(topic: str, patterns: tuple[str, ...]) -> bool:

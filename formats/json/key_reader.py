@@ -152,8 +152,9 @@ def _malformed(key: bytes, column: MappedColumn) -> Fault:
     expected = expected_time(column) if column.time_format else expected_form(column.type)
     if column.path:
         expected = f"a JSON object with the field {'.'.join(column.path)}: {expected}"
+    what = column.purpose if column.is_in_condition else f"key column {column.name}"
     message = (
-        f"the record's Kafka key does not hold key column {column.name} as declared: "
+        f"the record's Kafka key does not hold {what} as declared: "
         f"found `{found}`, expected {expected}"
     )
     return Fault(DeadLetterReason.MALFORMED_KEY, message)

@@ -8,10 +8,11 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.exact_rows import column_values, with_exact_rows
 from braid.formats.fault import Fault, Faults, malformed, not_utf8
-from braid.formats.json.exact_values import exact_value, json_kind
-from braid.formats.json.message import items_of, read_message
+from braid.formats.json.exact_values import ValueFault, exact_value, json_kind, shown
+from braid.formats.json.message import items_of, json_text, read_message
 from braid.formats.json.typed_columns import is_text
 from braid.formats.json.typed_decoder import DecodedMessages, TypedDecoder
 from braid.formats.mapped_column import MappedColumn
@@ -163,7 +164,16 @@ TOO_DEEP: Final = malformed("JSON that is nested too deeply")
 
 
 def _exact_value(value: Any, column: MappedColumn) -> Any:
-    return exact_value(value, column.type, address=column.address)
+    if not column.keeps_json:
+        return exact_value(value, column.type, address=column.address)
+    try:
+        return None if value is None else json_text(value).encode()
+    except OverflowError as error:
+        reason = DeadLetterReason.OUT_OF_RANGE
+        raise ValueFault(reason, column.address, str(error), "JSON with shorter numbers") from error
+    except UnicodeEncodeError as error:
+        text = "JSON without half of a surrogate pair"
+        raise ValueFault(DeadLetterReason.WRONG_TYPE, column.address, shown(value), text) from error
 
 
 def _decoder(

@@ -6,6 +6,7 @@
 | CHAR, VARCHAR | text within its length; or its JSON text, where streams send other values, too | |
 | BINARY, VARBINARY | base64 text within its length | |
 | VARCHAR of usual numbers (`MappedColumn.takes_scalars`) | its JSON text | |
+| BYTES of any value as it is written (`MappedColumn.keeps_json`) | its JSON text | |
 | DATE, TIME, TIMESTAMP of either kind | text | `formats.times` |
 | DECIMAL | its JSON text, because msgspec reads more texts as one than are one | `formats.text_values` |
 | ARRAY | list of its element's values | one array for the values of all lists |
@@ -229,6 +230,17 @@ def _decimals(values: Sequence[Any], data_type: DataType) -> Built:
 def scalar_text_column() -> TypedColumn:
     """Return how the values of a column of texts without a bound are decoded that are usually numbers."""
     return _raw(_scalars)
+
+
+def json_text_column() -> TypedColumn:
+    """Return how the values of a column of bytes are decoded that keeps their JSON texts; null is null."""
+    return _raw(_json_texts)
+
+
+def _json_texts(values: Sequence[Any]) -> Built:
+    written = pa.array(map(bytes, values), pa.binary())
+    is_null = pc.equal(written, pa.scalar(b"null", pa.binary()))
+    return pc.if_else(is_null, pa.scalar(None, pa.binary()), written), ()
 
 
 def _scalars(values: Sequence[Any]) -> Built:

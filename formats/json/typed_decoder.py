@@ -15,7 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from braid.formats.field_tree import FieldTree, field_tree
-from braid.formats.json.typed_columns import NULL, TypedColumn, scalar_text_column, typed_column
+from braid.formats.json.typed_columns import (
+    NULL,
+    TypedColumn,
+    json_text_column,
+    scalar_text_column,
+    typed_column,
+)
 from braid.formats.mapped_column import MappedColumn
 
 _UNSET: Final = msgspec.UNSET
@@ -77,14 +83,8 @@ class TypedDecoder:
             ValueError: The name of a field is one that msgspec cannot have.
         """
         self._columns = columns
-        self.typed = {
-            column.name: scalar_text_column()
-            if column.takes_scalars
-            else typed_column(
-                column.type, keeps_texts_raw=keeps_texts_raw, refuses_unknown=refuses_unknown
-            )
-            for column in columns
-        }
+        options = {"keeps_texts_raw": keeps_texts_raw, "refuses_unknown": refuses_unknown}
+        self.typed = {column.name: _typed(column, **options) for column in columns}
         by_path = {column.path: self.typed[column.name] for column in columns}
         tree = field_tree(columns, paths_of_other_streams)
         self._defaults = {
@@ -132,6 +132,12 @@ class TypedDecoder:
         if missing.any():
             found[path] = [default if value is _UNSET else value for value in values]
         return missing
+
+
+def _typed(column: MappedColumn, **options: bool) -> TypedColumn:
+    if column.keeps_json:
+        return json_text_column()
+    return scalar_text_column() if column.takes_scalars else typed_column(column.type, **options)
 
 
 def _node(

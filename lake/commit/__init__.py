@@ -3,7 +3,7 @@
 | modules | what |
 |---|---|
 | `committer` | the entry to every commit |
-| `intent`, `claim_intent`, `move_intent`, `commit_changes` | the commit that a caller wants, and its manifest entries |
+| `intent`, `claim_intent`, `backfill_intent`, `move_intent`, `replay_intent`, `commit_changes` | the commit that a caller wants, and its manifest entries |
 | `commit_run`, `retry_policy`, `steps` | the attempts of one commit, their bounds, and the names of their steps |
 | `table_state`, `conflict` | the state that an attempt is planned on and checked against, and the rules that a commit must meet |
 | `streams/` | positions of streams, and the exactly-once rule |

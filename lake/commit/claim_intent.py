@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.intent import EPOCH_SHIFT, Revision, fenced, moved, with_position
+from braid.lake.commit.streams.backfill_position import split_backfill_name
 from braid.lake.commit.streams.exactly_once import check_same_topic
 from braid.lake.commit.streams.former_position import discards_former_position
 from braid.lake.commit.streams.group_order import GroupClaim, GroupOrder, next_order
@@ -163,8 +164,9 @@ class StreamClaim:
             # which this stream wrote last.
             return self.fallback.position.generation + 1
         # A stream with a position but no order may have written the group under an earlier version.
-        known = {order.stream for order in streams.orders.values()}
-        return 0 if streams.is_complete and streams.positions.keys() <= known | {self.stream} else 1
+        known = {order.stream for order in streams.orders.values()} | {self.stream}
+        others = {name for name in streams.positions if split_backfill_name(name) is None}
+        return 0 if streams.is_complete and others <= known else 1
 
     def next_position(self, streams: StreamAuthority, *, time_ms: int) -> StreamPosition:
         """Return the position that the claim leaves behind (see `revise`)."""

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from braid.lake.commit.attempt_files import AttemptFiles
+from braid.lake.commit.backfill_intent import BackfillClaim
 from braid.lake.commit.claim_intent import StreamClaim
 from braid.lake.commit.clock_check import ClockCheck
 from braid.lake.commit.commit_changes import changes_of
@@ -19,6 +20,7 @@ from braid.lake.commit.identity_log import IdentityLog
 from braid.lake.commit.intent import Intent, PlainCommit, StreamCommit, StreamFence
 from braid.lake.commit.move_intent import StreamMove
 from braid.lake.commit.publisher import SnapshotPublisher
+from braid.lake.commit.replay_intent import LetterReplay, ReplayedLetters
 from braid.lake.commit.retry_policy import RetryPolicy
 from braid.lake.commit.steps import OnStep, ignore_step
 from braid.lake.commit.streams.group_order import GroupClaim, GroupOrder
@@ -190,6 +192,7 @@ class TableCommitter:
         batch: StreamBatch,
         *,
         max_sequence_number: int | None = None,
+        idle_epochs: Mapping[str, int] | None = None,
     ) -> CommitResult:
         """Commit one micro-batch of a stream, exactly once.
 
@@ -200,6 +203,7 @@ class TableCommitter:
             messages: Messages of the writers; the files that they name are durable.
             batch: Offsets of the batch, and the account of its records.
             max_sequence_number: The highest sequence number that the writers handed out; None for none.
+            idle_epochs: By stream, the epoch that it must still have, 0 for a stream without a position.
 
         Returns:
             Outcome `COMMITTED`, or `REPLAYED` when the table's offsets are at or past the batch's
@@ -208,6 +212,7 @@ class TableCommitter:
         Raises:
             StreamFenced: The stream was claimed again; stop.
             OffsetMismatch: The batch does not continue at the table's offsets; stop.
+            InvalidRequest: A stream of `idle_epochs` was claimed; stop.
             CommitConflict, CommitUnknown, StorageUnavailable: The meaning is that of `commit`; the same
                 call may be repeated.
         """
@@ -216,6 +221,7 @@ class TableCommitter:
             messages=tuple(messages),
             changes=changes_of(messages, CommitKind.APPEND),
             max_sequence_number=-1 if max_sequence_number is None else max_sequence_number,
+            idle_epochs=dict(idle_epochs or {}),
         )
         result = self._run(intent)
         if result.outcome is Outcome.COMMITTED:
@@ -297,6 +303,37 @@ class TableCommitter:
         return run.revision.streams.positions[stream]
 
     @adds_table_to_errors
+    def claim_backfill(
+        self, name: str, *, source: str, source_id: str, start: Mapping[int, int]
+    ) -> StreamPosition:
+        """Claim a backfill: commit an empty snapshot with its next epoch, which fences earlier owners.
+
+        Its batches are committed by `commit_stream_batch`, as those of a stream of this name.
+
+        Args:
+            name: `backfill_name` of the stream and the backfill.
+            source: Where its records come from, in words.
+            source_id: What tells this source from every other one; not empty.
+            start: The offsets that a new backfill starts at.
+
+        Returns:
+            Where the backfill continues, its epoch, and the generation to write in, which is below every
+            generation of a stream, and of its own.
+
+        Raises:
+            InvalidRequest: The backfill was begun with another source, or it is unknown whether it was begun.
+            LimitExceeded: The table has had as many backfills as it can.
+            CommitConflict, CommitUnknown, StorageUnavailable: Claim again.
+        """
+        run = self._new_run(
+            BackfillClaim(name=name, source=source, source_id=source_id, start=dict(start))
+        )
+        claimed = run.run()
+        self._hold.advance(claimed.snapshot_id, now_ms=self._clock.now_ms())
+        assert run.revision is not None, "a claim is never a replay"
+        return run.revision.streams.positions[name]
+
+    @adds_table_to_errors
     def move_stream(
         self, expected: StreamPosition, *, offsets: Mapping[int, int], commit_user: str
     ) -> StreamPosition:
@@ -322,6 +359,44 @@ class TableCommitter:
         self._hold.advance(committed.snapshot_id, now_ms=self._clock.now_ms())
         assert run.revision is not None, "a move is never a replay"
         return run.revision.streams.positions[expected.stream]
+
+    @adds_table_to_errors
+    def replay_letters(
+        self,
+        messages: Sequence[CommitMessage],
+        letters: ReplayedLetters,
+        *,
+        expected: StreamPosition,
+        max_sequence_number: int | None = None,
+    ) -> CommitResult:
+        """Commit records of a stream's dead letters, once, beside the stream's own batches.
+
+        Args:
+            messages: Messages of the writer; the files that they name are durable.
+            letters: The letters, and all replayed offsets after them.
+            expected: The position that the letters were chosen by.
+            max_sequence_number: The highest sequence number that the writer handed out; None for none.
+
+        Returns:
+            Outcome `COMMITTED`, or `REPLAYED` when the table has exactly these replayed offsets already.
+
+        Raises:
+            StreamFenced: The stream was claimed, deleted or moved meanwhile; choose the letters again.
+            LimitExceeded: The replayed offsets make more ranges than a position remembers.
+            CommitConflict: Other letters were replayed meanwhile, or what `commit` means; choose again.
+            CommitUnknown, StorageUnavailable: The meaning is that of `commit`; choose again.
+        """
+        intent = LetterReplay(
+            expected=expected,
+            letters=letters,
+            messages=tuple(messages),
+            changes=changes_of(messages, CommitKind.APPEND),
+            max_sequence_number=-1 if max_sequence_number is None else max_sequence_number,
+        )
+        result = self._run(intent)
+        if result.outcome is Outcome.COMMITTED:
+            self._hold.advance(result.snapshot_id, now_ms=self._clock.now_ms())
+        return result
 
     @adds_table_to_errors
     def fence_streams(

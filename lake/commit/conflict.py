@@ -10,7 +10,8 @@
 7. A commit that replaces files of a bucket has seen the bucket's newest deletion vectors.
 
 Every attempt checks the rules that its commit can break (`braid.lake.commit.table_state`). Appends add files
-under fresh names on level 0, so rules 3 to 5 concern them only where the table's bucket count has changed.
+under fresh names, usually on level 0; rules 3 to 5 concern only those that add sorted runs on higher levels, and those
+to a table whose bucket count has changed.
 
 Source:
     Table format, section 18.3.

@@ -15,11 +15,13 @@ from braid.lake.commit.streams.exactly_once import BatchDecision, decide_batch
 from braid.lake.commit.streams.highest_read import after_batch, after_move
 from braid.lake.commit.streams.position_moves import PositionMove, with_move
 from braid.lake.commit.streams.stream_authority import StreamAuthority
+from braid.lake.commit.streams.stream_letters import LetterAttempt
 from braid.lake.commit.streams.stream_position import (
     StreamBatch,
     StreamPosition,
     batch_properties,
 )
+from braid.lake.errors import InvalidRequest, Problem
 from braid.lake.format.commit_message import CommitMessage
 from braid.lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 
@@ -101,13 +103,24 @@ class PlainCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamCommit:
-    """One micro-batch of a stream, which may have no files at all."""
+    """One micro-batch of a stream, which may have no files at all.
+
+    Attributes:
+        batch: The micro-batch.
+        messages: The messages of its writers.
+        changes: Their manifest entries.
+        max_sequence_number: The highest that the writers handed out; -1 for none.
+        kind: APPEND.
+        idle_epochs: By stream, the epoch of its position, 0 for none: the rows would be newer than those of
+            these streams, so none of them may be claimed meanwhile.
+    """
 
     batch: StreamBatch
     messages: Sequence[CommitMessage]
     changes: CommitChanges
     max_sequence_number: int
     kind: CommitKind = CommitKind.APPEND
+    idle_epochs: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def user(self) -> str:
@@ -120,11 +133,13 @@ class StreamCommit:
         Raises:
             StreamFenced: Another claim is newer.
             OffsetMismatch: The batch does not continue at the table's offsets.
+            InvalidRequest: A stream that has to be idle was claimed.
         """
         batch = self.batch
         position = streams.positions.get(batch.stream)
         if decide_batch(position, batch) is BatchDecision.REPLAY:
             return None
+        self._check_idle(streams)
         assert position is not None, "a batch without a position must not be committed"
         reached = replace(
             position,
@@ -135,12 +150,32 @@ class StreamCommit:
             account=position.account + batch.account,
             batch_id=batch.batch_id,
             commit_time_ms=time_ms,
+            letters=position.letters.after_batch(
+                LetterAttempt(epoch=batch.epoch, batch_id=batch.batch_id, attempt=batch.attempt),
+                batch.dead_letters,
+                records=batch.account.records,
+            ),
         )
         return Revision(
             identifier=batch.epoch << EPOCH_SHIFT | batch.batch_id,
             streams=with_position(streams, reached),
             properties=batch_properties(batch),
         )
+
+    def _check_idle(self, streams: StreamAuthority) -> None:
+        for stream, epoch in self.idle_epochs.items():
+            position = streams.positions.get(stream)
+            if (0 if position is None else position.epoch) == epoch:
+                continue
+            problem = Problem(
+                field="stream",
+                value=stream,
+                message=f"the stream was started while {self.batch.stream} wrote, and rows of this "
+                "table are ordered by when they are written",
+                hint="stop the stream, delete the rows, and fill the table before the stream starts",
+            )
+            message = f"{self.batch.stream} cannot continue"
+            raise InvalidRequest(message, problems=[problem])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

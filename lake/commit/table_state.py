@@ -196,9 +196,13 @@ class TableReader:
         check_delta(delta)
         self._check_indexes(intent, state)
         latest = state.latest
-        # An append adds files under fresh names on level 0, which fit any state; only a bucket count
-        # that has changed since the table was created needs the live files.
-        is_checked = intent.kind is not CommitKind.APPEND or self._had_other_buckets(state.schema)
+        # An append adds files under fresh names. On level 0 they fit any state; only sorted runs on higher
+        # levels, and a bucket count that has changed since the table was created, need the live files.
+        is_checked = (
+            intent.kind is not CommitKind.APPEND
+            or any(entry.file.level > 0 for entry in delta)
+            or self._had_other_buckets(state.schema)
+        )
         if not delta or not is_checked:
             return
         live = {} if latest is None else self._live.by_identity(latest)

@@ -7,14 +7,17 @@ scans evaluate: comparisons of a column or field with values, joined by AND.
     conditions   comparison { AND comparison }
     comparison   field operator value  |  field IN ( value { , value } )  |  field IS [NOT] NULL
     operator     =  <>  !=  <  <=  >  >=
-    field        name { . name }
+    field        name { . name }  |  function ( [ name { . name } | 'text' ] )
     name         letters, digits and _, no digit first  |  `any text`
     value        number  |  TRUE  |  FALSE  |  [DATE | TIME | TIMESTAMP] 'text', with '' for '
                  |  X'hexadecimal digits'
+
+Functions exist only where the caller names some: conditions of streams have them for the parts of a record besides its
+message. A name that no parenthesis follows is a field, so functions take no names away.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NoReturn
@@ -76,32 +79,36 @@ class Comparison:
         path: The names of the field, one for a column.
         op: The operator.
         literals: One for a comparison, one or more for `IN`, none for the null tests.
+        function: The name of the function that `path` is the argument of, in lower case; None: a field.
     """
 
     path: tuple[str, ...]
     op: Operator
     literals: tuple[Literal, ...] = ()
+    function: str | None = None
 
     @property
     def address(self) -> str:
-        """The field's names joined by dots; a name that contains a dot is in backquotes."""
-        return ".".join(f"`{name}`" if "." in name else name for name in self.path)
+        """The field's names joined by dots, a name that contains a dot in backquotes; those of a function in parentheses."""
+        names = ".".join(f"`{name}`" if "." in name else name for name in self.path)
+        return names if self.function is None else f"{self.function}({names})"
 
 
-def parse_comparisons(text: str) -> tuple[Comparison, ...]:
+def parse_comparisons(text: str, *, functions: Collection[str] = ()) -> tuple[Comparison, ...]:
     """Return the conjunction that a text expresses.
 
     Args:
-        text: See the grammar above; keywords in upper or lower case.
+        text: See the grammar above; keywords and functions in upper or lower case.
+        functions: Names of the functions that there are, in lower case.
 
     Raises:
         InvalidRequest: The text cannot be parsed; the problem names the place.
 
     Example:
         >>> parse_comparisons("payload.op IS NULL")
-        (Comparison(path=('payload', 'op'), op=<Operator.IS_NULL: 'is_null'>, literals=()),)
+        (Comparison(path=('payload', 'op'), op=<Operator.IS_NULL: 'is_null'>, literals=(), function=None),)
     """
-    return tuple(_Parser(text).comparisons())
+    return tuple(_Parser(text, functions).comparisons())
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +125,9 @@ _END: Final = _Token("end", "the end")
 class _Parser:
     """Recursive descent over the tokens of one text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, functions: Collection[str]) -> None:
         self._text = text
+        self._functions = functions
         self._tokens = list(self._split(text))
         self._position = 0
 
@@ -144,17 +152,31 @@ class _Parser:
         field = self._next()
         if field.kind != "name":
             self._refuse(field.text)
-        path = tuple(name.strip("`") for name in _NAMES.findall(field.text))
+        path, function = _path(field.text), None
+        if field.text.lower() in self._functions and self._takes("("):
+            path, function = self._argument(), field.text.lower()
         if self._takes("is"):
             operator = Operator.NOT_NULL if self._takes("not") else Operator.IS_NULL
             self._expect("null")
-            return Comparison(path=path, op=operator)
+            return Comparison(path=path, op=operator, function=function)
         if self._takes("in"):
-            return Comparison(path=path, op=Operator.IN, literals=tuple(self._list()))
+            literals = tuple(self._list())
+            return Comparison(path=path, op=Operator.IN, literals=literals, function=function)
         sign = self._next()
         if sign.text not in _SIGNS:
             self._refuse(sign.text)
-        return Comparison(path=path, op=_SIGNS[sign.text], literals=(self._literal(),))
+        literals = (self._literal(),)
+        return Comparison(path=path, op=_SIGNS[sign.text], literals=literals, function=function)
+
+    def _argument(self) -> tuple[str, ...]:
+        """Return the names in the parentheses of a function, the first of which is taken already."""
+        if self._takes(")"):
+            return ()
+        token = self._next()
+        if token.kind not in ("name", "text"):
+            self._refuse(token.text)
+        self._expect(")")
+        return _path(token.text) if token.kind == "name" else (_unquoted(token.text),)
 
     def _list(self) -> Iterator[Literal]:
         self._expect("(")
@@ -175,7 +197,7 @@ class _Parser:
             return Literal(LiteralKind.BOOLEAN, token.text.lower())
         if token.kind != "text":
             self._refuse(token.text)
-        return Literal(LiteralKind.TEXT, token.text[1:-1].replace("''", "'"))
+        return Literal(LiteralKind.TEXT, _unquoted(token.text))
 
     def _peek(self) -> _Token:
         return self._tokens[self._position] if self._position < len(self._tokens) else _END
@@ -205,3 +227,11 @@ class _Parser:
         )
         message = "the conditions cannot be read"
         raise InvalidRequest(message, problems=[problem])
+
+
+def _path(text: str) -> tuple[str, ...]:
+    return tuple(name.strip("`") for name in _NAMES.findall(text))
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1].replace("''", "'")

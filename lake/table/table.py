@@ -46,6 +46,7 @@ from braid.lake.table.operations import (
 )
 from braid.lake.table.operations.rescale import WAIT_MS
 from braid.lake.table.readable_table import ReadableTable
+from braid.lake.write.bulk_writer import BulkWriter
 from braid.lake.write.table_writer import BUFFER_BYTES, TableWriter
 
 
@@ -88,6 +89,26 @@ class Table(ReadableTable):
             machine=machine,
             drop_null_columns=drop_null_columns,
         )
+
+    @adds_table_to_errors
+    def bulk_writer(
+        self, *, buffer_bytes: int = BUFFER_BYTES, machine: Machine = Machine.COLUMN
+    ) -> BulkWriter:
+        """Return a writer that fills an empty table with one sorted run per bucket, on the highest level.
+
+        The rows need no compaction after it. All of them are committed at once; until then they are on the local
+        disk (`TMPDIR`). The commit is a `CommitConflict` if a compaction has filled the level meanwhile.
+
+        Args:
+            buffer_bytes: Bytes of rows in memory before they are sorted and put on the disk, from 1.
+            machine: Which execution folds.
+
+        Raises:
+            UnsupportedFeature: The table has a changelog, buckets that are made as needed, or row kinds in a
+                column; or this version cannot write it.
+            StorageUnavailable: The local disk has no room.
+        """
+        return writes.new_bulk_writer(self._opened, buffer_bytes=buffer_bytes, machine=machine)
 
     @adds_table_to_errors
     def try_rows(self, rows: pa.Table | pa.RecordBatch, *, kinds: pa.Array | None = None) -> None:

@@ -1,9 +1,10 @@
-"""Writing: rows in, level-0 files and commit messages out.
+"""Writing: rows in, files and commit messages out.
 
 | modules | what |
 |---|---|
 | `writable` | tables that can be written |
 | `table_writer` | the writer of a table |
+| `bulk_writer` | the writer of an empty table: sorted runs instead of files of level 0 |
 | `rows/`, `buckets/` | checks of incoming rows, and their buckets |
 | `flush_merge` | the merge of the flushes of one commit |
 | `files/` | files of one bucket |

@@ -208,8 +208,7 @@ class TableWriter:
         """
         self.flush()
         assert not self._buffered, "a flush leaves no rows"
-        if self._schema.table_options.sequence_snapshot_ordering:
-            self._merge_flushes()
+        self._merge_flushes()
         has_numbers = self._next_sequence_number > self._first_sequence_number
         result = WriteResult(
             messages=tuple(self._messages()),
@@ -351,7 +350,9 @@ class TableWriter:
         )
 
     def _merge_flushes(self) -> None:
-        """Merge the flushes of each bucket, so that each key is once in the snapshot (`flush_merge`)."""
+        """Merge the flushes of each bucket, where each key has to be once in the snapshot (`flush_merge`)."""
+        if not self._schema.table_options.sequence_snapshot_ordering:
+            return
         for (partition, bucket), files in self._new_files.items():
             sink = self._sink(partition, bucket)
             merged = merge_flushes(sink, files, self._spec, machine=self._machine)

@@ -8,7 +8,10 @@
 | `bearer_tokens` | tokens of OAUTHBEARER for kafka-python |
 | `client_errors` | errors of kafka-python, with the login's mechanism |
 | `reachability`, `trial_login` | whether a cluster accepts connections and the login |
+| `admin_connection` | the connection of kafka-python's admin client |
 | `topic` | id, partitions and offsets of a topic |
+| `group_offsets` | committed offsets of a consumer group |
+| `bounded_read` | a range of each partition, read with kafka-python |
 | `source` | options of Spark's source, and the offsets that a query starts at |
 | `added_partitions` | the partitions that a stream reads, and those that wait |
 | `lag` | records and seconds that a stream is behind |

@@ -9,7 +9,13 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
-from braid.formats.clusters.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
+from braid.formats.clusters.kafka_clusters import (
+    DEFAULT_CLUSTER,
+    MIRROR_GROUPS,
+    KafkaClusters,
+    NamedCluster,
+    is_mirror_allowed,
+)
 from braid.formats.clusters.secret_references import resolve_secrets
 from braid.formats.clusters.stream_options import STREAM_OPTIONS, unfit_value
 from braid.formats.kafka_security.jaas import JaasError, parse_jaas
@@ -32,10 +38,12 @@ def resolve_cluster(stream: StreamSpec, clusters: KafkaClusters) -> KafkaCluster
     if named is None:
         servers = stream.kafka.bootstrap_servers
         assert servers is not None, "a stream names a cluster or an address"
+        _check_mirror(stream, MIRROR_GROUPS, place="the file of `--clusters`")
         return KafkaCluster(
             bootstrap_servers=servers, options=_own_options(stream, tuple(STREAM_OPTIONS))
         )
     _check_topics(stream, named)
+    _check_mirror(stream, named.mirror_groups, place=f"[clusters.{named.name}]")
     found = KafkaCluster(
         bootstrap_servers=named.bootstrap_servers,
         options={**_resolved(named.options), **_own_options(stream, named.stream_options)},
@@ -103,6 +111,18 @@ def _check_topics(stream: StreamSpec, cluster: NamedCluster) -> None:
                 message=f"the cluster `{cluster.name}` does not allow this topic",
                 hint=f"add it to `{right}` of [clusters.{cluster.name}], or choose another",
             )
+
+
+def _check_mirror(stream: StreamSpec, allowed: tuple[str, ...], *, place: str) -> None:
+    group = stream.mirror_consumer_group
+    if group is not None and not is_mirror_allowed(group, allowed):
+        raise _refusal(
+            stream,
+            field="mirror_consumer_group",
+            value=group,
+            message="streams may not commit offsets to this consumer group",
+            hint=f"add it to `mirror_groups` of {place}, or choose another",
+        )
 
 
 def _own_options(stream: StreamSpec, allowed: tuple[str, ...]) -> dict[str, str]:

@@ -6,25 +6,19 @@ topic ids, and reports end offsets only while micro-batches run.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from kafka import KafkaAdminClient, TopicPartition
+from kafka import TopicPartition
 from kafka.admin import ConfigResource
-from kafka.errors import KafkaError, TopicAlreadyExistsError
+from kafka.errors import TopicAlreadyExistsError
 
 from braid.lake import InvalidRequest, Problem
-from braid.pipelines.kafka.client_errors import unavailable
-from braid.pipelines.kafka.cluster import KafkaCluster
-from braid.pipelines.kafka.reachability import check_reachable
+from braid.pipelines.kafka.admin_connection import AdminConnection
 
 _EARLIEST = -2
 _LATEST = -1
 _READ_COMMITTED = 1
 _NO_ID = "00000000-0000-0000-0000-000000000000"
-_REQUEST_MS = 15_000
-# Less than a third of a runner's lease: a supervisor that waits for a cluster still renews its lease in time.
-_CONNECT_MS = 4_000
 _MAX_MESSAGE_BYTES = "max.message.bytes"
 
 
@@ -54,12 +48,8 @@ def _topic_id(found: object) -> str:
     return "" if text == _NO_ID else text
 
 
-class TopicReader:
+class TopicReader(AdminConnection):
     """Reads topics of one cluster. Use it from one thread at a time."""
-
-    def __init__(self, cluster: KafkaCluster) -> None:
-        self._cluster = cluster
-        self._admin: Any = None
 
     def describe(self, topic: str) -> Topic | None:
         """Return the topic; None when it does not exist.
@@ -67,7 +57,7 @@ class TopicReader:
         Raises:
             StorageUnavailable: The cluster does not answer.
         """
-        (found,) = self._call("describe_topics", [topic])
+        (found,) = self.call("describe_topics", [topic])
         if found["error_code"] or not found["partitions"]:
             return None
         numbers = sorted(partition["partition_index"] for partition in found["partitions"])
@@ -87,7 +77,7 @@ class TopicReader:
             problem = Problem(
                 field="topic",
                 value=topic,
-                message=f"there is no such topic on {self._cluster.bootstrap_servers}",
+                message=f"there is no such topic on {self.cluster.bootstrap_servers}",
                 hint="create it: the stream starts within a minute, or at once with "
                 "POST .../streams/<name>/start",
             )
@@ -117,52 +107,19 @@ class TopicReader:
             "configs": {} if size is None else {_MAX_MESSAGE_BYTES: size},
         }
         try:
-            self._call("create_topics", {topic: wanted}, wait_for_metadata=True)
+            self.call("create_topics", {topic: wanted}, wait_for_metadata=True)
         except TopicAlreadyExistsError:
             return  # another runner was faster
 
-    def close(self) -> None:
-        """Close the connection; the next call opens another."""
-        if self._admin is not None:
-            self._admin.close()
-            self._admin = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def _max_message_bytes(self, topic: str) -> str | None:
         resource = ConfigResource("TOPIC", topic)
-        found = self._call("describe_configs", [resource], config_filter="all")
+        found = self.call("describe_configs", [resource], config_filter="all")
         entry = found.get("topic", {}).get(topic, {}).get(_MAX_MESSAGE_BYTES)
         return None if entry is None else str(entry["value"])
 
     def _offsets(self, topic: Topic, which: int) -> dict[int, int]:
         specs = {TopicPartition(topic.name, number): which for number in topic.partitions}
-        found: Mapping[Any, Any] = self._call(
+        found: Mapping[Any, Any] = self.call(
             "list_partition_offsets", specs, isolation_level=_READ_COMMITTED
         )
         return {key.partition: int(value.offset) for key, value in found.items()}
-
-    def _call(self, method: str, *args: Any, **named: Any) -> Any:
-        try:
-            if self._admin is None:
-                check_reachable(self._cluster)
-                self._admin = KafkaAdminClient(
-                    request_timeout_ms=_REQUEST_MS,
-                    bootstrap_timeout_ms=_CONNECT_MS,
-                    **self._cluster.client_options,
-                )
-            return getattr(self._admin, method)(*args, **named)
-        except TopicAlreadyExistsError:
-            raise
-        except (KafkaError, OSError) as error:
-            self.close()
-            raise unavailable(self._cluster, f"{method} failed", error) from error

@@ -19,6 +19,8 @@ factor does not change with every run that is added or merged.
 from dataclasses import dataclass
 from typing import Final
 
+from braid.pipelines.pace.batch_bytes import NO_SIZES, BytesRule, RecordSizes
+
 FACTOR_MAX: Final = 8
 INTERVAL_MS_MAX: Final = 60_000
 """The longest interval that back-pressure makes; one that is declared longer stays."""
@@ -33,12 +35,16 @@ class Pace:
         runs: Largest number of runs among the buckets that the newest batch wrote to; None before the first.
         interval_ms: Least time between the starts of two micro-batches, milliseconds.
         records_max: The largest number of records in a micro-batch.
+        halvings: How often the declared number of records is halved because of their size.
+        sizes: The sizes of the records of the newest micro-batches.
     """
 
     factor: int
     runs: int | None
     interval_ms: int
     records_max: int
+    halvings: int = 0
+    sizes: RecordSizes = NO_SIZES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,44 +52,57 @@ class PaceRule:
     """What a stream and its table declare.
 
     Attributes:
-        trigger_ms: Interval between two micro-batches.
+        trigger_ms: Interval between two micro-batches; 0: each begins when the one before has ended.
         records_max: The largest number of records in a micro-batch.
         relaxed_runs: With at most this many runs in a bucket the factor halves.
         runs_max: With more than this many runs the factor doubles.
+        in_bytes: The bound in bytes; None: none is declared.
     """
 
     trigger_ms: int
     records_max: int
     relaxed_runs: int
     runs_max: int
+    in_bytes: BytesRule | None = None
 
     def first(self) -> Pace:
         """Return the pace as declared."""
-        return self._pace(1, runs=None, batch_ms=0)
+        halvings = 0 if self.in_bytes is None else self.in_bytes.first()
+        return self._pace(1, runs=None, batch_ms=0, halvings=halvings, sizes=NO_SIZES)
 
-    def next(self, pace: Pace, *, runs: int, batch_ms: int) -> Pace:
+    def next(
+        self, pace: Pace, *, runs: int | None, batch_ms: int, sizes: RecordSizes | None = None
+    ) -> Pace:
         """Return the pace after a micro-batch.
 
         Args:
             pace: The pace before the micro-batch.
-            runs: Largest number of runs among the buckets that the micro-batch wrote to.
+            runs: Largest number of runs among the buckets that the micro-batch wrote to; None: it wrote to none.
             batch_ms: Duration of the micro-batch. Where batches take longer than their trigger, the interval
                 is a multiple of their duration, because a multiple of the trigger might not delay anything.
+            sizes: The sizes of records, those of the micro-batch included; None: as before.
 
         Example:
             >>> rule = PaceRule(trigger_ms=1_000, records_max=100, relaxed_runs=5, runs_max=8)
-            >>> rule.next(rule.first(), runs=9, batch_ms=300)
-            Pace(factor=2, runs=9, interval_ms=2000, records_max=200)
+            >>> pressed = rule.next(rule.first(), runs=9, batch_ms=300)
+            >>> pressed.factor, pressed.interval_ms, pressed.records_max
+            (2, 2000, 200)
         """
-        if runs > self.runs_max:
+        if runs is None:
+            factor, runs = pace.factor, pace.runs
+        elif runs > self.runs_max:
             factor = min(FACTOR_MAX, pace.factor * 2)
         elif runs <= self.relaxed_runs:
             factor = max(1, pace.factor // 2)
         else:
             factor = pace.factor
-        return self._pace(factor, runs=runs, batch_ms=batch_ms)
+        sizes = pace.sizes if sizes is None else sizes
+        halvings = 0 if self.in_bytes is None else self.in_bytes.next(pace.halvings, sizes)
+        return self._pace(factor, runs=runs, batch_ms=batch_ms, halvings=halvings, sizes=sizes)
 
-    def _pace(self, factor: int, *, runs: int | None, batch_ms: int) -> Pace:
+    def _pace(
+        self, factor: int, *, runs: int | None, batch_ms: int, halvings: int, sizes: RecordSizes
+    ) -> Pace:
         assert 1 <= factor <= FACTOR_MAX, factor
         interval_ms = self.trigger_ms
         if factor > 1:
@@ -93,5 +112,7 @@ class PaceRule:
             factor=factor,
             runs=runs,
             interval_ms=interval_ms,
-            records_max=factor * self.records_max,
+            records_max=factor * max(1, self.records_max >> halvings),
+            halvings=halvings,
+            sizes=sizes,
         )

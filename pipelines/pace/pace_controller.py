@@ -1,7 +1,7 @@
-"""Pace control of one stream's query: how back-pressure slows the query down, and speeds it up again.
+"""Pace control of one stream's query: how back-pressure and large records change the size of its micro-batches.
 
-`back_pressure` has the rule that turns the runs of the table's buckets into a pace. This file applies the
-pace, which takes two threads, because the two parts of a pace are applied in different places:
+`back_pressure` has the rule that turns the runs of the table's buckets, and the sizes of records (`batch_bytes`),
+into a pace. This file applies the pace, which takes two threads, because the two parts of a pace are applied in different places:
 
     part of the pace         applied by                  how
     interval between starts  Spark's query thread        `hold` delays the end of a micro-batch, and thereby
@@ -25,9 +25,12 @@ from contextlib import contextmanager
 
 from braid.lake import Clock, LakeError, Table
 from braid.pipelines.pace.back_pressure import Pace, PaceRule
+from braid.pipelines.pace.batch_bytes import BytesRule
 from braid.records.stream_plan import StreamPlan
 
 _LOG = logging.getLogger(__name__)
+# The supervisor looks twice a second. Where it waits for Kafka, one more micro-batch has the former bound.
+_SMALLER_BOUND_MS = 5_000
 
 
 class PaceController:
@@ -46,8 +49,10 @@ class PaceController:
             clock: The clock that decides when an interval ends.
         """
         self._key = plan.key
-        self._trigger_ms = plan.spec.trigger_ms
+        self._trigger_ms = plan.spec.interval_ms
         self._declared_records_max = plan.spec.max_records_per_batch
+        self._bytes_max = plan.spec.max_bytes_per_batch
+        self._message_bytes_max = plan.spec.max_message_bytes
         self._table = table
         self._clock = clock
         self._pace = self._rule().first()
@@ -65,38 +70,51 @@ class PaceController:
         """The bound of a micro-batch that Spark's query is to be started with."""
         return self._records_max
 
-    def measure(self, buckets: Collection[tuple[bytes, int]], *, batch_ms: int) -> None:
-        """Set the pace by the runs that a committed micro-batch has left to compaction.
+    def measure(
+        self,
+        buckets: Collection[tuple[bytes, int]],
+        *,
+        batch_ms: int,
+        records: int = 0,
+        size: int = 0,
+    ) -> None:
+        """Set the pace by what a committed micro-batch was, and the runs that it has left to compaction.
 
         Args:
-            buckets: The buckets that the micro-batch wrote to, as (partition, bucket); without any the pace
-                stays.
+            buckets: The buckets that the micro-batch wrote to, as (partition, bucket).
             batch_ms: Duration of the micro-batch, milliseconds.
+            records: Number of its records.
+            size: The sum of their sizes, bytes.
         """
+        runs, sizes = self._most_runs(buckets), self._pace.sizes.after(records, size)
+        if runs is not None or sizes != self._pace.sizes:
+            self._pace = self._rule().next(self._pace, runs=runs, batch_ms=batch_ms, sizes=sizes)
+
+    def _most_runs(self, buckets: Collection[tuple[bytes, int]]) -> int | None:
+        """Return the largest number of runs of some buckets; None where it is not known."""
         if not buckets:
-            return
+            return None
         try:
             runs = self._table.runs_per_bucket()
         except (LakeError, OSError) as error:
             # The batch is committed: an error in measuring the pace must not fail it.
             _LOG.warning("runs cannot be counted stream=%s error=%s", self._key, error)
-            return
-        most = max(runs.get(bucket, 0) for bucket in buckets)
-        self._pace = self._rule().next(self._pace, runs=most, batch_ms=batch_ms)
-        assert self._pace.records_max >= self._declared_records_max, (
-            "a pace is never below the declared one"
-        )
+            return None
+        return max(runs.get(bucket, 0) for bucket in buckets)
 
     def hold(self, *, started_ms: int) -> None:
-        """Return when the next micro-batch may start: at once unless there is back-pressure.
+        """Return when the next micro-batch may start: at once, unless there is back-pressure or it would be too large.
 
         Args:
             started_ms: Start time of the micro-batch that has just ended, milliseconds since the epoch.
         """
         # Without back-pressure Spark's own trigger keeps the interval.
-        if self._pace.factor == 1:
+        if self._pace.factor > 1:
+            rest_ms = started_ms + self._pace.interval_ms - self._clock.now_ms()
+        elif self._pace.records_max < self._records_max:
+            rest_ms = _SMALLER_BOUND_MS
+        else:
             return
-        rest_ms = started_ms + self._pace.interval_ms - self._clock.now_ms()
         assert not self._is_held, "one micro-batch ends at a time"
         self._is_held = True
         self._released.wait(max(0, rest_ms) / 1_000)
@@ -105,8 +123,9 @@ class PaceController:
     def due_bound(self, batch_records: int | None) -> int | None:
         """Return the bound with which Spark's query has to be started again; None: it continues.
 
-        A restart interrupts the query, so it is made only where it matters: at the end of back-pressure, and
-        during it while micro-batches are full and the query is held.
+        A restart interrupts the query, so it is made only where it matters: for a smaller bound without
+        back-pressure, which is the end of back-pressure or follows from larger records; for a larger bound while
+        micro-batches are full, and under back-pressure while the query is held, too.
 
         Args:
             batch_records: Records of the newest micro-batch; None before the first.
@@ -114,10 +133,12 @@ class PaceController:
         pace = self._pace
         if pace.records_max == self._records_max:
             return None
-        if pace.factor == 1:
+        if pace.factor == 1 and pace.records_max < self._records_max:
             return pace.records_max
-        is_full = (batch_records or 0) >= min(self._records_max, pace.records_max)
-        return pace.records_max if is_full and self._is_held else None
+        read, bound = batch_records or 0, min(self._records_max, pace.records_max)
+        # The bound is one of offsets, of which markers of transactions take a part.
+        is_due = read * 4 >= bound if pace.factor == 1 else read >= bound and self._is_held
+        return pace.records_max if is_due else None
 
     @contextmanager
     def interrupted(self, records_max: int) -> Iterator[None]:
@@ -151,4 +172,11 @@ class PaceController:
             records_max=self._declared_records_max,
             relaxed_runs=options.num_sorted_run_compaction_trigger,
             runs_max=options.num_sorted_run_stop_trigger,
+            in_bytes=None
+            if self._bytes_max is None
+            else BytesRule(
+                records_max=self._declared_records_max,
+                bytes_max=self._bytes_max,
+                message_bytes_max=self._message_bytes_max,
+            ),
         )

@@ -29,7 +29,14 @@ from braid.schemas import StreamSpec
 _LOG = logging.getLogger(__name__)
 
 LIVE_FIELDS: Final = frozenset(
-    {"columns", "on_new_field", "columns_max", "on_null_ordering", "max_message_bytes"}
+    {
+        "columns",
+        "on_new_field",
+        "columns_max",
+        "on_null_ordering",
+        "max_message_bytes",
+        "dead_letter_budget",
+    }
 )
 """Fields of a stream that a running query takes up between two micro-batches; the others take a new query."""
 

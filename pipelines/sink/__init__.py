@@ -6,10 +6,12 @@
 | `micro_batch` | the batch's ranges of offsets, from Spark's checkpoint |
 | `batch_writer`, `task_plan`, `bucket_routing` | the Spark job of one attempt, its number of tasks, and the task of each bucket |
 | `write_task`, `task_report` | the work of one task in an executor, and its report to the driver |
-| `table_columns` | accepted records as rows of the table |
+| `table_columns`, `accepted_rows` | accepted records as rows of the table, with their kinds |
 | `batch_committer`, `sink_progress` | the checks and the commit of an attempt; what was committed so far |
+| `letter_budget` | how many dead letters a micro-batch may have |
 | `field_evolution` | changes of the table for new fields, between two attempts |
 | `overflowing_timestamps` | batches that Spark's source cannot read because of a record's timestamp |
+| `poison_records` | records whose reading raises |
 | `trial_writes` | rows that the table's writer refuses |
 | `dead_letters`, `dead_letter_sender` | refused records: their letters, and the way to the dead-letter topic |
 

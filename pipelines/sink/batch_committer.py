@@ -26,7 +26,9 @@ from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.kafka.source import check_topic
 from braid.pipelines.kafka.topic import TopicReader
 from braid.pipelines.settings import DeadLetterBudget
+from braid.pipelines.sink.letter_budget import AllowedLetters, allowed_letters
 from braid.pipelines.sink.task_report import TaskReport
+from braid.schemas import DeadLetterBudgetSpec
 
 
 class BatchCommitter:
@@ -48,7 +50,7 @@ class BatchCommitter:
             table: The query's own table object, because it caches manifests.
             cluster: The cluster of the topic.
             claimed: The stream's position as claimed.
-            budget: Dead letters allowed in one micro-batch.
+            budget: Dead letters of a micro-batch, for streams that declare no budget.
         """
         self._key = key
         self._table = table
@@ -77,12 +79,30 @@ class BatchCommitter:
         position = self._committer.stream_positions().get(batch.stream)
         return decide_batch(position, batch) is BatchDecision.REPLAY
 
-    def commit(self, batch: StreamBatch, report: TaskReport) -> CommitResult:
+    def allowed_letters(
+        self, declared: DeadLetterBudgetSpec | None, *, records: int
+    ) -> AllowedLetters:
+        """Return how many dead letters the next micro-batch may have.
+
+        Args:
+            declared: The stream's own budget.
+            records: Records of the micro-batch.
+        """
+        return allowed_letters(declared, self._budget, self.position, records=records)
+
+    def commit(
+        self,
+        batch: StreamBatch,
+        report: TaskReport,
+        *,
+        declared_budget: DeadLetterBudgetSpec | None = None,
+    ) -> CommitResult:
         """Publish files, offsets and account of a micro-batch in one snapshot.
 
         Args:
             batch: The micro-batch.
             report: What its tasks wrote, which covers all of its records.
+            declared_budget: The stream's own budget of dead letters.
 
         Raises:
             LimitExceeded: More dead letters than the budget allows; nothing is committed.
@@ -95,7 +115,7 @@ class BatchCommitter:
         # The topic may have been deleted and made again since the claim: its offsets would then belong to
         # other records. Checked as late as possible.
         try:
-            self._check_budget(report)
+            self._check_budget(report, declared_budget)
             check_topic(self._claimed, self._topics.require(batch.topic))
         except LakeError:
             self._table.delete_uncommitted(messages)
@@ -104,7 +124,7 @@ class BatchCommitter:
         return commit_or_discard(
             lambda: self._committer.commit_stream_batch(
                 messages,
-                replace(batch, account=report.account),
+                replace(batch, account=report.account, dead_letters=dict(report.dead_letters)),
                 max_sequence_number=report.max_sequence_number,
             ),
             discard=lambda: self._table.delete_uncommitted(messages),
@@ -118,17 +138,17 @@ class BatchCommitter:
         """Close the connection to Kafka."""
         self._topics.close()
 
-    def _check_budget(self, report: TaskReport) -> None:
+    def _check_budget(self, report: TaskReport, declared: DeadLetterBudgetSpec | None) -> None:
         refused = report.account.dead_lettered
-        allowed = self._budget.limit(report.account.records)
-        if refused <= allowed:
+        allowed = self.allowed_letters(declared, records=report.account.records)
+        if refused <= allowed.number:
             return
         reasons = ", ".join(f"{count} {reason}" for reason, count in report.dead_letters.items())
         message = (
             f"stream {self._key}: {refused} of {report.account.records} records of a "
-            f"micro-batch are dead letters ({reasons}), at most {allowed} are allowed; "
+            f"micro-batch are dead letters ({reasons}), {allowed.why}; "
             f"nothing of it was committed; for example {'; '.join(report.examples)}\n"
-            "hint: compare the stream's columns with the topic's messages"
+            f"hint: {allowed.hint}"
         )
         raise LimitExceeded(message)
 

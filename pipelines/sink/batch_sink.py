@@ -23,6 +23,7 @@ rescales, which are conflicts, have a maximum of their own.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,6 +81,7 @@ class BatchSink:
         clock: Clock,
         schemas: SchemaSource | None = None,
         evolver: StreamEvolver | None = None,
+        at_commit: Callable[[StreamPosition], None] = lambda _: None,
     ) -> None:
         """Make the sink of one claim.
 
@@ -90,20 +92,22 @@ class BatchSink:
             cluster: The cluster of topic and dead-letter topic.
             position: The claimed position; commits are made under its epoch.
             checkpoint: The query's checkpoint directory.
-            budget: Dead letters allowed in one micro-batch.
+            budget: Dead letters of a micro-batch, for streams that declare no budget.
             cores: Tasks that Spark runs at once.
             clock: The clock for the durations of micro-batches.
             schemas: The schemas that messages name; None where the stream's format names no registry.
             evolver: Makes columns of new fields; None: every new field is refused unless the stream
                 ignores it.
+            at_commit: Called after each commit, with the position that the table has then; returns at once and
+                raises nothing.
         """
         self._plan = plan
+        self._at_commit = at_commit
         self._pace = pace
         self._table = table
         self._cluster = cluster
         self._claimed = position
         self._checkpoint = checkpoint
-        self._budget = budget
         self._clock = clock
         self._committer = BatchCommitter(
             plan.plan.key, table=table, cluster=cluster, claimed=position, budget=budget
@@ -114,11 +118,12 @@ class BatchSink:
             cluster=cluster,
             schemas=schemas,
             claimed=position,
-            budget=budget,
             cores=cores,
         )
         self._evolution = FieldEvolution(evolver)
         self._trials = TrialSchedule()
+        # The newest micro-batch and its newest attempt; Spark may call again with the same micro-batch.
+        self._attempted = (-1, 0)
         self._failure: BaseException | None = None
         self._progress = SinkProgress(position=position)
 
@@ -163,7 +168,9 @@ class BatchSink:
         # Outside of the plan's lock: a changed declaration may come into effect while the query is held.
         batch_ms = self._clock.now_ms() - started_ms
         buckets = {(message.partition, message.bucket) for message in commit_messages(report)}
-        self._pace.measure(buckets, batch_ms=batch_ms)
+        self._pace.measure(
+            buckets, batch_ms=batch_ms, records=report.account.records, size=report.size
+        )
         self._note(batch_id, report, result, plan=plan, batch_ms=batch_ms)
         self._pace.hold(started_ms=started_ms)
 
@@ -183,6 +190,7 @@ class BatchSink:
         self._evolution.begin()
         while True:
             self._plan.refresh()
+            batch = replace(batch, attempt=self._next_attempt(batch_id))
             try:
                 report = self._write(records, batch, is_in_kafka_order=not is_clamped)
             except Exception as error:
@@ -196,13 +204,24 @@ class BatchSink:
                 self._prepare_retry(report, batch)
                 continue
             try:
-                return report, self._committer.commit(batch, report)
+                declared = self._plan.plan.spec.dead_letter_budget
+                return report, self._committer.commit(batch, report, declared_budget=declared)
             except CommitConflict:
                 conflicts += 1
                 if conflicts == _CONFLICTS_MAX:
                     raise
                 # While the table is rescaled every attempt would meet the same conflict.
                 self._table.follow_schema()
+
+    def _next_attempt(self, batch_id: int) -> int:
+        """Return the number of the attempt that begins: dead letters of earlier ones may be on their topic."""
+        newest, attempt = self._attempted
+        self._attempted = (batch_id, attempt + 1 if batch_id == newest else 0)
+        return self._attempted[1]
+
+    def _letters_max(self, batch: StreamBatch) -> int:
+        declared = self._plan.plan.spec.dead_letter_budget
+        return self._committer.allowed_letters(declared, records=records_max(batch)).number
 
     def _write(
         self, records: DataFrame, batch: StreamBatch, *, is_in_kafka_order: bool
@@ -211,6 +230,7 @@ class BatchSink:
             records,
             batch,
             first_sequence_number=self._committer.next_sequence_number,
+            dead_letters_max=self._letters_max(batch),
             is_in_kafka_order=is_in_kafka_order,
             tries_rows=self._trials.is_due,
             field_reader=self._evolution.reader(self._plan.plan, self._table),
@@ -241,7 +261,7 @@ class BatchSink:
             cluster=self._cluster,
             batch=batch,
             # Such records become dead letters, so more than the budget allows would stop the stream anyway.
-            records_max=self._budget.limit(records_max(batch)),
+            records_max=self._letters_max(batch),
         )
 
     def _note(
@@ -268,3 +288,4 @@ class BatchSink:
             batch_ms=batch_ms,
             now_ms=self._clock.now_ms(),
         )
+        self._at_commit(self._progress.position)

@@ -10,17 +10,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from braid.formats.schema_registry.schema_source import SchemaSource
-from braid.lake import StreamBatch, StreamPosition, Table
+from braid.lake import LetterAttempt, StreamBatch, StreamPosition, Table
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.plan_changes.current_plan import CurrentPlan
-from braid.pipelines.settings import DeadLetterBudget
 from braid.pipelines.sink.bucket_routing import route_to_buckets
+from braid.pipelines.sink.dead_letters import LetterOrigin
 from braid.pipelines.sink.micro_batch import has_several_partitions, records_max
 from braid.pipelines.sink.task_plan import plan_tasks
 from braid.pipelines.sink.task_report import REPORT_SCHEMA, TaskReport, parse_report, sum_reports
 from braid.pipelines.sink.write_task import WriteTask
 from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
 from braid.records.record_columns import OFFSET, PARTITION, RECORD_COLUMNS
+from braid.schemas import may_yield_rows
 
 
 class BatchWriter:
@@ -34,7 +35,6 @@ class BatchWriter:
         cluster: KafkaCluster,
         schemas: SchemaSource | None,
         claimed: StreamPosition,
-        budget: DeadLetterBudget,
         cores: int,
     ) -> None:
         """Prepare to write.
@@ -45,7 +45,6 @@ class BatchWriter:
             cluster: The cluster of the dead-letter topic.
             schemas: The schemas that messages name; None where the stream's format names no registry.
             claimed: The stream's position as claimed.
-            budget: Dead letters allowed in one micro-batch.
             cores: Tasks that Spark runs at once.
         """
         self._plan = plan
@@ -53,7 +52,6 @@ class BatchWriter:
         self._cluster = cluster
         self._schemas = schemas
         self._claimed = claimed
-        self._budget = budget
         self._cores = cores
 
     def write(
@@ -62,6 +60,7 @@ class BatchWriter:
         batch: StreamBatch,
         *,
         first_sequence_number: int,
+        dead_letters_max: int,
         is_in_kafka_order: bool,
         tries_rows: bool,
         field_reader: UndeclaredFieldReader | None,
@@ -72,6 +71,7 @@ class BatchWriter:
             records: Records of Spark's Kafka source.
             batch: The same micro-batch as ranges of offsets.
             first_sequence_number: Greater than all sequence numbers in the table.
+            dead_letters_max: With more dead letters than this the micro-batch is not committed.
             is_in_kafka_order: Whether the records of a partition come in the order of their offsets.
             tries_rows: Whether rows go through a trial write, which finds refused ones, before they
                 are written (`trial_writes`).
@@ -93,13 +93,23 @@ class BatchWriter:
             first_sequence_number=first_sequence_number,
             # Each task numbers its rows in a range of its own, and any of them may get all records.
             sequence_numbers=size,
-            dead_letters_max=self._budget.limit(size),
+            dead_letters_max=dead_letters_max,
             tries_rows=tries_rows,
             field_reader=field_reader,
-            generation=self._claimed.generation,
+            origin=LetterOrigin(
+                topic=batch.topic,
+                topic_id=batch.topic_id,
+                generation=self._claimed.generation,
+                attempt=LetterAttempt(
+                    epoch=batch.epoch, batch_id=batch.batch_id, attempt=batch.attempt
+                ),
+            ),
         )
         buckets = schema.table_options.bucket
         tasks = plan_tasks(records=size, buckets=buckets, cores=self._cores)
+        if may_yield_rows(plan.spec.format):
+            # Such a record has rows in several buckets, and may need more sequence numbers than it has records.
+            tasks = 1
         raw = records.select(*RECORD_COLUMNS)
         if tasks == 1:
             # Nothing is shuffled: the task reads one Kafka partition after the other.

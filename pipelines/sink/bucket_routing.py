@@ -7,9 +7,9 @@ Records are shuffled as they came from Kafka, and only their keys are read for i
 Python and the JVM twice, which costs more than reading the keys once more.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,12 +18,17 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.types import IntegerType, StructField, StructType
 
+from braid.formats.change_capture.changes import ChangeReader
+from braid.formats.change_capture.envelopes import open_envelopes
 from braid.formats.json.key_reader import KeyReader
-from braid.formats.message_reader import MessageReader
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.message_reader import MessageReader, ReadMessages
 from braid.formats.readers import message_reader
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import TableSchema, assign_buckets
+from braid.pipelines.sink.trial_writes import is_refusal
 from braid.records.part_reader import PART_COLUMNS, PartReader
+from braid.records.plan_changes import plan_changes
 from braid.records.record_columns import KEY, OFFSET, PARTITION, VALUE
 from braid.records.stream_plan import StreamPlan
 
@@ -64,6 +69,27 @@ def route_to_buckets(
     )
 
 
+class _ChangedRows:
+    """Reads the key of captured changes, each of which is one row."""
+
+    def __init__(self, changes: ChangeReader, columns: Sequence[MappedColumn]) -> None:
+        self._changes = changes
+        self._rows = changes.rows(columns)
+        self._deletes = changes.rows(columns, of_deletes=True)
+
+    def read(self, payloads: pa.BinaryArray, keys: pa.BinaryArray) -> ReadMessages:
+        """Return the columns of a batch of changes, null where one has no row."""
+        changes = self._changes.read(self._changes.open(payloads), keys)
+        nothing, is_delete = pa.scalar(None, changes.rows.type), pa.array(changes.is_delete)
+        found = self._rows.read(pc.if_else(is_delete, nothing, changes.rows))
+        if not changes.is_delete.any():
+            return found
+        deletes = self._deletes.read(pc.if_else(is_delete, changes.rows, nothing))
+        found.faults.add_found(deletes.faults)
+        pairs = zip(deletes.arrays, found.arrays, strict=True)
+        return replace(found, arrays=[pc.if_else(is_delete, *pair) for pair in pairs])
+
+
 @dataclass(frozen=True, kw_only=True)
 class BucketRouter:
     """Adds the bucket to batches of Kafka records."""
@@ -75,7 +101,13 @@ class BucketRouter:
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the batch with one more column, `bucket`, int32."""
         buckets = np.zeros(batch.num_rows, dtype=np.int32)
-        columns, is_readable = self._keys(batch)
+        try:
+            columns, is_readable = self._keys(batch)
+        except Exception as error:
+            # A poison record (`poison_records`): the task that has to read it finds it.
+            if not is_refusal(error):
+                raise
+            columns, is_readable = {}, np.zeros(batch.num_rows, dtype=bool)
         if is_readable.any():
             # A row whose bucket cannot be computed is refused by the task that has to write it; this
             # code only decides which task that is.
@@ -88,9 +120,7 @@ class BucketRouter:
         """Return the key columns, and whether the whole key of each record can be read."""
         columns: dict[str, pa.Array] = {}
         is_readable = np.ones(batch.num_rows, dtype=bool)
-        for reader, names, payload in self._readers:
-            # A value that is too long is refused by the task.
-            found = reader.read(batch.column(payload))
+        for found, names in self._read_keys(batch):
             is_readable &= ~found.faults.is_faulty
             columns |= zip(names, found.arrays, strict=True)
         if self._parts is not None:
@@ -108,15 +138,44 @@ class BucketRouter:
         from_parts = [column for column in self.plan.part_columns if column.name in key]
         return PartReader(from_parts, topic=self.plan.spec.topic) if from_parts else None
 
+    def _read_keys(self, batch: pa.RecordBatch) -> Iterator[tuple[ReadMessages, list[str]]]:
+        """Yield what values and Kafka keys hold of the key, with the names of the columns."""
+        from_value, from_key = self._key_columns
+        names = [column.name for column in from_value]
+        # A value that is too long is refused by the task.
+        if isinstance(self._values, _ChangedRows):
+            yield self._values.read(batch.column(VALUE), batch.column(KEY)), names
+        elif self._values is not None:
+            yield self._values.read(batch.column(VALUE)), names
+        if self._keys_of_records is not None:
+            keys = batch.column(KEY)
+            if self.plan.spec.captures_changes:
+                keys = open_envelopes(keys).payloads
+            yield self._keys_of_records.read(keys), [column.name for column in from_key]
+
     @cached_property
-    def _readers(self) -> list[tuple[MessageReader | KeyReader, list[str], str]]:
-        key = frozenset(self.plan.written.key)
-        from_value = [column for column in self.plan.value_columns if column.name in key]
-        from_key = [column for column in self.plan.key_columns if column.name in key]
-        readers: list[tuple[MessageReader | KeyReader, list[str], str]] = []
-        if from_value:
-            reader = message_reader(self.plan.spec.format, from_value, schemas=self.schemas)
-            readers.append((reader, [c.name for c in from_value], VALUE))
-        if from_key:
-            readers.append((KeyReader(from_key), [c.name for c in from_key], KEY))
-        return readers
+    def _key_columns(self) -> tuple[list[MappedColumn], list[MappedColumn]]:
+        """The columns of the key that are read from the value, and from the Kafka key."""
+        key, plan = frozenset(self.plan.written.key), self.plan
+        from_value, from_key = (
+            [column for column in columns if column.name in key]
+            for columns in (plan.value_columns, plan.key_columns)
+        )
+        return from_value, from_key
+
+    @cached_property
+    def _values(self) -> MessageReader | _ChangedRows | None:
+        """The reader of the key in the value."""
+        columns, _ = self._key_columns
+        if not columns:
+            return None
+        changes = plan_changes(self.plan, self.schemas)
+        if changes is not None:
+            return _ChangedRows(changes, columns)
+        return message_reader(self.plan.spec.format, columns, schemas=self.schemas)
+
+    @cached_property
+    def _keys_of_records(self) -> KeyReader | None:
+        """The reader of the key in the Kafka key."""
+        _, columns = self._key_columns
+        return KeyReader(columns) if columns else None

@@ -6,13 +6,15 @@ take a letter.
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
 from kafka import KafkaProducer
 from kafka.errors import KafkaError, MessageSizeTooLargeError
+from kafka.serializer import SerializeWrapper
 
-from braid.formats.dead_letter import CUT_HEADER, DeadLetter
+from braid.formats.dead_letter import DeadLetter
 from braid.lake import StorageUnavailable
 from braid.pipelines.kafka.client_errors import unavailable
 from braid.pipelines.kafka.cluster import KafkaCluster
@@ -23,6 +25,9 @@ _CUT_BYTES = 16 * 1024
 # The client's own bound, far above any broker's: the topic decides which size is too large.
 _REQUEST_BYTES_MAX = 512 * 1024 * 1024
 _SEND_SECONDS_MAX = 60
+
+
+_NULL = object()
 
 
 class DeadLetterSender:
@@ -45,7 +50,7 @@ class DeadLetterSender:
             StorageUnavailable: The cluster did not accept them.
         """
         for letter in letters:
-            self._send_one(letter, value=letter.value)
+            self._send_one(letter)
             if len(self._pending) >= _PENDING_MAX:
                 self.flush()
 
@@ -95,15 +100,10 @@ class DeadLetterSender:
 
     def _send_cut(self, letter: DeadLetter) -> None:
         whole = letter.value or b""
-        size = str(len(whole)).encode()
-        self._send_one(letter, value=whole[:_CUT_BYTES], more=[(CUT_HEADER, size)])
+        self._send_one(replace(letter, value=whole[:_CUT_BYTES], value_bytes=len(whole)))
 
-    def _send_one(
-        self, letter: DeadLetter, *, value: bytes | None, more: Sequence[tuple[str, bytes]] = ()
-    ) -> None:
-        if value is None and letter.key is None:
-            value = b""  # kafka-python sends no record without key and value; the reason says `tombstone`
-        headers = [*letter.all_headers(connector=self._connector), *more]
+    def _send_one(self, letter: DeadLetter) -> None:
+        headers = letter.all_headers(connector=self._connector)
         try:
             if self._producer is None:
                 check_reachable(self._cluster)
@@ -113,8 +113,11 @@ class DeadLetterSender:
                     # fails every later one with the same error. At least once needs none.
                     enable_idempotence=False,
                     max_request_size=_REQUEST_BYTES_MAX,
+                    value_serializer=SerializeWrapper(_sent_value),
                     **self._cluster.client_options,
                 )
+            # The client refuses a record without key and value, before it asks the serializer.
+            value = _NULL if letter.value is None else letter.value
             future = self._producer.send(self._topic, value=value, key=letter.key, headers=headers)
         except MessageSizeTooLargeError:
             self._send_cut(letter)
@@ -126,3 +129,7 @@ class DeadLetterSender:
     def _refused(self, error: KafkaError) -> StorageUnavailable:
         what = f"dead letters cannot be sent to topic {self._topic}"
         return unavailable(self._cluster, what, error)
+
+
+def _sent_value(value: Any) -> bytes | None:
+    return None if value is _NULL else bytes(value)

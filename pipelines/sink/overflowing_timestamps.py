@@ -18,11 +18,9 @@ accepts both.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, Final
+from typing import Final
 
-from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
-from kafka.errors import KafkaError
 from pyspark.sql import DataFrame, SparkSession, functions as fn
 from pyspark.sql.types import (
     ArrayType,
@@ -35,16 +33,13 @@ from pyspark.sql.types import (
 )
 
 from braid.lake import LimitExceeded, StreamBatch
-from braid.pipelines.kafka.client_errors import unavailable
+from braid.pipelines.kafka.bounded_read import read_to_end
 from braid.pipelines.kafka.cluster import KafkaCluster
-from braid.pipelines.kafka.reachability import check_reachable
 from braid.pipelines.kafka.source import read_ranges
 
 _SPARK_MESSAGE: Final = "overflows when converting to Spark's microsecond-precision"
 _MS_MAX: Final = (2**63 - 1) // 1_000  # as microseconds it is still an int64
 _FAR_US: Final = 2**62  # in the year 148,108: Spark holds it, and no table does
-_POLL_MS: Final = 1_000
-_EMPTY_POLLS_MAX: Final = 30  # polls without a record, after which the cluster counts as down
 _HELD_BYTES_MAX: Final = 64 * 1024 * 1024
 _PIECES_MAX: Final = 200  # each is a scan of its own in Spark's plan
 
@@ -146,49 +141,16 @@ def pieces_between(
 
 def _find(cluster: KafkaCluster, batch: StreamBatch, *, records_max: int) -> list[ConsumerRecord]:
     """Return the records of a micro-batch with overflowing timestamps, read by kafka-python."""
-    starts = {TopicPartition(batch.topic, number): first for number, first in batch.start.items()}
     found: list[ConsumerRecord] = []
     held = 0
-    try:
-        check_reachable(cluster)
-        consumer = KafkaConsumer(
-            isolation_level="read_committed", enable_auto_commit=False, **cluster.client_options
-        )
-        try:
-            consumer.assign(list(starts))
-            for partition, first in starts.items():
-                consumer.seek(partition, first)
-            for polled in _polls(consumer, batch.end):
-                for record in polled:
-                    # A poll may return records after the end: they belong to the next micro-batch.
-                    if (
-                        abs(record.timestamp) > _MS_MAX
-                        and record.offset < batch.end[record.partition]
-                    ):
-                        found.append(record)
-                        held += len(record.value or b"") + len(record.key or b"")
-                if len(found) > records_max or held > _HELD_BYTES_MAX:
-                    raise _too_many(found)
-        finally:
-            consumer.close()
-    except (KafkaError, OSError) as error:
-        raise unavailable(cluster, f"topic {batch.topic} cannot be read", error) from error
+    for polled in read_to_end(cluster, topic=batch.topic, start=batch.start, end=batch.end):
+        for record in polled:
+            if abs(record.timestamp) > _MS_MAX:
+                found.append(record)
+                held += len(record.value or b"") + len(record.key or b"")
+        if len(found) > records_max or held > _HELD_BYTES_MAX:
+            raise _too_many(found)
     return found
-
-
-def _polls(consumer: Any, end: Mapping[int, int]) -> Iterable[list[Any]]:
-    """Yield the records of each poll, until every partition has been read to its end."""
-    empty = 0
-    waiting = set(consumer.assignment())
-    while waiting := {one for one in waiting if consumer.position(one) < end[one.partition]}:
-        # A partition that has been read is paused, else the consumer would fetch what comes after its end.
-        consumer.pause(*(set(consumer.assignment()) - waiting - consumer.paused()))
-        polled = [one for some in consumer.poll(timeout_ms=_POLL_MS).values() for one in some]
-        empty = 0 if polled else empty + 1
-        if empty == _EMPTY_POLLS_MAX:
-            message = f"no record came for {empty * _POLL_MS // 1_000} s"
-            raise OSError(message)
-        yield polled
 
 
 def _frame(session: SparkSession, records: Sequence[ConsumerRecord]) -> DataFrame:

@@ -102,6 +102,8 @@ class SinkProgress:
             ),
             seen_fields=seen_fields,
             unmatched_fields=tuple(
-                field.name for field in plan.conditions.fields if field.name not in seen_fields
+                field.name
+                for field in (*plan.conditions.fields, *plan.conditions.parts)
+                if field.name not in seen_fields
             ),
         )

@@ -30,6 +30,7 @@ class TaskReport:
             counts do not cover all records.
         refusal: Why the table refused rows, where it is unknown which rows; the counts do not cover all
             records then. Else None.
+        size: Size of the records as they came, bytes: keys, values, headers and numbers.
         seen: Columns that some record had a value for.
         seen_fields: Addresses of the fields of conditions that some record had a value for.
     """
@@ -44,6 +45,7 @@ class TaskReport:
     newest_ms: int | None = None
     schema_delta: SchemaDelta = NO_DELTA
     refusal: str | None = None
+    size: int = 0
     seen: tuple[str, ...] = ()
     seen_fields: tuple[str, ...] = ()
 
@@ -75,6 +77,7 @@ class TaskReport:
             "newest_ms": self.newest_ms,
             "schema_delta": self.schema_delta.to_json(),
             "refusal": self.refusal,
+            "size": self.size,
             "seen": self.seen,
             "seen_fields": self.seen_fields,
         }
@@ -112,6 +115,7 @@ def sum_reports(reports: Sequence[TaskReport], *, examples_max: int = 3) -> Task
         newest_ms=max(times, default=None),
         schema_delta=merge_deltas(report.schema_delta for report in reports),
         refusal=next((report.refusal for report in reports if report.refusal is not None), None),
+        size=sum(report.size for report in reports),
         seen=tuple(sorted({name for report in reports for name in report.seen})),
         seen_fields=tuple(sorted({name for report in reports for name in report.seen_fields})),
     )

@@ -63,17 +63,20 @@ def is_refusal(error: Exception) -> bool:
     return not isinstance(error, OSError | MemoryError)
 
 
-def find_refused_rows(rows: pa.Table, attempt: Try) -> Mapping[int, str]:
+def find_refused_rows(
+    rows: pa.Table, attempt: Try, *, refused_max: int | None = None
+) -> Mapping[int, str]:
     """Return the positions of the rows that are refused, and why.
 
     Args:
         rows: In the order of arrival.
         attempt: Tries rows; raises an error where they are refused, and has no other effect.
+        refused_max: With more refused rows than this, the error of `attempt` is raised; None: it never is.
 
     Raises:
-        Exception: An error of `attempt` that is not about the rows.
+        Exception: An error of `attempt` that is not about the rows, or that too many rows cause.
     """
-    trial = _Trial(attempt=attempt)
+    trial = _Trial(attempt=attempt, refused_max=refused_max)
     if trial.refusal(rows) is None:
         return {}
     trial.split(rows, first=0)
@@ -81,7 +84,7 @@ def find_refused_rows(rows: pa.Table, attempt: Try) -> Mapping[int, str]:
     if trial.refusal(kept) is None:
         return trial.refused
     positions = [row for row in range(rows.num_rows) if row not in trial.refused]
-    beside = _Trial(attempt=attempt)
+    beside = _Trial(attempt=attempt, refused_max=refused_max)
     beside.split_beside(kept.slice(0, 0), kept, first=0)
     # `beside` counts rows among the kept ones.
     return trial.refused | {positions[row]: why for row, why in beside.refused.items()}
@@ -90,6 +93,7 @@ def find_refused_rows(rows: pa.Table, attempt: Try) -> Mapping[int, str]:
 @dataclass(slots=True, kw_only=True)
 class _Trial:
     attempt: Try
+    refused_max: int | None = None
     refused: dict[int, str] = field(default_factory=dict)
 
     def refusal(self, rows: pa.Table) -> str | None:
@@ -99,7 +103,8 @@ class _Trial:
         try:
             self.attempt(rows)
         except Exception as error:
-            if not is_refusal(error):
+            is_many = self.refused_max is not None and len(self.refused) >= self.refused_max
+            if is_many or not is_refusal(error):
                 raise
             return _reason(error)
         return None

@@ -19,27 +19,39 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
-from braid.formats.fault import Fault
+from braid.formats.fault import Fault, Faults
 from braid.formats.schema_registry.schema_source import SchemaSource
-from braid.lake import RowKind, Table, TableWriter, serialize_messages
+from braid.lake import Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.sink.accepted_rows import (
+    accepted_rows,
+    one_batch,
+    refused_rows,
+    write_rows,
+)
 from braid.pipelines.sink.dead_letter_sender import DeadLetterSender
-from braid.pipelines.sink.dead_letters import dead_letters
-from braid.pipelines.sink.table_columns import table_columns
+from braid.pipelines.sink.dead_letters import LetterOrigin, dead_letters
+from braid.pipelines.sink.poison_records import read_sifted
 from braid.pipelines.sink.task_report import TaskReport
-from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
+from braid.pipelines.sink.trial_writes import is_refusal
 from braid.records.new_fields.schema_delta import SchemaDeltaCollector
 from braid.records.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
 )
 from braid.records.record_columns import TIMESTAMP
 from braid.records.record_reader import ReadRecords, RecordReader
+from braid.records.rows_of_records import (
+    counted_once,
+    first_rows,
+    numbers_of_records,
+    rows_per_record,
+    spread_faults,
+)
 from braid.records.stream_plan import StreamPlan
 
 _EXAMPLES_MAX = 3
@@ -48,8 +60,6 @@ _HELD_BYTES_MAX = 16 * 1024 * 1024
 _LETTER_BYTES = 512  # memory of a letter besides its value
 # Rows tried together: many, so that two rows which are refused only together are in one trial.
 _TRIED_BYTES = 128 * 1024 * 1024
-# The column in which rows carry their kinds to the writer; tables can have no column of this name.
-_KIND = "_VALUE_KIND"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +76,7 @@ class WriteTask:
         dead_letters_max: With more dead letters than this none is sent any more, because the driver will
             refuse the micro-batch.
         field_reader: Finds undeclared fields; None where the stream does not let its table evolve.
-        generation: Generation of the order of the stream's group since the claim.
+        origin: What the dead letters of the attempt have in common.
         tries_rows: Whether rows go through a trial write before they are written, so that refused rows
             become dead letters.
     """
@@ -77,9 +87,9 @@ class WriteTask:
     first_sequence_number: int
     sequence_numbers: int
     dead_letters_max: int
+    origin: LetterOrigin
     schemas: SchemaSource | None = None
     field_reader: UndeclaredFieldReader | None = None
-    generation: int = 0
     tries_rows: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -116,6 +126,7 @@ class _TaskRun:
         self._dead_letters: Counter[str] = Counter()
         self._examples: list[str] = []
         self._newest_ms: int | None = None
+        self._size = 0
         self._deltas = SchemaDeltaCollector(fields_max=task.plan.spec.columns_max)
         self._reader = RecordReader(task.plan, writer.schema, schemas=task.schemas)
         self._write_error: str | None = None
@@ -124,6 +135,8 @@ class _TaskRun:
         # Rows that are not tried yet, and the records that they come from.
         self._untried: list[tuple[pa.RecordBatch, pa.RecordBatch]] = []
         self._left_out = 0
+        # Rows of records beyond the first of each: a record counts once.
+        self._further_rows = 0
         self._seen: set[str] = set()
         self._seen_fields: set[str] = set()
 
@@ -131,44 +144,37 @@ class _TaskRun:
         """Write the accepted records of a batch, and hold dead letters for the refused ones."""
         if batch.num_rows == 0:
             return
+        self._size += batch.nbytes
         newest = pc.max(batch.column(TIMESTAMP)).cast(pa.int64()).as_py()
         if newest is not None:
             self._newest_ms = max(newest // 1_000, self._newest_ms or 0)
-        found = self._reader.read(batch)
+        sifted = read_sifted(self._reader, batch)
+        if sifted.faults:
+            self._refuse(sifted.poison, sifted.faults)
+        found = sifted.found
         batch = found.records
         self._left_out += found.left_out
         self._note_seen(found)
         is_waiting = np.zeros(batch.num_rows, dtype=bool)
         if self._task.field_reader is not None:
             is_waiting[self._collect_undeclared(found, self._task.field_reader)] = True
-        refused = found.faults.rows
+        refused = first_rows(found.faults.rows, found.record_of)
         if refused:
             records = batch.take(pa.array(refused))
             self._refuse(records, [found.faults[row] for row in refused])
         is_accepted = ~(found.faults.is_faulty | is_waiting)
-        columns, missing, is_delete = found.columns, found.missing, found.is_delete
-        if not is_accepted.all():
-            mask = pa.array(is_accepted)
-            batch, is_delete = batch.filter(mask), is_delete[is_accepted]
-            columns = {name: array.filter(mask) for name, array in columns.items()}
-            missing = {name: array.filter(mask) for name, array in missing.items()}
+        if found.is_replaced is not None:
+            is_accepted &= ~found.is_replaced
+        self._further_rows += rows_per_record(found.record_of, is_accepted)
         # Once the attempt is incomplete its files are deleted; undeclared fields are still collected, so
         # that one change of the table is enough for all of them.
-        if not batch.num_rows or self._is_incomplete:
+        if not is_accepted.any() or self._is_incomplete:
             return
-        plan = self._task.plan
-        rows = table_columns(
-            batch,
-            columns,
-            plan,
-            generation=self._task.generation,
-            is_delete=is_delete,
-            missing=missing,
+        rows, batch = accepted_rows(
+            found, is_accepted, self._task.plan, generation=self._task.origin.generation
         )
-        if plan.spec.has_deletes and plan.kind_column is None:
-            rows = rows.append_column(_KIND, _row_kinds(is_delete))
         if not self._task.tries_rows:
-            self._attempt(lambda: self._write(rows))
+            self._attempt(lambda: write_rows(self._writer, rows))
             return
         self._untried.append((rows, batch))
         if sum(held.nbytes + records.nbytes for held, records in self._untried) >= _TRIED_BYTES:
@@ -187,18 +193,25 @@ class _TaskRun:
         result = self._writer.prepare_commit()
         highest = result.max_sequence_number
         first = self._task.first_sequence_number
+        accepted, folded, ignored = counted_once(
+            accepted=result.rows_accepted,
+            folded=result.rows_folded,
+            ignored=result.rows_ignored,
+            further=self._further_rows,
+        )
         assert highest is None or highest >= first, "sequence numbers are above all in the table"
         return TaskReport(
             messages=(serialize_messages(result.messages),),
-            accepted=result.rows_accepted,
-            folded=result.rows_folded,
-            ignored=self._left_out + result.rows_ignored,
+            accepted=accepted,
+            folded=folded,
+            ignored=self._left_out + ignored,
             dead_letters=dict(self._dead_letters),
             examples=tuple(self._examples),
             max_sequence_number=-1 if highest is None else highest,
             newest_ms=self._newest_ms,
             schema_delta=self._deltas.delta,
             refusal=self._write_error,
+            size=self._size,
             seen=tuple(sorted(self._seen)),
             seen_fields=tuple(sorted(self._seen_fields)),
         )
@@ -225,10 +238,6 @@ class _TaskRun:
                 raise
             self._write_error = f"{type(error).__name__}: {error}"
 
-    def _write(self, batch: pa.RecordBatch) -> None:
-        rows, kinds = _with_kinds(batch)
-        self._writer.write(rows, kinds=kinds)
-
     def _write_tried(self) -> None:
         """Try the rows that are not tried yet, write those that the table accepts, and refuse the others."""
         if not self._untried:
@@ -237,27 +246,24 @@ class _TaskRun:
         records = pa.Table.from_batches([held for _, held in self._untried])
         self._untried = []
 
-        def attempt(some: pa.Table) -> None:
-            rows, kinds = _with_kinds(_one_batch(some))
-            self._task.table.try_rows(rows, kinds=kinds)
-
-        found = find_refused_rows(rows, attempt)
+        found = refused_rows(self._task.table, rows)
         assert all(0 <= row < rows.num_rows for row in found), "refused rows are positions"
         if found:
-            positions = sorted(found)
-            self._refuse(
-                _one_batch(records.take(pa.array(positions))),
-                [
-                    Fault(DeadLetterReason.REFUSED_ROW, f"the table refuses the row: {found[row]}")
-                    for row in positions
-                ],
-            )
-            is_accepted = np.ones(rows.num_rows, dtype=bool)
-            is_accepted[positions] = False
-            rows = rows.filter(pa.array(is_accepted))
+            faults = Faults(rows.num_rows)
+            for row, reason in found.items():
+                message = f"the table refuses the row: {reason}"
+                faults.add(row, Fault(DeadLetterReason.REFUSED_ROW, message))
+            record_of = numbers_of_records(records) if self._further_rows else None
+            if record_of is not None:
+                spread_faults(faults, record_of)
+                self._further_rows -= rows_per_record(record_of, faults.is_faulty)
+            positions = first_rows(faults.rows, record_of)
+            letters = one_batch(records.take(pa.array(positions)))
+            self._refuse(letters, [faults[row] for row in positions])
+            rows = rows.filter(pa.array(~faults.is_faulty))
         if rows.num_rows:
-            batch = _one_batch(rows)
-            self._attempt(lambda: self._write(batch))
+            batch = one_batch(rows)
+            self._attempt(lambda: write_rows(self._writer, batch))
 
     def _collect_undeclared(self, found: ReadRecords, reader: UndeclaredFieldReader) -> list[int]:
         """Collect what the table needs for records with undeclared fields, and for values that do not fit.
@@ -275,7 +281,7 @@ class _TaskRun:
 
     def _refuse(self, records: pa.RecordBatch, faults: Sequence[Fault]) -> None:
         """Hold dead letters for refused records until the rows are written."""
-        letters = dead_letters(records, faults, topic=self._task.plan.spec.topic)
+        letters = dead_letters(records, faults, origin=self._task.origin)
         self._dead_letters.update(letter.reason.value for letter in letters)
         for letter in letters[: _EXAMPLES_MAX - len(self._examples)]:
             record_id = f"partition {letter.partition}, offset {letter.offset}"
@@ -293,22 +299,3 @@ class _TaskRun:
         if letters and self._dead_letters.total() <= self._task.dead_letters_max:
             self._sender.send(letters)
             self._sender.flush()
-
-
-def _row_kinds(is_delete: npt.NDArray[np.bool_]) -> pa.Array:
-    return pa.array(
-        np.where(is_delete, np.int8(RowKind.DELETE), np.int8(RowKind.INSERT)), pa.int8()
-    )
-
-
-def _with_kinds(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.Array | None]:
-    """Return rows without the column of their kinds, and the kinds; None: the writer knows them."""
-    if _KIND not in batch.schema.names:
-        return batch, None
-    return batch.drop_columns([_KIND]), batch.column(_KIND)
-
-
-def _one_batch(rows: pa.Table) -> pa.RecordBatch:
-    # A table without rows has no batch.
-    (batch,) = rows.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
-    return batch

@@ -6,6 +6,7 @@
 | `stream_query` | the protocols of a running query and of its starter |
 | `ingest_starter`, `ingest` | start of a registered stream's query; the query itself, with Spark's micro-batches |
 | `stream_claim` | the epoch that fences earlier queries, and the offsets to start at |
+| `group_mirror` | the position in a consumer group, for Kafka's own tools |
 | `stream_report`, `dead_letter_counts` | the stream's part of the runner's progress document |
 | `failure`, `failure_log` | which failures are permanent; log lines of repeated failures |
 """

@@ -1,7 +1,8 @@
 """Counts of a stream's dead letters by reason, over all of its queries.
 
-The table counts dead letters, but not by reason; only runners' reports have counts by reason. A report is a
-few seconds old when its runner dies, so their sum may be below the table's count and never exceeds it.
+The table counts dead letters by reason, with each commit (`StreamLetters`). Those that versions before had counted
+are only in runners' reports by reason. A report is a few seconds old when its runner dies, so their sum may be below
+the table's count and never exceeds it.
 """
 
 from collections import Counter

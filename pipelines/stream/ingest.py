@@ -10,7 +10,8 @@ continues from the same checkpoint within the same claim (`pace_controller`).
 
     stopped ── start() ──► running ── stop() ──► stopped
                               ├── failure ─────► failed (`failure` has the error)
-                              └── all read ────► finished (all of its step, see `added_partitions`)
+                              ├── all read ────► finished (all of its step, see `added_partitions`)
+                              └── all read ────► completed (all there was at the start, trigger `available_now`)
 """
 
 import shutil
@@ -27,6 +28,7 @@ from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import Clock, StreamFallback, StreamPosition, Table
 from braid.pipelines.kafka.added_partitions import is_step_complete
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.group_offsets import GroupOffsets
 from braid.pipelines.kafka.source import check_topic, read_topic
 from braid.pipelines.kafka.topic import TopicReader
 from braid.pipelines.pace.pace_controller import PaceController
@@ -35,6 +37,7 @@ from braid.pipelines.plan_changes.stream_evolver import StreamEvolver
 from braid.pipelines.settings import DeadLetterBudget
 from braid.pipelines.sink.batch_sink import BatchSink
 from braid.pipelines.sink.sink_progress import SinkProgress
+from braid.pipelines.stream.group_mirror import GroupMirror, MirrorState
 from braid.pipelines.stream.stream_claim import ClaimedStream, ClaimTerms, claim_stream
 from braid.records.stream_plan import StreamPlan
 
@@ -135,6 +138,7 @@ class Ingest:
         self._has_added_partitions = False
         self._is_finished = False
         self._started: _StartedQuery | None = None
+        self._mirror: GroupMirror | None = None
 
     def start(self) -> StreamPosition:
         """Claim the stream and start reading; return the position that was claimed.
@@ -151,6 +155,7 @@ class Ingest:
             terms=self._terms,
             now_ms=self._context.clock.now_ms(),
         )
+        self._mirror = self._start_mirror(claimed.position)
         plan = CurrentPlan(
             self._plan, table=self._table, source=self._plans, clock=self._context.clock
         )
@@ -166,6 +171,7 @@ class Ingest:
             cores=self._context.cores,
             clock=self._context.clock,
             evolver=self._evolver,
+            at_commit=self._mirror_position,
         )
         query = self._start_query(sink, claimed)
         self._started = _StartedQuery(claimed=claimed, plan=plan, sink=sink, query=query)
@@ -210,12 +216,26 @@ class Ingest:
             # Returns when the micro-batch under way has ended; a dropped micro-batch is repeated.
             started.query.stop()
             started.sink.clear_failure()
+        if self.is_completed:
+            return
         started.query = self._start_query(started.sink, started.claimed)
 
     @property
     def is_finished(self) -> bool:
         """Whether the query has ended as planned, so that another one has to continue, with more partitions."""
         return self._is_finished
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the query has ended because it has read all that the topic held at the start."""
+        started = self._started
+        return (
+            started is not None
+            and self._plan.spec.ends
+            and not started.query.isActive
+            and self.failure is None
+            and started.claimed.is_read_by(started.sink.progress.position)
+        )
 
     @property
     def is_active(self) -> bool:
@@ -236,6 +256,11 @@ class Ingest:
         return None if self._started is None else self._started.sink.progress
 
     @property
+    def mirror(self) -> MirrorState | None:
+        """What was mirrored in a consumer group; None: no mirror is declared, or the query is not started."""
+        return None if self._mirror is None else self._mirror.state
+
+    @property
     def beginning_offsets(self) -> Mapping[int, int]:
         """First offset that the topic had at the start, by partition."""
         assert self._started is not None, "the query is started"
@@ -254,8 +279,11 @@ class Ingest:
         assert self._started is not None, "the query is started"
         topic = self._topics.require(self._plan.spec.topic)
         check_topic(self._started.sink.progress.position, topic)
-        is_known = len(topic.partitions) <= self._started.claimed.assigned.partitions_seen
-        self._has_added_partitions = self._plan.needs_keyed_partitions and not is_known
+        claimed = self._started.claimed
+        is_known = len(topic.partitions) <= claimed.assigned.partitions_seen
+        # A last step ends with what there was at its start, in the partitions that there were.
+        waits = self._plan.needs_keyed_partitions and not _is_last_step(self._plan, claimed)
+        self._has_added_partitions = waits and not is_known
         return self._topics.end(topic)
 
     def process_available(self) -> None:
@@ -280,9 +308,30 @@ class Ingest:
         finally:
             if self._started is not None:
                 self._started.sink.close()
+            if self._mirror is not None:
+                self._mirror.close()
             self._topics.close()
             if not self._keeps_checkpoint:
                 shutil.rmtree(self._checkpoint, ignore_errors=True)
+
+    def _start_mirror(self, position: StreamPosition) -> GroupMirror | None:
+        group = self._plan.spec.mirror_consumer_group
+        if group is None:
+            return None
+        offsets = GroupOffsets(self._cluster, group=group, topic=self._plan.spec.topic)
+        mirror = GroupMirror(
+            offsets.commit,
+            group=group,
+            stream=self._plan.key,
+            clock=self._context.clock,
+            close=offsets.close,
+        )
+        mirror.offer(position.offsets)
+        return mirror
+
+    def _mirror_position(self, position: StreamPosition) -> None:
+        if self._mirror is not None:
+            self._mirror.offer(position.offsets)
 
     def _start_query(self, sink: BatchSink, claimed: ClaimedStream) -> StreamingQuery:
         session = self._context.session
@@ -297,9 +346,13 @@ class Ingest:
         )
         # A scheduler pool per stream; the query's thread inherits it from the thread that starts it.
         session.sparkContext.setLocalProperty("spark.scheduler.pool", self._plan.key)
-        return (
-            records.writeStream.foreachBatch(sink)
-            .option("checkpointLocation", str(self._checkpoint))
-            .trigger(processingTime=f"{self._plan.spec.trigger_ms} milliseconds")
-            .start()
-        )
+        writer = records.writeStream.foreachBatch(sink)
+        writer = writer.option("checkpointLocation", str(self._checkpoint))
+        if _is_last_step(self._plan, claimed):
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{self._plan.spec.interval_ms} milliseconds").start()
+
+
+def _is_last_step(plan: StreamPlan, claimed: ClaimedStream) -> bool:
+    """Return whether a query ends with what there is at its start: not while added partitions wait for another."""
+    return plan.spec.ends and claimed.assigned.growth is None

@@ -93,6 +93,17 @@ class IngestStarter:
             raise
         return ingest
 
+    def record_completion(self, table: str, stream: str, *, generation: int) -> None:
+        """Record in the registry that a stream has read all that it was started for.
+
+        Raises:
+            LakeError, RegistryError: It could not be recorded; call again.
+        """
+        catalog = Catalog(self._warehouse, file_io=self._file_io, clock=self._context.clock)
+        registry = RegistryStore(self._file_io, self._warehouse, self._context.clock)
+        registrar = Registrar(registry, catalog, self._context.clock)
+        registrar.complete_stream(table, stream, generation=generation)
+
     def _fallback(self, table: str, stream: StreamSpec) -> StreamFallback | None:
         key = stream_key(table, stream.name)
         report = newest_report(self._progress.read_all().runners, key)

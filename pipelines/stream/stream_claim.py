@@ -64,12 +64,24 @@ class ClaimedStream:
         assigned: The partitions that its query reads.
         start_offsets: The next offset by partition, for the assigned partitions.
         beginning_offsets: First offset that the topic had at the claim, by partition.
+        end_offsets: Offset after the last committed record at the claim, for the assigned partitions.
     """
 
     position: StreamPosition
     assigned: PartitionAssignment
     start_offsets: Mapping[int, int]
     beginning_offsets: Mapping[int, int]
+    end_offsets: Mapping[int, int]
+
+    def is_read_by(self, position: StreamPosition) -> bool:
+        """Return whether a position is behind all that the topic held at the claim, with no partition waiting.
+
+        Offsets are compared and no records awaited: markers of transactions take offsets, too.
+        """
+        is_read = all(
+            position.offsets.get(part, 0) >= end for part, end in self.end_offsets.items()
+        )
+        return is_read and self.assigned.growth is None
 
 
 def claim_stream(
@@ -139,16 +151,16 @@ def claim_stream(
         if move.cause in _MOVES and move.time_ms == position.commit_time_ms:
             what = _MOVES[move.cause]
             _LOG.warning("%s stream=%s ranges=%s", what, plan.key, dict(move.offsets))
+    ends = {number: end[number] for number in assigned.partitions}
     offsets = start_offsets(
-        position,
-        earliest={number: earliest[number] for number in assigned.partitions},
-        end={number: end[number] for number in assigned.partitions},
+        position, earliest={number: earliest[number] for number in assigned.partitions}, end=ends
     )
     return ClaimedStream(
         position=position,
         assigned=assigned,
         start_offsets=offsets,
         beginning_offsets=earliest,
+        end_offsets=ends,
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from braid.pipelines.sink.sink_progress import SinkProgress
+from braid.pipelines.stream.group_mirror import MirrorState
 from braid.schemas import StreamEntry, TableDocument
 
 
@@ -40,6 +41,11 @@ class StreamQuery(Protocol):
         ...
 
     @property
+    def is_completed(self) -> bool:
+        """Whether the query has read all that its stream was started for, and no other one follows."""
+        ...
+
+    @property
     def failure(self) -> BaseException | None:
         """The error that ended the query; None while there is none."""
         ...
@@ -62,6 +68,11 @@ class StreamQuery(Protocol):
         ...
 
     @property
+    def mirror(self) -> MirrorState | None:
+        """What was mirrored in a consumer group; None: no mirror is declared."""
+        ...
+
+    @property
     def beginning_offsets(self) -> Mapping[int, int]:
         """First offset that the topic had at the start, by partition."""
         ...
@@ -80,4 +91,14 @@ class QueryStarter(Protocol):
 
     def start(self, document: TableDocument, entry: StreamEntry) -> StreamQuery:
         """Return the started query of a stream."""
+        ...
+
+    def record_completion(self, table: str, stream: str, *, generation: int) -> None:
+        """Record that a stream has read all that it was started for.
+
+        Args:
+            table: `<database>.<table>`.
+            stream: The stream's name.
+            generation: `restart_generation` of the entry that was started.
+        """
         ...

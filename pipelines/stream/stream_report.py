@@ -11,9 +11,11 @@ from braid.pipelines.kafka.lag import LagMeter
 from braid.pipelines.pace.back_pressure import Pace
 from braid.pipelines.sink.sink_progress import SinkProgress
 from braid.pipelines.stream.dead_letter_counts import counts_before
+from braid.pipelines.stream.group_mirror import MirrorState
 from braid.schemas import (
     Account,
     BackPressure,
+    MirrorProgress,
     StreamFailure,
     StreamProgress,
     StreamState,
@@ -67,10 +69,14 @@ class StreamReport:
         # the stream since: each count only grows, so the larger one of each reason is right.
         known = Counter(dict(self._progress.dead_letters_by_reason))
         known |= Counter(dict(self._dead_letters()))
+        if done is None:
+            self._counted = Counter(counts_before(known, dead_lettered=0))
+            return
         # What the query itself has committed since its start does not count as earlier.
-        total = 0 if done is None else done.position.account.dead_lettered
-        own = 0 if done is None else sum(dict(done.dead_letters).values())
-        self._counted = Counter(counts_before(known, dead_lettered=total - own))
+        own = Counter(dict(done.dead_letters))
+        known |= Counter(dict(done.position.letters.by_reason)) - own
+        total = done.position.account.dead_lettered - own.total()
+        self._counted = Counter(counts_before(known, dead_lettered=total))
 
     def note_contact(self, *, storage_ms: int | None = None, broker_ms: int | None = None) -> None:
         """Note when storage or Kafka answered, in milliseconds since the epoch; None: unchanged."""
@@ -180,6 +186,16 @@ class StreamReport:
             unmatched_columns=dict(done.unmatched),
             unmatched_fields=done.unmatched_fields,
         )
+
+    def note_mirror(self, mirror: MirrorState | None) -> None:
+        """Report what was mirrored in a consumer group; None: no mirror is declared."""
+        if mirror is None:
+            self._update(mirror=None)
+            return
+        reported = MirrorProgress(
+            group=mirror.group, mirrored_ms=mirror.mirrored_ms, error=mirror.error
+        )
+        self._update(mirror=reported)
 
     def _forget_lag(self) -> None:
         """Report no lag: while the topic's end is not read, an old value would look like a new one."""

@@ -7,7 +7,9 @@
                                ▲                                         otherwise:     │
                                │                                         STARTING ◄─────┘
                                └─ Kafka does not answer; the query runs on by itself ─► RUNNING
-    PAUSED keeps the lease without a query; STOPPED gives it back.
+    PAUSED keeps the lease without a query; STOPPED gives it back, and so does COMPLETED, which a RUNNING stream
+    becomes by itself once all that it was started for is read. The registry keeps that, so that no runner starts it
+    again.
 
 The running query applies a changed declaration between two micro-batches, where that is possible
 (`current_plan.LIVE_FIELDS`); any other change needs a new query.
@@ -40,7 +42,14 @@ from braid.pipelines.stream.failure_log import FailureLog
 from braid.pipelines.stream.stream_query import QueryStarter, RegisteredStream, StreamQuery
 from braid.pipelines.stream.stream_report import StreamReport
 from braid.registry.store.leases import LeaseStore
-from braid.schemas import DesiredState, FieldProblem, StreamFailure, StreamProgress, StreamState
+from braid.schemas import (
+    DesiredState,
+    FieldProblem,
+    StreamEntry,
+    StreamFailure,
+    StreamProgress,
+    StreamState,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -91,6 +100,7 @@ class StreamSupervisor:
         self._registered: RegisteredStream | None = None
         self._query: StreamQuery | None = None
         self._running: RegisteredStream | None = None
+        self._completed: StreamEntry | None = None
         self._attempts = 0
         self._commits_seen = 0
         self._started_ms = 0
@@ -116,6 +126,8 @@ class StreamSupervisor:
         """Do all work that is due, and return. Errors that concern only this stream are not raised."""
         with self._lock:
             registered = self._registered
+        if registered is None or registered.entry != self._completed:
+            self._completed = None
         desired = DesiredState.STOPPED if registered is None else registered.entry.desired_state
         try:
             if registered is None or desired is DesiredState.STOPPED:
@@ -123,6 +135,13 @@ class StreamSupervisor:
                 self._lease.release()
                 self._forget_failure()
                 self._set_state(StreamState.STOPPED)
+            elif desired is DesiredState.RUNNING and (
+                registered.entry.is_completed or self._completed is not None
+            ):
+                self._stop_query()
+                self._lease.release()
+                self._forget_failure()
+                self._set_state(StreamState.COMPLETED)
             elif not self._hold_lease():
                 self._stop_query()
                 # Another runner tries anew, and so does this one if it gets the lease back.
@@ -233,6 +252,9 @@ class StreamSupervisor:
         if query.is_finished:
             self._stop_query()  # the next step starts the one that continues
             return
+        if query.is_completed:
+            self._complete(registered)
+            return
         if not query.is_active:
             error = query.failure or RuntimeError("the query ended by itself")
             self._stop_query()
@@ -256,6 +278,17 @@ class StreamSupervisor:
         else:
             if is_answered:
                 self._note_answer()
+
+    def _complete(self, registered: RegisteredStream) -> None:
+        generation = registered.entry.restart_generation
+        # Recorded first: if storage does not answer, the query stays, and the next step tries again.
+        self._starter.record_completion(self.table, self.stream, generation=generation)
+        # The runner may have read this entry before, and pass it on once more.
+        self._completed = registered.entry
+        _LOG.info("completed stream=%s generation=%d", self._key, generation)
+        self._stop_query()
+        self._lease.release()
+        self._set_state(StreamState.COMPLETED)
 
     def _set_running(self) -> None:
         self._unanswered = 0
@@ -372,6 +405,7 @@ class StreamSupervisor:
         _LOG.info("stopped stream=%s", self._key)
         # Its last commit may have come after the last step.
         self._report.note_progress(query.progress)
+        self._report.note_mirror(query.mirror)
 
     def _set_state(
         self,
@@ -385,3 +419,4 @@ class StreamSupervisor:
         self._report.set_state(state, generation=generation, trace=trace, failure=failure)
         if self._query is not None:
             self._report.note_progress(self._query.progress)
+            self._report.note_mirror(self._query.mirror)

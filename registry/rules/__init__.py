@@ -10,7 +10,9 @@
 | `aggregation_table_rules` | several streams of one aggregation table |
 | `record_part_rules` | columns that are read from headers, the timestamp, the partition, the offset or the topic |
 | `record_kind_rules` | conditions over records, deletes and tombstones |
+| `change_capture_rules` | captured changes: their sources, deletes, and values that a database leaves out |
 | `arrival_rules` | streams ordered by arrival |
+| `replay_rules` | replays of dead letters |
 | `new_field_rules` | `on_new_field: evolve` |
 | `stream_completion`, `stream_bounds` | other parts of a requested stream: its defaults, its numbers |
 | `kafka_rules`, `schema_registry_rules` | what a stream names of the operators' file: its cluster and topics, its schema registry |

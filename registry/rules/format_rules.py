@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from braid.formats.avro.schema import AvroSchemaError, parse_avro_schema
+from braid.formats.change_capture.connect_types import with_time_format
+from braid.formats.change_capture.debezium_avro import connect_type
+from braid.formats.change_capture.debezium_events import AFTER
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.native.native_types import NativeType, misfit, types_at
 from braid.formats.protobuf.errors import ProtobufSchemaError
@@ -17,14 +20,18 @@ from braid.registry.layout.stream_columns import mapped_column
 from braid.registry.rules.time_format_rules import why_not_written
 from braid.schemas import (
     AvroFormat,
+    CanalFormat,
     ColumnSource,
     CsvFormat,
+    DebeziumFormat,
     FieldProblem,
     JsonFormat,
+    MaxwellFormat,
     MessageFormat,
     OnNewField,
     ProtobufFormat,
     RawFormat,
+    SourceDatabase,
     StreamSpec,
     TableSpec,
 )
@@ -39,7 +46,11 @@ def check_format(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]
         stream: The completed stream.
     """
     match stream.format:
-        case JsonFormat():
+        case JsonFormat() | MaxwellFormat() | CanalFormat():
+            return
+        case DebeziumFormat():
+            if isinstance(stream.format.messages, AvroFormat):
+                yield from _check_avro_events(table, stream, stream.format, stream.format.messages)
             return
         case AvroFormat() | ProtobufFormat():
             yield from _check_no_evolution(stream)
@@ -76,6 +87,9 @@ def unreadable_fields(
             known = (RAW_FIELD,)
         case AvroFormat() | ProtobufFormat():
             yield from _not_in_schema(declared, fields)
+            return
+        case DebeziumFormat(messages=AvroFormat() as messages):
+            yield from _not_in_schema(messages, fields)
             return
         case _:
             return
@@ -141,10 +155,39 @@ def _declared_message(declared: AvroFormat | ProtobufFormat) -> NativeType | Non
     return None if declared.schema_text is None else parse_avro_schema(declared.schema_text)
 
 
-def _check_schema(
-    table: TableSpec, stream: StreamSpec, declared: AvroFormat | ProtobufFormat
+def _check_avro_events(
+    table: TableSpec, stream: StreamSpec, declared: DebeziumFormat, messages: AvroFormat
 ) -> Iterator[FieldProblem]:
-    """Yield the problems of a declared schema, and of columns that do not fit it."""
+    """Yield the problems of events in Avro."""
+    yield from _check_no_evolution(stream)
+    if declared.database is SourceDatabase.MONGODB and not declared.unwrapped:
+        yield problem_at(
+            "format",
+            "unwrapped",
+            value=declared.unwrapped,
+            message="documents of MongoDB are JSON texts inside of the events, and columns are not read from "
+            "such texts in Avro",
+            hint="unwrap the events (ExtractNewDocumentState) and declare `unwrapped: true`, or send JSON",
+        )
+    image = () if declared.unwrapped else (AFTER,)
+    yield from _check_schema(table, stream, messages, image=image)
+
+
+def _check_schema(
+    table: TableSpec,
+    stream: StreamSpec,
+    declared: AvroFormat | ProtobufFormat,
+    *,
+    image: tuple[str, ...] = (),
+) -> Iterator[FieldProblem]:
+    """Yield the problems of a declared schema, and of columns that do not fit it.
+
+    Args:
+        table: The stream's table.
+        stream: The completed stream.
+        declared: The format with the schema.
+        image: The path of the row in the messages.
+    """
     problem = _not_one_source(declared)
     if problem is not None:
         yield problem
@@ -167,7 +210,7 @@ def _check_schema(
             hint="`protoc --include_imports --descriptor_set_out` writes it",
         )
     if message is not None:
-        yield from _check_types(table, stream, message)
+        yield from _check_types(table, stream, message, image)
 
 
 def _not_one_source(declared: AvroFormat | ProtobufFormat) -> FieldProblem | None:
@@ -189,14 +232,15 @@ def _not_one_source(declared: AvroFormat | ProtobufFormat) -> FieldProblem | Non
 
 
 def _check_types(
-    table: TableSpec, stream: StreamSpec, message: NativeType
+    table: TableSpec, stream: StreamSpec, message: NativeType, image: tuple[str, ...]
 ) -> Iterator[FieldProblem]:
     """Yield the columns that no value of their field in the schema can fill."""
     types = {column.name: parse_type(column.type) for column in reversed(table.columns)}
     for index, mapping in enumerate(stream.columns):
-        if mapping.source is not ColumnSource.VALUE:
+        if mapping.source not in (ColumnSource.VALUE, ColumnSource.CHANGE):
             continue
-        path = mapping.source_path
+        of_event = mapping.source is ColumnSource.CHANGE
+        path = mapping.source_path if of_event else (*image, *mapping.source_path)
         found = types_at(message, path)
         if not found:
             yield problem_at(
@@ -209,6 +253,8 @@ def _check_types(
             )
         elif mapping.column in types:
             column = mapped_column(mapping, types[mapping.column])
+            if stream.captures_changes:
+                column = with_time_format(column, connect_type(found))
             reason = _misfit(found, column)
             if reason is not None:
                 yield problem_at(

@@ -6,7 +6,13 @@ listed is refused. The runner enforces the operators' file once more when it sta
 
 from collections.abc import Iterator
 
-from braid.formats.clusters.kafka_clusters import DEFAULT_CLUSTER, KafkaClusters, NamedCluster
+from braid.formats.clusters.kafka_clusters import (
+    DEFAULT_CLUSTER,
+    MIRROR_GROUPS,
+    KafkaClusters,
+    NamedCluster,
+    is_mirror_allowed,
+)
 from braid.formats.clusters.stream_options import STREAM_OPTIONS, unfit_value
 from braid.schemas import FieldProblem, StreamSpec
 from braid.schemas.field_problems import problem_at, quoted_list
@@ -46,6 +52,7 @@ def check_kafka(stream: StreamSpec, clusters: KafkaClusters) -> Iterator[FieldPr
             )
     if cluster is not None:
         yield from _check_topics(stream, cluster)
+    yield from _check_mirror(stream, cluster)
     yield from _check_options(stream, cluster)
 
 
@@ -89,6 +96,24 @@ def _check_topics(stream: StreamSpec, cluster: NamedCluster) -> Iterator[FieldPr
             value=stream.dead_letter_topic,
             message=f"dead letters may not go to this topic of the cluster `{cluster.name}`",
             hint=f"topics that may be written: {quoted_list(cluster.write)}",
+        )
+
+
+def _check_mirror(stream: StreamSpec, cluster: NamedCluster | None) -> Iterator[FieldProblem]:
+    """Yield the problem of a consumer group that may be another application's: it would lose its position."""
+    group = stream.mirror_consumer_group
+    if group is None:
+        return
+    is_default = cluster is None and stream.kafka.bootstrap_servers is None
+    allowed = MIRROR_GROUPS if cluster is None else cluster.mirror_groups
+    # The cluster `default` may be known to the runners alone, which check it when the stream starts.
+    if not is_default and not is_mirror_allowed(group, allowed):
+        yield problem_at(
+            "mirror_consumer_group",
+            value=group,
+            message="streams may not commit offsets to this consumer group",
+            hint=f"groups that may be used: {quoted_list(allowed)}; operators allow others by "
+            "`mirror_groups` in the file of `--clusters`",
         )
 
 

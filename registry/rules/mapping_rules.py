@@ -52,11 +52,11 @@ def check_mapping(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem
                 *path, value=mapping.column, message="mapped twice", hint="map it once"
             )
         seen.add(mapping.column)
-        if mapping.source.is_message:
+        if mapping.source.has_fields:
             yield from _check_path(stream, index, inside)
         data_type = types.get(mapping.column)
         if data_type is not None:
-            if mapping.source.is_message:
+            if mapping.source.has_fields:
                 yield from _check_readers(stream, index, data_type, readers)
             reason = unreadable_in_json(data_type)
             if reason is not None:

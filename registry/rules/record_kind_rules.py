@@ -32,6 +32,7 @@ from braid.schemas import (
     StreamSpec,
     TableSpec,
     Unordered,
+    has_row_image,
 )
 from braid.schemas.field_problems import problem_at, quoted_list
 
@@ -48,14 +49,15 @@ def check_record_kinds(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
     if not stream.tells_kinds and stream.on_delete is None:
         return
     yield from _check_conditions(table, stream)
-    if stream.delete_when is None and stream.on_delete is not None:
+    has_deletes = stream.delete_when is not None or stream.captures_changes
+    if not has_deletes and stream.on_delete is not None:
         yield problem_at(
             "on_delete",
             value=stream.on_delete.value,
             message="no record is a delete: the stream has no `delete_when`",
             hint="declare `delete_when`, such as `op = 'd'`; for records without a value `on_tombstone`",
         )
-    elif stream.delete_when is not None and stream.on_delete is None:
+    elif has_deletes and stream.on_delete is None:
         yield problem_at(
             "on_delete",
             message=f"it has to be declared: {_undeclared(table, stream)}",
@@ -73,7 +75,9 @@ def _check_conditions(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPro
     columns = [
         mapped_column(one, data_type)
         for one in stream.columns
-        if one.source is ColumnSource.VALUE and (data_type := types.get(one.column)) is not None
+        # Of captured changes, conditions are about the event around the row.
+        if not (one.source is ColumnSource.VALUE and has_row_image(stream.format))
+        and (data_type := types.get(one.column)) is not None
     ]
     try:
         conditions = record_conditions(stream.where, stream.delete_when, columns)
@@ -82,7 +86,7 @@ def _check_conditions(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPro
             yield problem_at(one.field, value=one.value, message=one.message, hint=one.hint)
         return
     found = [
-        *_too_deep(conditions.fields),
+        *_too_deep((*conditions.fields, *conditions.parts)),
         *unreadable_fields(stream.format, conditions.fields),
     ]
     texts = {"where": conditions.where, "delete_when": conditions.delete_when}
@@ -156,7 +160,11 @@ def _hint_for(table: TableSpec, deletes: Deletes, declared: OnDelete) -> str:
 
 def _check_tombstones(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
     sources = {mapping.column: mapping.source for mapping in stream.columns}
-    in_value = {name for name, source in sources.items() if source is ColumnSource.VALUE}
+    in_value = {
+        name
+        for name, source in sources.items()
+        if source is ColumnSource.VALUE or source.is_of_change
+    }
     key = [name for name in table.primary_key if name in in_value]
     if key:
         yield _tombstone_problem(

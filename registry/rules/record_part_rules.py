@@ -1,9 +1,10 @@
 """Rules for columns that are read from a part of the record besides its messages.
 
-Pure. The parts are headers, the timestamp, and the record's place: partition, offset and topic.
+Pure. The parts are headers, the timestamp, and the record's place: partition, offset and topic; of captured changes also
+the event around the row, and its position.
 
 1. The column has a type that holds the part.
-2. Only a header has a name, which is the column's `path`.
+2. Only a header and a field of an event have a name, which is the column's `path`.
 3. Key columns are read from headers and the topic. The timestamp and the place tell records apart, not rows: the
    same event that is sent again would be another row.
 4. The place orders nothing. Offsets of two partitions cannot be compared, and begin anew in a topic that is made
@@ -27,13 +28,17 @@ _TYPES: Final[Mapping[ColumnSource, tuple[TypeRoot, ...]]] = {
     ColumnSource.PARTITION: (TypeRoot.INT, TypeRoot.BIGINT),
     ColumnSource.OFFSET: (TypeRoot.BIGINT,),
     ColumnSource.TOPIC: _TEXTS,
+    ColumnSource.CHANGE_POSITION: (TypeRoot.VARBINARY,),
 }
 _SHOWN: Final = {
     ColumnSource.TIMESTAMP: "TIMESTAMP(3), with or without LOCAL TIME ZONE, or BIGINT for milliseconds",
     ColumnSource.PARTITION: "INT",
     ColumnSource.OFFSET: "BIGINT",
     ColumnSource.TOPIC: "STRING",
+    ColumnSource.CHANGE_POSITION: "BYTES",
 }
+_POSITION_BYTES: Final = 100
+"""A position has at most so many bytes."""
 _OF_KEYS: Final = (
     ColumnSource.VALUE,
     ColumnSource.KEY,
@@ -59,6 +64,8 @@ def part_misfit(source: ColumnSource, data_type: DataType, *, topic: str) -> tup
         return f"the {source.value} of a record is no {data_type}", shown
     if source is ColumnSource.TOPIC and len(topic) > (data_type.length or len(topic)):
         return f"the name of the topic, `{topic}`, does not fit {data_type}", shown
+    if source is ColumnSource.CHANGE_POSITION and (data_type.length or 0) < _POSITION_BYTES:
+        return f"the position of a change does not fit {data_type}", shown
     return None
 
 
@@ -70,9 +77,10 @@ def check_record_parts(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
         source = mapping.source
         if source.is_message:
             continue
-        if mapping.path is not None:
+        if mapping.path is not None and source is not ColumnSource.CHANGE:
             yield from _check_name(source, mapping.path, index)
-        if source is not ColumnSource.HEADER and (mapping.time_format or mapping.time_zone):
+        is_text = source in (ColumnSource.HEADER, ColumnSource.CHANGE)
+        if not is_text and (mapping.time_format or mapping.time_zone):
             yield problem_at(
                 "columns",
                 index,

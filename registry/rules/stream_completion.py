@@ -9,6 +9,7 @@ from braid.registry.layout.delete_options import deletes_of_stream
 from braid.registry.layout.physical_table import ungrouped_columns
 from braid.registry.names import TOPIC_LENGTH_MAX
 from braid.schemas import (
+    IntervalTrigger,
     MergeEngine,
     OnDelete,
     StreamColumn,
@@ -16,6 +17,7 @@ from braid.schemas import (
     StreamSpec,
     TableSpec,
     Unordered,
+    has_row_image,
 )
 
 DEAD_LETTERS = ".dead-letters"
@@ -45,12 +47,15 @@ def complete_stream(
         )
     values = definition.model_dump() | {
         "name": name,
+        "on_tombstone": _on_tombstone(definition),
         "on_delete": definition.on_delete or _default_on_delete(table, definition, group_name),
         "sequence_group": group_name,
         "columns": columns,
         "dead_letter_topic": definition.dead_letter_topic
         or default_dead_letter_topic(definition.topic),
     }
+    if isinstance(definition.trigger, IntervalTrigger):
+        values["trigger_ms"] = definition.trigger.milliseconds
     return StreamSpec.model_validate(values)
 
 
@@ -59,7 +64,16 @@ def _default_on_delete(
 ) -> OnDelete | None:
     """Return the effect that the table declares for deletes; None: none, or the stream has no deletes."""
     deletes = deletes_of_stream(table, group_name)
-    return None if definition.delete_when is None or deletes is None else OnDelete(deletes.value)
+    has_deletes = definition.delete_when is not None or definition.captures_changes
+    return OnDelete(deletes.value) if has_deletes and deletes is not None else None
+
+
+def _on_tombstone(definition: StreamDefinition) -> OnDelete:
+    """Return what is declared; else tombstones of captured changes are repeats of the deletes before them."""
+    is_repeat = (
+        has_row_image(definition.format) and "on_tombstone" not in definition.model_fields_set
+    )
+    return OnDelete.IGNORE if is_repeat else definition.on_tombstone
 
 
 def default_dead_letter_topic(topic: str) -> str:

@@ -31,6 +31,7 @@ from braid.registry.layout.column_functions import sequence_fields
 from braid.registry.layout.physical_table import ungrouped_columns
 from braid.registry.rules.aggregation_table_rules import check_aggregation_table
 from braid.registry.rules.arrival_rules import check_key_source
+from braid.registry.rules.change_capture_rules import check_change_capture
 from braid.registry.rules.format_rules import check_format
 from braid.registry.rules.mapping_rules import check_mapping
 from braid.registry.rules.new_field_rules import check_kept_columns, check_new_fields
@@ -76,6 +77,7 @@ def check_stream(
         *check_time_formats(table, stream),
         *check_record_parts(table, stream),
         *check_record_kinds(table, stream),
+        *check_change_capture(table, stream),
         *check_on_missing(table, stream),
         *_check_key(table, stream),
         *_check_ownership(table, others, stream),
@@ -103,6 +105,13 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
             hint=f"for example `{stream.topic}.dead-letters`",
         )
     for name, other_spec in others.items():
+        if _mirrored(stream) is not None and _mirrored(stream) == _mirrored(other_spec):
+            yield problem_at(
+                "mirror_consumer_group",
+                value=stream.mirror_consumer_group,
+                message=f"the stream `{name}` mirrors its position in this group, for the same topic",
+                hint="give each of them a group of its own",
+            )
         if stream.dead_letter_topic == other_spec.topic:
             yield problem_at(
                 "dead_letter_topic",
@@ -117,6 +126,14 @@ def _check_names(others: Mapping[str, StreamSpec], stream: StreamSpec) -> Iterat
                 message=f"this is the dead-letter topic of the stream `{name}`",
                 hint="read the topic that the records come from",
             )
+
+
+def _mirrored(stream: StreamSpec) -> tuple[str, str, str | None, str | None] | None:
+    """Return the offsets that a stream mirrors its position in: group, topic and cluster; None: it has no mirror."""
+    if stream.mirror_consumer_group is None:
+        return None
+    kafka = stream.kafka
+    return stream.mirror_consumer_group, stream.topic, kafka.cluster, kafka.bootstrap_servers
 
 
 def _check_settle(stream: StreamSpec) -> Iterator[FieldProblem]:

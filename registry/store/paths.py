@@ -29,6 +29,16 @@ def lease_directory(warehouse: str, identifier: str, stream: str) -> str:
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/leases/{identifier}.{stream}"
 
 
+def backfill_file(warehouse: str, identifier: str, stream: str, name: str) -> str:
+    """Return the report of one backfill."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/backfills/{identifier}.{stream}/{name}.json"
+
+
+def letter_questions_directory(warehouse: str) -> str:
+    """Return the directory with the questions for dead letters, and their answers."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/letter-questions"
+
+
 def new_names_directory(warehouse: str) -> str:
     """Return the directory with a file for each name of a table that is being created."""
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/new-names"

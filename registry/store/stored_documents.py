@@ -16,10 +16,12 @@ from typing import Any, Final, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from braid.formats.part_conditions import reads_parts
 from braid.lake import CorruptData
 from braid.registry.errors import FeaturesMissing
 from braid.schemas import (
     AvroFormat,
+    IntervalTrigger,
     JsonFormat,
     OnOffsetsExpired,
     ProtobufFormat,
@@ -57,6 +59,23 @@ were skipped before."""
 RECORD_PARTS: Final = "record_parts"
 """A stream reads columns from headers, the timestamp or the place of a record: a version without these sources cannot
 read the declaration."""
+TRIGGERS: Final = "triggers"
+"""A stream ends once its topic is read, or has no interval: a version that ignores this reads on, at an interval."""
+BATCH_BYTES: Final = "batch_bytes"
+"""Micro-batches of a stream have a bound in bytes: a version that ignores it may need more memory than there is."""
+PART_CONDITIONS: Final = "part_conditions"
+"""A condition of a stream is about headers, the Kafka key, the timestamp or the place of a record: a version that knows
+conditions over fields alone cannot read it."""
+CONSUMER_GROUPS: Final = "consumer_groups"
+"""The position of a stream is mirrored in a consumer group: a version that ignores it lets the mirror become outdated, so
+that it shows a lag that there is not."""
+DEAD_LETTER_BUDGETS: Final = "dead_letter_budgets"
+"""A stream declares how many dead letters it may have: a version that ignores it continues beyond."""
+DEAD_LETTER_REPLAYS: Final = "dead_letter_replays"
+"""Dead letters of a table's streams were replayed: a version that ignores it drops the memory of them with its next
+commit, so that they could be replayed twice."""
+CHANGE_CAPTURE: Final = "change_capture"
+"""Messages of a stream are changes of rows: a version without their formats cannot read the declaration."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
     {
         MESSAGE_FORMATS,
@@ -67,11 +86,17 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
         TIME_FORMATS,
         OFFSETS_EXPIRED,
         RECORD_PARTS,
+        TRIGGERS,
+        BATCH_BYTES,
+        PART_CONDITIONS,
+        CONSUMER_GROUPS,
+        DEAD_LETTER_BUDGETS,
+        CHANGE_CAPTURE,
     }
 )
 """Features that follow from the declaration of a stream."""
 
-FEATURES: Final[frozenset[str]] = _OF_DECLARATIONS | {ROW_TTL, START_ANEW}
+FEATURES: Final[frozenset[str]] = _OF_DECLARATIONS | {ROW_TTL, START_ANEW, DEAD_LETTER_REPLAYS}
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
 
@@ -139,8 +164,20 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(TIME_FORMATS)
     if stream.on_offsets_expired is not OnOffsetsExpired.FAIL:
         needed.add(OFFSETS_EXPIRED)
+    if stream.captures_changes:
+        needed.add(CHANGE_CAPTURE)
     if not all(column.source.is_message for column in stream.columns):
         needed.add(RECORD_PARTS)
+    if not isinstance(stream.trigger, IntervalTrigger):
+        needed.add(TRIGGERS)
+    if stream.max_bytes_per_batch is not None:
+        needed.add(BATCH_BYTES)
+    if stream.mirror_consumer_group is not None:
+        needed.add(CONSUMER_GROUPS)
+    if any(reads_parts(one) for one in (stream.where, stream.delete_when) if one is not None):
+        needed.add(PART_CONDITIONS)
+    if stream.dead_letter_budget is not None:
+        needed.add(DEAD_LETTER_BUDGETS)
     return tuple(sorted(needed))
 
 

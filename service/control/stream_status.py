@@ -1,5 +1,6 @@
 """Status of a stream: pure, from its desired state, its runner's report and its position in the table."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from braid.lake import BatchAccount, StreamPosition, skipped_ranges
@@ -8,9 +9,11 @@ from braid.registry.store.stored_documents import missing_features
 from braid.schemas import (
     Account,
     AccountView,
+    BackfillStatus,
     DesiredState,
     FailureView,
     LastCommit,
+    MirrorView,
     StreamEntry,
     StreamFailure,
     StreamProgress,
@@ -42,6 +45,7 @@ def stream_status(
     now_ms: int,
     alive_since_ms: int,
     snapshot_id: int | None = None,
+    backfills: tuple[BackfillStatus, ...] = (),
     unreadable_reports: tuple[str, ...] = (),
 ) -> StreamStatus:
     """Return the status of a stream.
@@ -57,11 +61,13 @@ def stream_status(
         now_ms: Milliseconds since the epoch, UTC.
         alive_since_ms: A runner whose report is older is gone; milliseconds since the epoch.
         snapshot_id: The snapshot of the stream's newest commit; None: not found in the table.
+        backfills: The backfills of the stream.
         unreadable_reports: Runners whose reports cannot be read.
     """
     is_fresh = report is not None and report.updated_ms >= alive_since_ms
     progress = None if report is None else report.progress
     state = _state(entry, report if is_fresh else None)
+    is_hosted = is_fresh and state is not StreamState.COMPLETED
     offsets = position.offsets if position is not None else (progress.offsets if progress else {})
     # Only a running query measures the topic's end: with an old end the lag would seem to be 0.
     running = progress if state is StreamState.RUNNING else None
@@ -73,8 +79,8 @@ def stream_status(
         stream=entry.spec.name,
         state=state,
         desired_state=entry.desired_state,
-        trace=progress.trace if progress and is_fresh else _missing_runner(entry, report),
-        failure=_failure(progress) if progress and is_fresh else None,
+        trace=progress.trace if progress and is_hosted else _missing_runner(entry, report),
+        failure=_failure(progress) if progress and is_hosted else None,
         worker_id=report.runner if report is not None and state in _HOSTED else None,
         reported_at=None if report is None else iso_utc(report.updated_ms),
         epoch=position.epoch if position is not None else (progress.epoch if progress else None),
@@ -85,12 +91,14 @@ def stream_status(
         broker_reached_at=_moment(progress.broker_reached_ms if progress else None),
         storage_reached_at=_moment(progress.storage_reached_ms if progress else None),
         last_commit=_last_commit(position, report, snapshot_id),
-        account=_account(
+        account=account_view(
             position.account if position else (progress.account if progress else None)
         ),
         skipped_offsets=0 if position is None else _skipped_offsets(position),
-        dead_letters=dict(progress.dead_letters_by_reason) if progress else {},
+        dead_letters=_dead_letters(progress, position),
+        replayed_dead_letters=0 if position is None else position.letters.replayed_records,
         back_pressure=running.back_pressure if running else None,
+        mirror=_mirror(entry, progress),
         records_since_start=running.records_since_start if running else None,
         unmatched_columns=dict(running.unmatched_columns) if running else {},
         unmatched_fields=running.unmatched_fields if running else (),
@@ -98,6 +106,7 @@ def stream_status(
         followed_version=progress.stream_version if progress else None,
         followed_schema_id=progress.schema_id if progress else None,
         followed_since=_moment(progress.followed_ms if progress else None),
+        backfills=backfills,
         unreadable_reports=unreadable_reports,
         missing_features=missing_features(document, entry),
     )
@@ -118,7 +127,7 @@ def _is_measured(progress: StreamProgress, now_ms: int) -> bool:
 
 def _missing_runner(entry: StreamEntry, report: Report | None) -> str | None:
     """Return why a stream that should not be stopped has no runner."""
-    if entry.desired_state is DesiredState.STOPPED:
+    if entry.desired_state is DesiredState.STOPPED or _is_completed(entry):
         return None
     if report is None:
         return "no runner has taken the stream yet\nhint: start one: `braid runner`"
@@ -143,11 +152,26 @@ def _failure(progress: StreamProgress) -> FailureView | None:
     )
 
 
+def _mirror(entry: StreamEntry, progress: StreamProgress | None) -> MirrorView | None:
+    group = entry.spec.mirror_consumer_group
+    mirror = None if progress is None else progress.mirror
+    if group is None or mirror is None or mirror.group != group:
+        return None if group is None else MirrorView(group=group)
+    return MirrorView(group=group, mirrored_at=_moment(mirror.mirrored_ms), error=mirror.error)
+
+
 def _moment(at_ms: int | None) -> str | None:
     return None if at_ms is None else iso_utc(at_ms)
 
 
+def _is_completed(entry: StreamEntry) -> bool:
+    return entry.is_completed and entry.desired_state is DesiredState.RUNNING
+
+
 def _state(entry: StreamEntry, report: Report | None) -> StreamState:
+    # The registry knows it first, and after the runner has ended.
+    if _is_completed(entry):
+        return StreamState.COMPLETED
     if report is not None:
         return report.progress.state
     # A stream whose desired state is STOPPED is in that state without a runner.
@@ -184,7 +208,17 @@ def _skipped_offsets(position: StreamPosition) -> int:
     )
 
 
-def _account(account: Account | BatchAccount | None) -> AccountView:
+def _dead_letters(
+    progress: StreamProgress | None, position: StreamPosition | None
+) -> dict[str, int]:
+    """Return the numbers by reason; those that earlier versions have counted are only in reports."""
+    reported = {} if progress is None else progress.dead_letters_by_reason
+    stored = {} if position is None else position.letters.by_reason
+    return dict(sorted((Counter(dict(reported)) | Counter(dict(stored))).items()))
+
+
+def account_view(account: Account | BatchAccount | None) -> AccountView:
+    """Return an account as the service shows it; zeros where there is none."""
     if account is None:
         return AccountView()
     return AccountView(

@@ -6,7 +6,9 @@ from braid.service.limits import RequestClass
 
 STATE_CHANGING = frozenset({"DELETE", "PATCH", "POST", "PUT"})
 
-_BULK = re.compile(r"/v1/tables/[^/]+/[^/]+/(rows/lookup|changes|inspect/[^/]+)")
+_BULK = re.compile(
+    r"/v1/tables/[^/]+/[^/]+/(rows/lookup|changes|inspect/[^/]+|streams/[^/]+/dead-letters)"
+)
 
 
 def class_of(method: str, path: str) -> RequestClass | None:

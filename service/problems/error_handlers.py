@@ -33,6 +33,9 @@ FINDINGS_REPORTED = 1_000  # findings of a body; several findings of one field b
 # Details of failures on the service's side are for operators: they may name files and hosts.
 _UNDISCLOSED = "the service failed; the log has the reason, under the request id"
 
+# These name neither: what this version does not do, and which process is missing.
+_DISCLOSED = (ProblemCode.UNSUPPORTED_FEATURE, ProblemCode.NOT_READY)
+
 logger = logging.getLogger(__name__)
 
 
@@ -73,7 +76,7 @@ async def _on_own_error(request: Request, error: Exception) -> Response:
             _one_line(error),
             exc_info=trace,
         )
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and code is not ProblemCode.UNSUPPORTED_FEATURE:
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _DISCLOSED:
         return _answer(request, code, _UNDISCLOSED)
     hide = _without_warehouse(request)
     return _answer(request, code, hide(_detail(error)), _errors(error, hide))

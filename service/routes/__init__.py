@@ -7,6 +7,7 @@
 | `table_response` | the answer of `tables` and `schema_changes`: the table with its revision |
 | `streams` | registration, lifecycle verbs, status |
 | `offsets` | the position of a stream, shown and set |
+| `dead_letters` | dead letters of a stream, and replays of them |
 | `rows` | wide rows by their keys, and their status |
 | `changes` | changes between snapshots, and consumers |
 | `inspection` | snapshots, files, partitions and more |

@@ -1,14 +1,29 @@
 """Routes of streams: registration, dry run, lifecycle verbs and status."""
 
+from collections.abc import Mapping
+
 from fastapi import APIRouter, Response
 
+from braid.lake import StreamPosition
 from braid.registry.errors import DefinitionDiffers, DefinitionRefused
 from braid.registry.store.progress import Report, RunnerReports, current_report, stream_key
 from braid.registry.store.revision import revision_of
 from braid.registry.stream_entries import Verb, entry_of
-from braid.schemas import StreamDefinition, StreamStatus, StreamTrial, TableDocument, VerbAnswer
+from braid.schemas import (
+    BackfillStatus,
+    StreamDefinition,
+    StreamStatus,
+    StreamTrial,
+    TableDocument,
+    VerbAnswer,
+)
 from braid.service.checked_body import CheckedBody
 from braid.service.components import Components
+from braid.service.control.backfill_status import (
+    REPORT_AGE_MS_MAX,
+    backfill_status,
+    backfills_of,
+)
 from braid.service.control.newest_commit import newest_commit_of
 from braid.service.control.stream_status import reported_state, stream_status
 from braid.service.control.stream_trial import tried_stream
@@ -127,7 +142,8 @@ def _apply_verb(components: Components, identifier: str, stream: str, verb: Verb
 def _status(components: Components, document: TableDocument, stream: str) -> StreamStatus:
     entry = entry_of(document, stream)
     table = components.tables.get(document.identifier)
-    position = table.committer().stream_positions().get(stream)
+    positions = table.committer().stream_positions()
+    position = positions.get(stream)
     reports = components.progress.read_all()
     return stream_status(
         document,
@@ -137,7 +153,23 @@ def _status(components: Components, document: TableDocument, stream: str) -> Str
         now_ms=components.clock.now_ms(),
         alive_since_ms=_alive_since_ms(components),
         snapshot_id=None if position is None else newest_commit_of(table, position),
+        backfills=_backfills(components, document.identifier, stream, positions),
         unreadable_reports=reports.unreadable,
+    )
+
+
+def _backfills(
+    components: Components,
+    identifier: str,
+    stream: str,
+    positions: Mapping[str, StreamPosition],
+) -> tuple[BackfillStatus, ...]:
+    begun = backfills_of(stream, positions)
+    reports = components.backfills.read(identifier, stream, list(begun))
+    alive_since_ms = components.clock.now_ms() - REPORT_AGE_MS_MAX
+    return tuple(
+        backfill_status(name, position, reports.get(name), alive_since_ms=alive_since_ms)
+        for name, position in begun.items()
     )
 
 

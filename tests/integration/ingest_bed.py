@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from braid.demo.broker import KafkaBroker
 from braid.formats.schema_registry.schema_source import SchemaSource
-from braid.lake import BatchAccount, Catalog, StreamPosition, SystemClock, Table
+from braid.lake import BatchAccount, Catalog, StreamBatch, StreamPosition, SystemClock, Table
 from braid.lake.commit.streams.stream_position import batch_of
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.settings import DeadLetterBudget
@@ -65,7 +65,8 @@ class IngestBed:
 
     def plan(self, name: str, *, topic: str, **stream: Any) -> StreamPlan:
         """Plan a stream of the table."""
-        definition = StreamDefinition(topic=topic, **{"trigger_ms": TRIGGER_MS, **stream})
+        interval = {} if "trigger" in stream else {"trigger_ms": TRIGGER_MS}
+        definition = StreamDefinition.model_validate({"topic": topic, **interval, **stream})
         return plan_stream(
             table=IDENTIFIER,
             spec=self.spec,
@@ -178,15 +179,24 @@ class IngestBed:
 
     def batch_accounts(self, stream: str) -> BatchAccount:
         """The sum of the accounts of all micro-batches in the table's history."""
+        total = BatchAccount()
+        for batch in self._batches(stream):
+            total += batch.account
+        return total
+
+    def batch_ranges(self, stream: str, *, partition: int) -> list[tuple[int, int]]:
+        """The offsets of a partition that each micro-batch has read, first and next."""
+        return [(batch.start[partition], batch.end[partition]) for batch in self._batches(stream)]
+
+    def _batches(self, stream: str) -> Iterator[StreamBatch]:
+        """Yield the micro-batches of a stream that are in the table's history."""
         table = self.table()
         latest = table.latest_snapshot()
         assert latest is not None
-        total = BatchAccount()
         for number in range(1, latest.id + 1):
             batch = batch_of(table.snapshot(number))
             if batch is not None and batch.stream == stream:
-                total += batch.account
-        return total
+                yield batch
 
     def file_rows(self) -> int:
         """Rows in all live files, superseded ones included: a record written twice shows."""

@@ -54,8 +54,10 @@ class Registry:
         self, name: str, *, topic: str, trigger_ms: int = TRIGGER_MS, **stream: Any
     ) -> None:
         """Register a stream; it is wanted to run, also if only the order of arrival orders it."""
-        stream = {"partitioned_by_key": True, **stream}
-        definition = StreamDefinition(topic=topic, trigger_ms=trigger_ms, **stream)
+        interval = {} if "trigger" in stream else {"trigger_ms": trigger_ms}
+        definition = StreamDefinition.model_validate(
+            {"topic": topic, "partitioned_by_key": True, **interval, **stream}
+        )
         spec = complete_stream(self._spec, definition, name=name)
         self._change(name, lambda _: StreamEntry(spec=spec))
 

@@ -98,3 +98,33 @@ def test_a_query_that_is_held_back_does_not_wait_when_it_is_stopped(bed: IngestB
         ingest.stop()
 
     assert [row["a"] for row in bed.rows("a")] == ["y"]
+
+
+def test_micro_batches_have_the_declared_size_but_for_one_where_records_grow(
+    bed: IngestBed,
+) -> None:
+    size, growth = 64 << 10, 10
+    topic = bed.topic("left", partitions=1)
+    small = [left(key, 1, "x" * 1_000) for key in range(100)]
+    bed.produce(topic, small + [left(key, 2, "y" * 1_000 * growth) for key in range(40)])
+    plan = bed.plan(
+        "left",
+        topic=topic,
+        trigger={"type": "available_now"},
+        max_records_per_batch=1_000,
+        max_bytes_per_batch=size,
+        max_message_bytes=16 << 10,
+    )
+
+    with bed.running(plan) as ingest:
+        follow(ingest, lambda _: ingest.is_completed)
+
+    sizes = [len(record.value) for record in bed.records(topic)]
+    read = [sum(sizes[start:end]) for start, end in bed.batch_ranges("left", partition=0)]
+    assert sum(read) == sum(sizes)
+    assert read[0] <= size
+    larger = [count for count in read if count > size]
+    assert len(larger) <= 1
+    assert all(count <= size * growth for count in larger)
+    assert max(read) > 3 * 1_000, "no more than the first micro-batch: nothing was measured"
+    assert len(bed.rows("a")) == 100

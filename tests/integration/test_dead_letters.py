@@ -1,20 +1,27 @@
 """Records that a stream refuses are on the dead-letter topic with their reason, and the stream continues."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kafka import KafkaProducer
+from kafka.serializer import SerializeWrapper
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from braid.demo.broker import KafkaBroker
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.lake import BatchAccount, LimitExceeded
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.replay.letter_pages import read_page
+from braid.pipelines.replay.letter_topic import LetterTopic
+from braid.pipelines.replay.replay_run import ReplayRun, ReplayTarget, judge_of
 from braid.pipelines.settings import DeadLetterBudget
 from braid.pipelines.sink.dead_letter_sender import DeadLetterSender
-from braid.schemas import TableSpec
+from braid.records.stream_plan import StreamPlan
+from braid.schemas import LetterSelection, ReplayResult, TableSpec
 from tests.integration.ingest_bed import IngestBed, left
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -168,6 +175,7 @@ def test_a_dead_letter_names_its_record_as_kafka_connect_does(bed: IngestBed) ->
     bed.ingest_available(plan)
 
     (letter,) = bed.records(plan.spec.dead_letter_topic)
+    record = bed.records(topic)[1]
     headers = _headers(letter)
     assert (letter.key, letter.value) == (b"the key", b'{"id": 2.5}')
     assert headers.pop("trace") == "1"
@@ -183,7 +191,130 @@ def test_a_dead_letter_names_its_record_as_kafka_connect_does(bed: IngestBed) ->
         "__connect.errors.class.name": "pipelines.ingest.Ingest",
         "__connect.errors.exception.class.name": "braid.wrong_type",
         "braid.reason": "wrong_type",
+        "braid.topic.id": bed.position("left").topic_id,
+        "braid.generation": "0",
+        "braid.timestamp": str(record.timestamp),
+        "braid.attempt": "1.0.0",
     }
+
+
+@dataclass
+class _Target:
+    """The table of a bed, and its stream by a mended declaration."""
+
+    bed: IngestBed
+    plan: StreamPlan
+
+    def target(self) -> ReplayTarget:
+        return ReplayTarget(plan=self.plan, table=self.bed.table(), counts_repetitions=True)
+
+
+def _null_record(topic: str, broker: KafkaBroker) -> None:
+    """Send a record without key and value, which the client refuses unless a serializer makes the null."""
+    producer = KafkaProducer(
+        bootstrap_servers=broker.bootstrap_servers,
+        value_serializer=SerializeWrapper(lambda _: None),
+    )
+    producer.send(topic, value=b"", partition=0)
+    producer.close()
+
+
+def test_dead_letters_are_replayed_after_a_mend_beside_the_stream(bed: IngestBed) -> None:
+    topic = bed.topic("left", partitions=1)
+    narrow = bed.plan("left", topic=topic, max_message_bytes=100)
+    mended = bed.plan("left", topic=topic)
+    long = "x" * 200
+    bed.produce(topic, [left(1, 1, long), left(1, 2, "newer"), left(2, 1, long), b"{"])
+    _null_record(topic, bed.broker)
+    bed.ingest_available(narrow)
+    records = bed.records(topic)
+    letters = bed.records(narrow.spec.dead_letter_topic)
+    cluster = KafkaCluster(bootstrap_servers=bed.broker.bootstrap_servers)
+    source = LetterTopic(cluster, narrow.spec.dead_letter_topic)
+
+    def replay() -> ReplayResult:
+        run = ReplayRun(LetterSelection(), source=source, targets=_Target(bed, mended))
+        return run.run(finished_ms=lambda: 0)
+
+    with bed.running(mended) as ingest:
+        first = replay()
+        again = replay()
+        bed.produce(topic, [left(3, 1, "good")])
+        ingest.process_available()
+    page = read_page(
+        source,
+        judge_of(_Target(bed, mended).target()),
+        LetterSelection(),
+        limit=10,
+        start=None,
+        monotonic_s=lambda: 0.0,
+    )
+
+    assert [(one.key, one.value) for one in letters] == [
+        (records[offset].key, records[offset].value) for offset in (0, 2, 3, 4)
+    ]
+    assert letters[3].value is None
+    assert {row["id"]: row["a"] for row in bed.rows("a")} == {1: "newer", 2: long, 3: "good"}
+    assert (first.accepted, first.left) == (2, {})
+    assert first.failed_again == again.failed_again == {"malformed": 1, "tombstone": 1}
+    assert again.accepted == 0
+    position = bed.position("left")
+    assert position.letters.replayed == {0: ((0, 3),)}
+    assert position.letters.by_reason == {"malformed": 1, "tombstone": 1, "too_large": 2}
+    assert position.account == BatchAccount(accepted=2, dead_lettered=4)
+    assert [(one.offset, one.standing) for one in page.letters] == [
+        (0, "replayed"),
+        (2, "replayed"),
+        (3, "open"),
+        (4, "open"),
+    ]
+
+
+def test_letters_that_kafka_does_not_take_keep_their_micro_batch_out_of_the_table(
+    bed: IngestBed,
+) -> None:
+    """So every letter that a snapshot counts is on its topic."""
+    topic = bed.topic("left", partitions=1)
+    # No message fits, whatever is cut of its value.
+    letters = bed.topic("tiny-letters", partitions=1, configs={"max.message.bytes": "100"})
+    plan = bed.plan("left", topic=topic, dead_letter_topic=letters)
+    bed.produce(topic, [left(1, 1, "good"), b"{"])
+
+    with (
+        bed.running(plan) as ingest,
+        pytest.raises(PySparkException, match="dead letters cannot be sent"),
+    ):
+        ingest.process_available()
+
+    assert bed.position("left").offsets == {0: 0}
+    assert bed.position("left").letters.by_reason == {}
+    assert not list(bed.directory.rglob("*.parquet"))
+
+
+def test_a_declared_budget_counts_over_restarts_and_a_replay_makes_room(bed: IngestBed) -> None:
+    topic = bed.topic("left", partitions=1)
+    budget = {"dead_letter_budget": {"count": 3}}
+    plan = bed.plan("left", topic=topic, max_message_bytes=100, **budget)
+    mended = bed.plan("left", topic=topic, **budget)
+    bed.produce(topic, [left(1, 1, "x" * 200), left(2, 1, "x" * 200), left(3, 1, "good")])
+    bed.ingest_available(plan)
+    bed.produce(topic, [b"1", b"2"])
+
+    with (
+        bed.running(plan) as ingest,
+        pytest.raises(LimitExceeded, match=r"has 2 that were not replayed, .* allows 3; nothing"),
+    ):
+        ingest.process_available()
+    assert bed.position("left").offsets == {0: 3}
+    source = LetterTopic(
+        KafkaCluster(bootstrap_servers=bed.broker.bootstrap_servers), plan.spec.dead_letter_topic
+    )
+    run = ReplayRun(LetterSelection(), source=source, targets=_Target(bed, mended))
+    assert run.run(finished_ms=lambda: 0).accepted == 2
+    bed.ingest_available(plan)
+
+    assert bed.position("left").offsets == {0: 5}
+    assert [row["id"] for row in bed.rows("a")] == [1, 2, 3]
 
 
 def test_a_micro_batch_of_dead_letters_alone_is_committed(bed: IngestBed) -> None:
@@ -197,16 +328,24 @@ def test_a_micro_batch_of_dead_letters_alone_is_committed(bed: IngestBed) -> Non
 
 
 def test_the_dead_letter_topic_takes_messages_as_large_as_the_source(bed: IngestBed) -> None:
-    topic = bed.topic("left", partitions=1, configs={"max.message.bytes": str(8 * MEGABYTE)})
+    """A record of 10 MB is a dead letter, or a row where the stream admits it; the stream goes on in both cases."""
+    topic = bed.topic("left", partitions=1, configs={"max.message.bytes": str(12 * MEGABYTE)})
     plan = bed.plan("left", topic=topic)
-    bed.produce(topic, [left(1, 1, "x" * (6 * MEGABYTE)), left(2, 1, "y")])
+    large = {**left(1, 1, "x" * (10 * MEGABYTE)), "b": 0.5}
+    bed.produce(topic, [large, left(2, 1, "y")])
 
     bed.ingest_available(plan)
 
     (letter,) = bed.records(plan.spec.dead_letter_topic)
-    assert len(letter.value) > 6 * MEGABYTE
+    assert letter.value == json.dumps(large).encode()
     assert _reasons([letter]) == ["too_large"]
     assert [row["id"] for row in bed.rows("a")] == [2]
+
+    bounds = {"max_message_bytes": 11 * MEGABYTE, "max_bytes_per_batch": MEGABYTE}
+    bed.ingest_available(bed.plan("right", topic=topic, **bounds))
+
+    assert bed.position("right").account == BatchAccount(accepted=2)
+    assert [(row["id"], row["b"]) for row in bed.rows("b")] == [(1, 0.5), (2, None)]
 
 
 def test_a_value_that_the_dead_letter_topic_refuses_is_cut(bed: IngestBed) -> None:

@@ -471,3 +471,67 @@ def test_times_in_declared_forms(kafka: KafkaBroker, session: SparkSession, tmp_
     assert second == {**dict.fromkeys(columns), "id": 8, "version": 1}
     assert bed.position("s").account == BatchAccount(accepted=2, dead_lettered=4)
     assert {letter.value for letter in bed.records(f"{topic}.dead-letters")} == {*bad}
+
+
+def _change(op: str, row: dict[str, Any], *, commit: int | None, lsn: int) -> dict[str, Any]:
+    sequence = json.dumps([None if commit is None else str(commit), str(lsn)])
+    images = {"before": row, "after": None} if op == "d" else {"before": None, "after": row}
+    return {**images, "op": op, "source": {"table": "orders", "sequence": sequence, "lsn": lsn}}
+
+
+def test_captured_changes_become_the_rows_of_their_database(
+    kafka: KafkaBroker, session: SparkSession, tmp_path: Path
+) -> None:
+    columns = {"id": "BIGINT", "position": "BYTES", "state": "STRING", "note": "STRING"}
+    group = {
+        "name": "s",
+        "ordering": ["position"],
+        "columns": ["state", "note"],
+        "keep": ["state", "note"],
+    }
+    bed = _bed(kafka, session, tmp_path, columns, sequence_groups=[group], deletes="clear_columns")
+    topic = bed.topic("captured", partitions=1)
+    plan = bed.plan(
+        "s",
+        topic=topic,
+        format={"type": "debezium", "database": "postgresql"},
+        columns=[
+            {"column": "position", "source": "change_position"},
+            *({"column": name} for name in ("id", "state", "note")),
+        ],
+        where="source.`table` = 'orders'",
+    )
+    large = "x" * 3_000
+    absent = "__debezium_unavailable_value"
+    first: list[Any] = [
+        _change("u", {"id": 1, "state": "paid", "note": absent}, commit=110, lsn=120),
+        _change("c", {"id": 2, "state": "new", "note": "short"}, commit=120, lsn=130),
+        _change("d", {"id": 2, "state": None, "note": None}, commit=130, lsn=140),
+        None,
+        _change("t", {}, commit=140, lsn=150),
+    ]
+    later: list[Any] = [
+        _change("r", {"id": 1, "state": "new", "note": large}, commit=None, lsn=100),
+        _change("c", {"id": 2, "state": "new", "note": "short"}, commit=120, lsn=130),
+        {"schema": None, "payload": _change("c", {"id": 3, "state": "new"}, commit=150, lsn=160)},
+        None,
+    ]
+
+    for messages in (first, later):
+        bed.produce(topic, messages)
+        bed.ingest_available(plan)
+
+    expected = [
+        {"id": 1, "state": "paid", "note": large},
+        {"id": 2, "state": None, "note": None},
+        {"id": 3, "state": "new", "note": None},
+    ]
+    assert bed.rows("state", "note") == expected
+    bed.table().compact(full=True)
+    assert bed.rows("state", "note") == expected
+    assert bed.position("s").account == BatchAccount(
+        accepted=5, folded=1, ignored=2, dead_lettered=1
+    )
+    (letter,) = bed.records(f"{topic}.dead-letters")
+    assert letter.value == json.dumps(first[4]).encode()
+    assert dict(letter.headers)["braid.reason"] == b"truncate"

@@ -1,16 +1,18 @@
 """Runners keep queries equal to the registry, and each other out of the way."""
 
 import gc
+import json
 import logging
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 
 from braid.schemas import (
     DesiredState,
@@ -26,7 +28,7 @@ from tests.integration.runner_bed import (
     is_state,
     running_runner,
 )
-from tests.support.waiting import PATIENCE_S
+from tests.support.waiting import PATIENCE_S, wait_until
 from tests.unit.service.http_client import HttpClient
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -42,6 +44,29 @@ sys.exit(main(RunnerSettings(
     lease_ttl_ms=3_000, poll_ms=200, progress_ms=400, maintains=False,
 )))
 """
+
+
+@contextmanager
+def _transactions(bed: IngestBed, topic: str) -> Iterator[Callable[..., None]]:
+    """Return a function that sends a message in a transaction of its own, and commits or aborts it."""
+    producer = KafkaProducer(
+        bootstrap_servers=bed.broker.bootstrap_servers, transactional_id=f"{topic}-writer"
+    )
+
+    def send(message: Mapping[str, object], *, is_kept: bool) -> None:
+        producer.begin_transaction()
+        producer.send(topic, value=json.dumps(message).encode())
+        producer.flush()  # an abort drops what has not left the client
+        if is_kept:
+            producer.commit_transaction()
+        else:
+            producer.abort_transaction()
+
+    producer.init_transactions()
+    try:
+        yield send
+    finally:
+        producer.close()
 
 
 def test_a_stream_is_kept_equal_to_its_registration(bed: IngestBed) -> None:
@@ -77,6 +102,82 @@ def test_a_stream_is_kept_equal_to_its_registration(bed: IngestBed) -> None:
     assert [row["a"] for row in bed.rows("a")] == ["y"] * 5
 
 
+def test_a_stream_that_reads_what_is_there_completes_behind_markers_of_transactions(
+    bed: IngestBed,
+) -> None:
+    registry = Registry(bed)
+    client = HttpClient(create_app(ServiceSettings(warehouse=bed.warehouse)))
+    stream = f"/v1/tables/{IDENTIFIER.replace('.', '/')}/streams/left"
+    topic = bed.topic("left", partitions=1)
+    with _transactions(bed, topic) as send:
+        send(left(1, 1, "first"), is_kept=True)
+        send(left(2, 1, "aborted"), is_kept=False)
+        registry.register("left", topic=topic, trigger={"type": "available_now"})
+        with running_runner(bed):
+            first = registry.wait_for("left", is_state(StreamState.COMPLETED))
+            free = registry.leases.holder(IDENTIFIER, "left")
+            send(left(3, 1, "later"), is_kept=True)
+        # Another runner leaves it alone, until somebody starts it.
+        with running_runner(bed):
+            registry.wait_for("left", is_state(StreamState.COMPLETED))
+            seen = client.get(f"{stream}/status").json()
+            client.post(f"{stream}/start").raise_for_status()
+            second = registry.wait_for(
+                "left", lambda p: has_read(2)(p) and is_state(StreamState.COMPLETED)(p)
+            )
+
+    # A record and a marker of each transaction; behind the last record that is read there are only markers.
+    assert (dict(first.offsets), dict(second.offsets)) == ({0: 4}, {0: 6})
+    assert free is None
+    assert (seen["state"], seen["desired_state"], seen["epoch"]) == ("COMPLETED", "RUNNING", 1)
+    assert client.get(f"{stream}/status").json()["state"] == "COMPLETED"
+    assert [row["a"] for row in bed.rows("a")] == ["first", "later"]
+
+
+def test_a_consumer_group_shows_the_position_of_the_table_unless_it_has_members(
+    bed: IngestBed,
+) -> None:
+    registry = Registry(bed)
+    client = HttpClient(create_app(ServiceSettings(warehouse=bed.warehouse)))
+    status = f"/v1/tables/{IDENTIFIER.replace('.', '/')}/streams"
+    topic = bed.topic("both")
+    free, taken = f"{topic}-free", f"{topic}-taken"
+    bed.produce(topic, [{**left(key, 1, "x"), "b": 0.5} for key in range(5)])
+    consumer = KafkaConsumer(topic, bootstrap_servers=bed.broker.bootstrap_servers, group_id=taken)
+    admin = KafkaAdminClient(bootstrap_servers=bed.broker.bootstrap_servers)
+    try:
+        wait_until(lambda: consumer.poll(timeout_ms=10) or consumer.assignment())
+        with running_runner(bed):
+            for name, group, kind in (
+                ("left", free, "available_now"),
+                ("right", taken, "continuous"),
+            ):
+                registry.register(
+                    name, topic=topic, trigger={"type": kind}, mirror_consumer_group=group
+                )
+            for name in ("left", "right"):
+                registry.wait_for(name, lambda p: has_read(5)(p) and p.mirror is not None)
+            mirrored = registry.wait_for("left", is_state(StreamState.COMPLETED))
+            refused = registry.wait_for(
+                "right", lambda p: p.mirror is not None and p.mirror.error is not None
+            )
+        found = admin.list_group_offsets({free: None})[free]
+    finally:
+        admin.close()
+        consumer.close()
+
+    offsets = {part.partition: entry.offset for part, entry in found.items()}
+    assert offsets == dict(bed.position("left").offsets) == {0: 3, 1: 2}
+    assert mirrored.mirror is not None
+    assert mirrored.mirror.error is None
+    assert refused.mirror is not None
+    assert "it has active members" in str(refused.mirror.error)
+    assert dict(bed.position("right").offsets) == {0: 3, 1: 2}
+    shown = client.get(f"{status}/left/status").json()["mirror"]
+    assert (shown["group"], shown["error"]) == (free, None)
+    assert shown["mirrored_at"] is not None
+
+
 def test_a_stopped_stream_is_set_back_over_http_and_reads_again(bed: IngestBed) -> None:
     registry = Registry(bed)
     client = HttpClient(create_app(ServiceSettings(warehouse=bed.warehouse)))
@@ -109,6 +210,46 @@ def test_a_stopped_stream_is_set_back_over_http_and_reads_again(bed: IngestBed) 
     assert after["read_again"] == {"0": [{"start": 4, "end": 10}]}
     assert bed.position("right").account.records == 26
     assert bed.rows("b") == rows
+
+
+def test_dead_letters_are_listed_and_replayed_over_http(bed: IngestBed) -> None:
+    registry = Registry(bed)
+    client = HttpClient(create_app(ServiceSettings(warehouse=bed.warehouse)))
+    topic = bed.topic("left", partitions=1)
+    stream = f"/v1/tables/{IDENTIFIER.replace('.', '/')}/streams/left"
+    letters = f"{stream}/dead-letters"
+    long = "x" * 200
+    bed.produce(topic, [left(1, 1, long), left(1, 2, "newer"), left(2, 1, long), b"{"])
+    registry.register("left", topic=topic, max_message_bytes=100)
+    with running_runner(bed):
+        registry.wait_for("left", has_read(4))
+        first = client.get(letters, params={"limit": 2}).json()
+        page = {"limit": 2, "page_token": first["next_page_token"]}
+        second = client.get(letters, params=page).json()
+        declared = {"topic": topic, "trigger_ms": 100, "partitioned_by_key": True}
+        client.put(stream, json=declared).raise_for_status()
+        client.post(f"{letters}/replay", json={"reasons": ["too_large"]}).raise_for_status()
+        numbers = {"limit": 0}
+        wait_until(lambda: client.get(letters, params=numbers).json()["replay"]["result"])
+        after = client.get(letters).json()
+        status = client.get(f"{stream}/status").json()
+
+    shown = [(one["offset"], one["standing"]) for one in first["letters"] + second["letters"]]
+    assert shown == [(0, "open"), (2, "open"), (3, "open")]
+    assert after["replay"]["result"]["accepted"] == 2
+    assert [one["standing"] for one in after["letters"]] == ["replayed", "replayed", "open"]
+    assert after["counts"] == {
+        "total": 3,
+        "replayed": 2,
+        "open": 1,
+        "by_reason": {"malformed": 1, "too_large": 2},
+        "replayed_by_reason": {"too_large": 2},
+    }
+    assert (status["dead_letters"], status["replayed_dead_letters"]) == (
+        {"malformed": 1, "too_large": 2},
+        2,
+    )
+    assert {row["id"]: row["a"] for row in bed.rows("a")} == {1: "newer", 2: long}
 
 
 def test_a_waiting_stream_reports_why_and_affects_no_other(bed: IngestBed) -> None:

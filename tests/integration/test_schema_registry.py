@@ -26,6 +26,7 @@ from braid.schemas import StreamState
 from tests.integration.ingest_bed import IngestBed
 from tests.integration.runner_bed import Registry, has_read, is_state, running_settings
 from tests.support.schema_registry import SchemaRegistry
+from tests.support.servers import Servers
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -40,9 +41,9 @@ JSON_STREAM: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def schema_registry() -> Iterator[SchemaRegistry]:
+def schema_registry(servers: Servers) -> Iterator[SchemaRegistry]:
     """A running registry, shared: use subjects of your own, and leave it running."""
-    with SchemaRegistry() as registry:
+    with servers.registry() as registry:
         yield registry
 
 

@@ -12,7 +12,7 @@ from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.sink.task_report import parse_report
 from braid.pipelines.sink.write_task import WriteTask
 from braid.schemas import TableSpec
-from tests.unit.records.given_streams import given_plan, given_records, given_spec
+from tests.unit.records.given_streams import given_origin, given_plan, given_records, given_spec
 
 KEYS = 4
 COLUMNS = {"id": "BIGINT", "a": "STRING", "b": "INT", "version": "INT"}
@@ -132,6 +132,7 @@ def ingest(
             first_sequence_number=first,
             sequence_numbers=count,
             dead_letters_max=0,
+            origin=given_origin(),
             tries_rows=chance.random() < 0.2,
         )
         (output,) = task(iter([part.slice(0, count // 2), part.slice(count // 2)]))

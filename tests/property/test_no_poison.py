@@ -19,7 +19,7 @@ from braid.records.stream_plan import StreamPlan
 from braid.registry.rules.tables.table_rules import check_table
 from braid.schemas import TableSpec
 from tests.property.odd_messages import messages
-from tests.unit.records.given_streams import given_plan, given_records, given_table
+from tests.unit.records.given_streams import given_origin, given_plan, given_records, given_table
 
 RECORDS = 300
 BATCH = 256
@@ -170,6 +170,7 @@ def _written(
         first_sequence_number=0,
         sequence_numbers=len(values),
         dead_letters_max=0,
+        origin=given_origin(),
     )
     report = _run(task, records)
     is_again = report.refusal is not None

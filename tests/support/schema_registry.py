@@ -29,13 +29,19 @@ _JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 class SchemaRegistry:
     """One registry on 127.0.0.1, with program and schemas in a temporary folder."""
 
-    def __init__(self) -> None:
-        """Prepare a registry; `start` starts it."""
+    def __init__(self, *, is_program: bool = True) -> None:
+        """Prepare a registry; `start` starts it.
+
+        Args:
+            is_program: Whether it runs the program of the checkout, which is fetched then.
+        """
         self._java = java_executable()
         self._dir = Path(tempfile.mkdtemp(prefix="braid-registry-"))
         self._supervisor = Supervisor(self._dir)
         self._child: ChildProcess | None = None
         self._port = free_port()
+        if not is_program:
+            return
         (archive,) = resolve(["schema_registry"])["schema_registry"]
         with tarfile.open(archive) as packed:
             packed.extractall(self._dir / "program", filter="data")

@@ -13,6 +13,7 @@ PACKAGES = (
     "benchmarks",
     "braid/cli",
     "demo",
+    "backfill",
     "formats",
     "lake",
     "pipelines",

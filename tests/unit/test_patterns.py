@@ -11,7 +11,16 @@ import pytest
 
 from tests.support.regex_repeats import quadratic_repeats
 
-FOLDERS: Final = ("formats", "lake", "pipelines", "records", "registry", "schemas", "service")
+FOLDERS: Final = (
+    "backfill",
+    "formats",
+    "lake",
+    "pipelines",
+    "records",
+    "registry",
+    "schemas",
+    "service",
+)
 SEARCHES: Final = ("search", "findall", "finditer", "sub", "split")
 # The texts of these are short or trusted.
 BOUNDED: Final = frozenset(

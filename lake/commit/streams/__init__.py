@@ -8,5 +8,8 @@
 | `former_position` | positions of a former stream of the same name |
 | `position_moves` | offsets that a stream has read, skipped and read again |
 | `highest_read`, `read_offsets` | how far partitions were ever read, and what a move forwards leaves out |
+| `backfill_position` | names and generations of backfills |
+| `stream_letters` | dead letters: counts, committed attempts, replayed offsets |
+| `offset_ranges` | sets of offsets as ranges |
 | `position_hold` | protection of the newest positions from other engines' expiry |
 """

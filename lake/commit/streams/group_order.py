@@ -3,7 +3,8 @@
 Arrival order is (generation, Kafka offset, partition). Offsets are comparable only within one topic, and only
 while keys keep their partitions. So the generation rises when another stream, cluster, topic or topic id
 feeds the group, and when another number of the topic's partitions is read. The generation belongs to the group and
-outlives the group's streams. Generation and offset are stored as one BIGINT, which compares as the pair.
+outlives the group's streams. Negative generations are those of backfills (`backfill_position`). Generation and
+offset are stored as one BIGINT, which compares as the pair.
 
 Snapshot property, JSON, carried forward by every snapshot of this engine:
 
@@ -27,6 +28,8 @@ OFFSET_BITS = 48
 OFFSET_MAX = (1 << OFFSET_BITS) - 1
 GENERATION_MAX = (1 << 63 - OFFSET_BITS) - 1
 """The largest number in the other bits, without the sign bit: 32,767."""
+GENERATION_MIN = -GENERATION_MAX - 1
+"""The smallest one, -32,768: negative generations are those of backfills."""
 WHOLE_ROWS = ""
 """The group name of tables without sequence groups, whose rows are ordered as a whole."""
 
@@ -37,8 +40,10 @@ def stored_offset(generation: int, offset: int) -> int:
     Example:
         >>> stored_offset(0, 17), stored_offset(1, 17), split_offset(stored_offset(1, 17))
         (17, 281474976710673, (1, 17))
+        >>> stored_offset(-1, 17) < stored_offset(0, 0), split_offset(stored_offset(-1, 17))
+        (True, (-1, 17))
     """
-    assert 0 <= generation <= GENERATION_MAX, generation
+    assert GENERATION_MIN <= generation <= GENERATION_MAX, generation
     assert 0 <= offset <= OFFSET_MAX, offset
     return generation << OFFSET_BITS | offset
 

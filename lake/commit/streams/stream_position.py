@@ -9,18 +9,20 @@ braid.streams         complete: a stream without a property is new; incomplete: 
 braid.streams.lost    only with incomplete: id of the oldest snapshot that was left when positions
                       were found to be lost; snapshots below it may have carried positions
 braid.batch           StreamBatch that made this snapshot; never carried forward
+braid.replay          numbers of dead letters that this snapshot replays, by stream and reason; never carried forward
 braid.moves           PositionMoves of this snapshot, by stream, in their order; never carried forward
 ```
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import orjson
 
 from braid.lake.commit.streams.highest_read import HighestRead
 from braid.lake.commit.streams.position_moves import MoveCause, PositionMove
+from braid.lake.commit.streams.stream_letters import StreamLetters, letters_json, parse_letters
 from braid.lake.errors import CorruptData
 from braid.lake.format.snapshot import Snapshot
 
@@ -29,6 +31,7 @@ STREAMS_PROPERTY = "braid.streams"
 LOST_PROPERTY = "braid.streams.lost"
 BATCH_PROPERTY = "braid.batch"
 MOVES_PROPERTY = "braid.moves"
+REPLAY_PROPERTY = "braid.replay"
 COMPLETE = "complete"
 INCOMPLETE = "incomplete"
 
@@ -92,6 +95,7 @@ class StreamPosition:
             (`braid.lake.commit.streams.position_moves`). Versions that do not know them drop them.
         highest_read: The highest offset that was read, of the partitions whose position is another or
             which are read again (`braid.lake.commit.streams.highest_read`). Dropped likewise.
+        letters: The stream's dead letters (`braid.lake.commit.streams.stream_letters`). Dropped likewise.
     """
 
     stream: str
@@ -105,6 +109,7 @@ class StreamPosition:
     generation: int = 0
     moves: tuple[PositionMove, ...] = ()
     highest_read: Mapping[int, HighestRead] = field(default_factory=dict)
+    letters: StreamLetters = field(default_factory=StreamLetters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +139,8 @@ class StreamBatch:
         end: Offset after the last one per partition; the same partitions as `start`.
         account: Account of the batch's records. They are at most as many as the offsets, and fewer when
             the topic is compacted or transactional.
+        dead_letters: The dead letters of the account by reason.
+        attempt: Number of the attempt at the batch, from 0: dead letters name it.
     """
 
     stream: str
@@ -144,6 +151,8 @@ class StreamBatch:
     start: Mapping[int, int]
     end: Mapping[int, int]
     account: BatchAccount = BatchAccount()
+    dead_letters: Mapping[str, int] = field(default_factory=dict)
+    attempt: int = 0
 
     def __post_init__(self) -> None:
         assert self.start.keys() == self.end.keys(), "start and end name the same partitions"
@@ -187,6 +196,8 @@ def batch_of(snapshot: Snapshot) -> StreamBatch | None:
             start=parse_offsets(value["start"]),
             end=parse_offsets(value["end"]),
             account=BatchAccount(**value["account"]),
+            dead_letters=dict(value.get("dead_letters", {})),
+            attempt=value.get("attempt", 0),
         )
     except (ValueError, TypeError, LookupError, AssertionError) as error:
         raise _unreadable(snapshot, BATCH_PROPERTY) from error
@@ -207,9 +218,23 @@ def move_properties(stream: str, moves: Sequence[PositionMove]) -> dict[str, str
     return {MOVES_PROPERTY: _json({stream: moves})}
 
 
+def replay_properties(stream: str, by_reason: Mapping[str, int]) -> dict[str, str]:
+    """Return the snapshot property that tells the dead letters replayed, by reason."""
+    return {REPLAY_PROPERTY: orjson.dumps({stream: dict(by_reason)}).decode()}
+
+
 def _json(value: StreamPosition | StreamBatch | Mapping[str, Sequence[PositionMove]]) -> str:
-    options = orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS
-    return orjson.dumps(value, option=options, default=dict).decode()
+    options = orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS
+    return orjson.dumps(value, option=options, default=_plain).decode()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, StreamLetters):
+        return letters_json(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: getattr(value, one.name) for one in fields(value)}
+    assert isinstance(value, Mapping), f"{type(value)} is no JSON value"
+    return dict(value)
 
 
 def _parse_position(text: str, snapshot: Snapshot) -> StreamPosition:
@@ -230,6 +255,7 @@ def _parse_position(text: str, snapshot: Snapshot) -> StreamPosition:
                 int(partition): HighestRead(offset=one["offset"], reads_again=one["reads_again"])
                 for partition, one in value.get("highest_read", {}).items()
             },
+            letters=parse_letters(value["letters"]) if "letters" in value else StreamLetters(),
         )
     except (ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
         raise _unreadable(snapshot, STREAM_PREFIX) from error

@@ -16,6 +16,7 @@ from braid.lake.table.arguments import check_machine, check_rows, check_text, ch
 from braid.lake.table.opened_table import OpenedTable
 from braid.lake.table.operations.batch_write import BatchWrite
 from braid.lake.table.operations.rescale import WAIT_MS, follow_schema
+from braid.lake.write.bulk_writer import BulkWriter
 from braid.lake.write.table_writer import BUFFER_BYTES, TableWriter
 
 
@@ -46,6 +47,23 @@ def new_writer(
         machine=machine,
         drop_null_columns=drop_null_columns,
         dynamic_buckets=dynamic_buckets,
+    )
+
+
+def new_bulk_writer(table: OpenedTable, *, buffer_bytes: int, machine: Machine) -> BulkWriter:
+    """Return a bulk writer (see `Table.bulk_writer`)."""
+    check_machine(machine)
+    check_writer(None, buffer_bytes, True)
+    store = table.store
+    return BulkWriter(
+        store.file_io,
+        store.paths,
+        store.schema,
+        first_sequence_number=table.committer().max_sequence_number() + 1,
+        clock=store.clock,
+        uuid_source=store.new_uuid,
+        buffer_bytes=buffer_bytes,
+        machine=machine,
     )
 
 

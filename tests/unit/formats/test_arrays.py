@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from braid.formats.arrays import replace_rows, rows_where
+from braid.formats.arrays import replace_rows, rows_where, rows_with
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,24 @@ def test_rows_get_other_values(kind: pa.DataType, old: Any, new: Any, is_null: b
 
 def test_rows_of_a_mask() -> None:
     assert rows_where(pa.array([True, False, True])) == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("values", "marks", "expected"),
+    [
+        ([b"ab", None, b"b", b""], [b"b"], [0, 2]),
+        ([b"ab", b"cd", b"e"], [b"a", b"d", b"x"], [0, 1]),
+        ([b"a", b"b"], [b"ab"], []),
+        ([None, None], [b"a"], []),
+        ([], [b"a"], []),
+    ],
+)
+def test_rows_with_marks_are_found(
+    values: list[bytes | None], marks: list[bytes], expected: list[int]
+) -> None:
+    array = pa.array(values, pa.binary())
+
+    assert rows_with(array, marks) == expected
+    assert (
+        rows_with(pa.concat_arrays([pa.array([b"x"], pa.binary()), array])[1:], marks) == expected
+    )

@@ -13,9 +13,11 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.readers import message_reader
 from braid.formats.record_conditions import RecordConditions, record_conditions
 from braid.lake import InvalidRequest, parse_type
-from braid.schemas import AvroFormat, CsvFormat, JsonFormat, MessageFormat, RawFormat
+from braid.schemas import AvroFormat, ColumnSource, CsvFormat, JsonFormat, MessageFormat, RawFormat
 
 COLUMNS = [
+    MappedColumn(name="sent", path=("day",), type=parse_type("DATE"), source=ColumnSource.HEADER)
+] + [
     MappedColumn(name=name, path=(name,), type=parse_type(sql))
     for name, sql in {
         "code": "CHAR(2)",
@@ -53,6 +55,45 @@ def test_a_field_has_the_type_of_what_it_is_compared_with(text: str, field: str,
     assert found.purpose == "a condition of the stream"
 
 
+@pytest.mark.parametrize(
+    ("text", "part", "source", "sql"),
+    [
+        ("header(type) = 'x'", "header(type)", "header", "STRING"),
+        ("HEADER('x-y.z') >= 2", "header(`x-y.z`)", "header", "DECIMAL(38, 18)"),
+        ("header(day) < '2026-01-02'", "header(day)", "header", "DATE"),
+        ("key() IN (1, 2)", "key()", "key", "DECIMAL(38, 18)"),
+        ("key(a.b) IS NULL", "key(a.b)", "key", "STRING"),
+        (
+            "timestamp() > '2026-01-02'",
+            "timestamp()",
+            "timestamp",
+            "TIMESTAMP(3) WITH LOCAL TIME ZONE",
+        ),
+        ("timestamp() > 5", "timestamp()", "timestamp", "BIGINT"),
+        ("timestamp() IS NULL", "timestamp()", "timestamp", "TIMESTAMP(3) WITH LOCAL TIME ZONE"),
+        ("offset() >= 5", "offset()", "offset", "BIGINT"),
+        ("partition() = 0", "partition()", "partition", "BIGINT"),
+        ("topic() <> 't'", "topic()", "topic", "STRING"),
+    ],
+)
+def test_a_part_has_the_type_of_what_it_is_compared_with(
+    text: str, part: str, source: str, sql: str
+) -> None:
+    found = record_conditions(text, None, COLUMNS)
+
+    assert [(one.name, one.source, one.type) for one in found.parts] == [
+        (part, source, parse_type(sql))
+    ]
+    assert found.fields == ()
+
+
+def test_a_field_may_have_the_name_of_a_part() -> None:
+    found = record_conditions("header = 'x' AND key.id = 1 AND timestamp IN ('a')", None, COLUMNS)
+
+    assert [one.name for one in found.fields] == ["header", "key.id", "timestamp"]
+    assert found.parts == ()
+
+
 def test_a_field_of_both_conditions_is_read_once() -> None:
     found = record_conditions("v IS NOT NULL AND type = 'a'", "v = 2", COLUMNS)
 
@@ -76,6 +117,17 @@ def test_a_field_of_both_conditions_is_read_once() -> None:
         ("day = 'soon'", None, "where: field day: not of type DATE"),
         ("v = 1e30", None, "where: field v: the value is not of type DECIMAL"),
         ("a IS NULL", "a.b = 1", "where: a message has one thing there: a value, or an object"),
+        ("header() = 'x'", None, "where: a header has one name"),
+        ("header(a.b) = 'x'", None, "where: a header has one name"),
+        ("topic(x) = 'x'", None, "where: the topic of a record has no fields"),
+        ("partition() = '0'", None, "where: it is compared with a text"),
+        ("timestamp() = TRUE", None, "hint: compare it with a text or a number"),
+        ("timestamp() > 1", "timestamp() < 'x'", "compared with a number and with a text"),
+        ("timestamp() > 'soon'", None, r"where: field timestamp\(\): not of type TIMESTAMP"),
+        ("header(day) = 5", None, "with a number, and a column of type DATE is read from it"),
+        ("other(x) = 5", None, r"where: cannot be read at `\(`"),
+        ("header('x' = 5", None, "where: cannot be read at `=`, expected"),
+        ("header(5) = 5", None, "where: cannot be read at `5`"),
     ],
 )
 def test_a_condition_that_cannot_be_evaluated_is_refused(

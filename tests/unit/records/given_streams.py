@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from braid.lake import Catalog, MemoryFileIO, Table
+from braid.lake import Catalog, LetterAttempt, MemoryFileIO, Table
+from braid.pipelines.sink.dead_letters import LetterOrigin
 from braid.records.record_columns import HEADERS, KEY, OFFSET, PARTITION, TIMESTAMP, VALUE
 from braid.records.stream_plan import StreamPlan, plan_stream
 from braid.registry.layout.physical_table import physical_table
@@ -93,3 +94,9 @@ def given_records(
         TIMESTAMP: pa.array([AT] * count, pa.timestamp("us", tz="UTC")),
     }
     return pa.RecordBatch.from_pydict(columns)
+
+
+def given_origin(*, generation: int = 0) -> LetterOrigin:
+    """Return the origin of the dead letters of the first attempt at a stream's first micro-batch."""
+    attempt = LetterAttempt(epoch=1, batch_id=0, attempt=0)
+    return LetterOrigin(topic="topic", topic_id="id", generation=generation, attempt=attempt)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from braid.records.record_columns import OFFSET
+from braid.records.record_columns import HEADERS, OFFSET
 from braid.records.record_kinds import RecordKinds, SortedRecords
 from tests.unit.records.given_streams import given_plan, given_records, given_spec
 
@@ -21,6 +22,18 @@ ORDER = {"type": "order", "n": 2}
 def sort(messages: Sequence[Any], **stream: Any) -> SortedRecords:
     plan = given_plan(SPEC, columns=KEYED, **stream)
     return RecordKinds(plan).sort(given_records(messages))
+
+
+def sort_parts(
+    messages: Sequence[Any], headers: Sequence[Any], keys: Sequence[bytes | None], **stream: Any
+) -> SortedRecords:
+    """Sort records that have a header `type` each, None for no header, and a key."""
+    batch = given_records(messages, keys=keys)
+    field = batch.schema.field(HEADERS)
+    values = [None if one is None else [{"key": "type", "value": one}] for one in headers]
+    index = batch.schema.get_field_index(HEADERS)
+    batch = batch.set_column(index, field, pa.array(values, field.type))
+    return RecordKinds(given_plan(SPEC, **{"columns": KEYED, **stream})).sort(batch)
 
 
 def kinds(messages: Sequence[Any], **stream: Any) -> dict[int, str]:
@@ -107,3 +120,70 @@ def test_a_stream_that_declares_nothing_has_its_records_as_they_are() -> None:
     assert found.records is records
     assert (found.left_out, len(found.faults)) == (0, 0)
     assert not found.is_delete.any()
+
+
+def test_a_condition_over_parts_leaves_out_tombstones_and_unreadable_values_of_others() -> None:
+    messages = [ORDER, None, b"{", b"x" * 99, None, ORDER]
+    headers = [b"order", b"bill", b"bill", b"bill", b"order", None]
+    found = sort_parts(
+        messages,
+        headers,
+        [b"1"] * 6,
+        where="header(type) = 'order'",
+        on_tombstone="clear_columns",
+        max_message_bytes=90,
+    )
+
+    assert found.records.column(OFFSET).to_pylist() == [0, 4]
+    assert (found.left_out, len(found.faults)) == (4, 0)
+    assert found.is_delete.tolist() == [False, True]
+    assert found.seen_fields == {"header(type)"}
+
+
+def test_both_kinds_of_conditions_have_to_hold() -> None:
+    messages = [ORDER, {**ORDER, "n": 1}, ORDER, {**ORDER, "op": "d"}, ORDER]
+    keys = [b'{"id": 7}', b'{"id": 7}', b'{"id": 8}', b'{"id": 7}', b"{"]
+    found = sort_parts(
+        messages,
+        [b"a"] * 5,
+        keys,
+        where="n >= 2 AND key(id) = 7 AND topic() = 'topic' AND timestamp() > '2026-01-02'",
+        delete_when="op = 'd' AND header(type) = 'a'",
+    )
+
+    assert found.records.column(OFFSET).to_pylist() == [0, 3, 4]
+    assert found.is_delete.tolist() == [False, True, False]
+    (row,) = found.faults.rows
+    assert (row, found.faults[row].reason.value) == (2, "malformed_key")
+    assert found.faults[row].message.startswith(
+        "the record's Kafka key does not hold a condition of the stream as declared: found `{`"
+    )
+
+
+def test_a_key_is_compared_as_a_whole_beside_its_fields() -> None:
+    keys = [b'{"id": 1}', b'{"id": 2}', None]
+    where = """key() != '{"id": 2}' AND key(id) IN (1, 2)"""
+
+    found = sort_parts([ORDER] * 3, [None] * 3, keys, where=where, columns=[])
+
+    assert found.records.column(OFFSET).to_pylist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("where", "offsets"),
+    [
+        ("offset() >= 2", [2]),
+        ("partition() = 1", []),
+        ("timestamp() = 1767323045678", [0, 1, 2]),
+        ("timestamp() < TIMESTAMP '2026-01-02T03:04:05.678Z'", []),
+        ("header(type) IS NULL", [1]),
+        ("header(type) >= 2", [0, 2]),
+    ],
+)
+def test_every_part_can_be_compared(where: str, offsets: list[int]) -> None:
+    found = sort_parts([ORDER] * 3, [b"2.5", None, b"two"], [b"1"] * 3, where=where)
+
+    assert found.records.column(OFFSET).to_pylist() == offsets
+    is_number = where == "header(type) >= 2"
+    reasons = [found.faults[row].reason.value for row in found.faults.rows]
+    assert reasons == (["malformed_header"] if is_number else [])

@@ -28,6 +28,20 @@ def tried(
     return [one.model_dump(mode="json", exclude_defaults=True) for one in found]
 
 
+def test_conditions_over_parts_are_tried_with_those_of_the_samples() -> None:
+    value = json.dumps({"id": 1, "version": 1})
+    headers = {"type": "order"}
+
+    found = tried(
+        {"value": value, "headers": headers},
+        {"value": value},
+        {"key": "5"},
+        where="header(type) = 'order'",
+    )
+
+    assert [one["outcome"] for one in found] == ["row", "ignored", "ignored"]
+
+
 def test_rows_dead_letters_and_deletes_in_the_order_of_the_samples() -> None:
     assert tried(
         {"id": 1, "price": 1.5, "version": 1, "op": "c"},

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -201,6 +202,31 @@ def test_a_changed_stream_is_a_new_version_and_keeps_its_desired_state(
     assert (entry.desired_state, entry.version) == (DesiredState.PAUSED, 2)
     assert entry.restart_generation == 0
     assert entry.spec.trigger_ms == 100
+
+
+def test_a_completed_stream_reads_once_more_only_when_its_declaration_changes(
+    with_orders: Registrar,
+) -> None:
+    ends: dict[str, Any] = {"trigger": {"type": "available_now"}}
+    with_orders.put_stream(ORDERS, "sales", definition(**ends))
+    with_orders.complete_stream(ORDERS, "sales", generation=0)
+    assert with_orders.entry(ORDERS, "sales").is_completed
+
+    with_orders.put_stream(ORDERS, "sales", definition(**ends))
+    assert with_orders.entry(ORDERS, "sales").is_completed
+
+    with_orders.put_stream(ORDERS, "sales", definition(**ends, max_message_bytes=5))
+    entry = with_orders.entry(ORDERS, "sales")
+    assert (entry.restart_generation, entry.is_completed) == (1, False)
+
+
+def test_an_interval_is_the_same_however_it_is_declared(with_orders: Registrar) -> None:
+    with_orders.put_stream(ORDERS, "sales", definition(trigger_ms=200))
+    trigger = {"type": "interval", "milliseconds": 200}
+    with_orders.put_stream(ORDERS, "sales", definition(trigger=trigger))
+
+    entry = with_orders.entry(ORDERS, "sales")
+    assert (entry.version, entry.features) == (1, ())
 
 
 def test_two_streams_that_want_one_group_at_once_do_not_both_get_it(

@@ -4,7 +4,7 @@ import pytest
 
 from braid.registry.errors import StreamNotRunning
 from braid.registry.rules.stream_completion import complete_stream
-from braid.registry.stream_entries import Verb, entry_after_verb
+from braid.registry.stream_entries import Verb, completed_entry, entry_after_verb
 from braid.schemas import DesiredState, StreamDefinition, StreamEntry, StreamState, TableSpec
 
 TABLE = TableSpec.model_validate(
@@ -71,3 +71,22 @@ def test_the_answer_for_a_stream_without_a_runner_says_so() -> None:
 
     assert effect.entry.desired_state is DesiredState.RUNNING
     assert effect.message.endswith("no runner has it: it runs as soon as a runner takes it")
+
+
+@pytest.mark.parametrize("reported", [None, StreamState.COMPLETED])
+@pytest.mark.parametrize("verb", [Verb.START, Verb.RESUME, Verb.RESTART])
+def test_a_stream_that_has_completed_reads_once_more(
+    verb: Verb, reported: StreamState | None
+) -> None:
+    entry = completed_entry(given(DesiredState.RUNNING), generation=0)
+    assert entry.is_completed
+
+    started = entry_after_verb(entry, verb, reported=reported).entry
+
+    assert (started.restart_generation, started.is_completed) == (1, False)
+
+
+def test_a_stream_that_was_started_again_is_not_completed_by_its_former_query() -> None:
+    restarted = given(DesiredState.RUNNING).model_copy(update={"restart_generation": 3})
+
+    assert not completed_entry(restarted, generation=2).is_completed

@@ -1,16 +1,22 @@
 """Stream declarations as bytes and back."""
 
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
 from braid.schemas import (
+    AvailableNowTrigger,
+    ContinuousTrigger,
     CsvFormat,
+    IntervalTrigger,
     JsonFormat,
     RawFormat,
     StartingOffsets,
     StreamColumn,
     StreamDefinition,
     StreamSpec,
+    Trigger,
 )
 
 
@@ -83,6 +89,10 @@ def test_a_part_of_a_record_is_read_by_its_names(
         {"format": {"type": "csv", "fields": []}},
         {"format": 5},
         {"trigger_ms": 0},
+        {"trigger": "available_now"},
+        {"trigger": {"type": "once"}},
+        {"trigger": {"type": "interval"}},
+        {"trigger": {"type": "continuous", "milliseconds": 5}},
         {"max_records_per_batch": -5},
         {"max_message_bytes": 0},
         {"topics": ["a"]},
@@ -101,3 +111,30 @@ def test_a_registered_stream_has_all_defaults_filled_in() -> None:
 
     missing = {error["loc"][0] for error in caught.value.errors()}
     assert missing == {"name", "columns", "dead_letter_topic"}
+
+
+REGISTERED = {"topic": "t", "name": "s", "columns": [{"column": "k"}], "dead_letter_topic": "d"}
+
+
+@pytest.mark.parametrize(
+    ("stored", "trigger", "interval_ms"),
+    [
+        ({"trigger_ms": 200}, IntervalTrigger(milliseconds=200), 200),
+        ({}, IntervalTrigger(milliseconds=5_000), 5_000),
+        # An earlier version has changed the one and kept the other.
+        (
+            {"trigger_ms": 200, "trigger": {"type": "interval", "milliseconds": 5_000}},
+            IntervalTrigger(milliseconds=200),
+            200,
+        ),
+        ({"trigger_ms": 5_000, "trigger": {"type": "continuous"}}, ContinuousTrigger(), 0),
+        ({"trigger": {"type": "available_now"}}, AvailableNowTrigger(), 0),
+    ],
+)
+def test_a_stored_stream_has_one_trigger(
+    stored: dict[str, Any], trigger: Trigger, interval_ms: int
+) -> None:
+    spec = StreamSpec.model_validate(REGISTERED | stored)
+
+    assert (spec.trigger, spec.interval_ms) == (trigger, interval_ms)
+    assert spec.ends == isinstance(trigger, AvailableNowTrigger)

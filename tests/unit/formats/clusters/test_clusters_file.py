@@ -26,6 +26,7 @@ def test_a_cluster_has_an_address_and_the_permissions_of_streams() -> None:
         bootstrap_servers = "a:1,b:2"
         read = ["shop.*"]
         write = ["shop.*.dead"]
+        mirror_groups = ["lag-*"]
         stream_options = ["max.poll.records"]
         [clusters.shop.options]
         "security.protocol" = "SASL_SSL"
@@ -39,6 +40,7 @@ def test_a_cluster_has_an_address_and_the_permissions_of_streams() -> None:
     assert (shop.bootstrap_servers, shop.stream_options) == ("a:1,b:2", ("max.poll.records",))
     assert (shop.may_read("shop.orders"), shop.may_read("bank.orders")) == (True, False)
     assert (shop.may_write("shop.orders.dead"), shop.may_write("shop.orders")) == (True, False)
+    assert (shop.may_mirror("lag-orders"), shop.may_mirror("braid.orders")) == (True, False)
     # Not resolved: services read the file as well, and need no secret.
     assert '"${env:USER}"' in shop.options["sasl.jaas.config"]
     assert "USER" not in repr(clusters)
@@ -53,6 +55,7 @@ def test_dead_letters_go_to_topics_of_that_name_by_default() -> None:
     assert not cluster.may_write("orders")
     assert cluster.may_read("orders")
     assert not cluster.may_read("__consumer_offsets")
+    assert (cluster.may_mirror("braid.orders"), cluster.may_mirror("orders")) == (True, False)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,11 @@ from braid.lake.commit.intent import Intent, PlainCommit, StreamCommit, StreamFe
 from braid.lake.commit.streams.group_order import GroupOrder
 from braid.lake.commit.streams.highest_read import HighestRead
 from braid.lake.commit.streams.stream_authority import StreamAuthority
+from braid.lake.commit.streams.stream_letters import (
+    CommittedAttempts,
+    RecentRecords,
+    StreamLetters,
+)
 from braid.lake.commit.streams.stream_position import (
     StreamPosition,
     batch_properties,
@@ -73,6 +78,10 @@ def test_a_batch_moves_its_own_stream_only() -> None:
             account=intent.batch.account,
             batch_id=6,
             commit_time_ms=77,
+            letters=StreamLetters(
+                recent=RecentRecords(records=5),
+                attempts=CommittedAttempts(known_from=(2, 6)),
+            ),
         ),
     }
 

@@ -65,6 +65,16 @@ def test_an_allowed_address_gets_no_login() -> None:
         ({"kafka": {"bootstrap_servers": "evil:1"}}, "kafka.bootstrap_servers", '"evil:1"'),
         ({"kafka": {"cluster": "bank"}}, "kafka.cluster", "[clusters.bank]"),
         ({}, "kafka.cluster", "--kafka host:port"),
+        (
+            {"kafka": {"cluster": "shop"}, "mirror_consumer_group": "billing"},
+            "mirror_consumer_group",
+            "`mirror_groups` of [clusters.shop]",
+        ),
+        (
+            {"kafka": {"bootstrap_servers": "x.lab:9092"}, "mirror_consumer_group": "billing"},
+            "mirror_consumer_group",
+            "`mirror_groups`",
+        ),
         ({"kafka": {"cluster": "shop"}, "topic": "bank.x"}, "topic", "`read`"),
         (
             {"kafka": {"cluster": "shop"}, "dead_letter_topic": "shop.x"},

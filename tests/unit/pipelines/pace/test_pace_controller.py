@@ -24,9 +24,16 @@ class Bench:
 
     runs: dict[tuple[bytes, int], int] = field(default_factory=dict)
     clock: ManualClock = field(default_factory=ManualClock)
+    bytes_max: int | None = None
 
     def __post_init__(self) -> None:
-        plan = given_plan(SPEC, trigger_ms=HOUR_MS, max_records_per_batch=10)
+        plan = given_plan(
+            SPEC,
+            trigger_ms=HOUR_MS,
+            max_records_per_batch=10,
+            max_bytes_per_batch=self.bytes_max,
+            max_message_bytes=1_000,
+        )
         self.controller = PaceController(plan, table=given_table(SPEC), clock=self.clock)
 
     def measure(self, runs: int) -> Pace:
@@ -132,3 +139,36 @@ def test_the_end_of_the_pressure_restores_the_declared_bound(bench: Bench) -> No
     bench.measure(1)
 
     assert bench.controller.due_bound(0) == 10
+
+
+def test_larger_records_hold_the_query_until_it_has_a_smaller_bound() -> None:
+    bench = Bench(bytes_max=10_000)
+    assert bench.controller.records_max == 10
+    bench.controller.measure((), batch_ms=5, records=10, size=40_000)
+    thread = bench.holding()
+    wait_until(_due(bench, 10))
+
+    assert bench.controller.due_bound(10) == 2
+    with bench.controller.interrupted(2):
+        assert ended(thread)
+    assert bench.controller.due_bound(2) is None
+
+
+def test_smaller_records_get_a_larger_bound_where_micro_batches_are_full() -> None:
+    bench = Bench(bytes_max=2_000)
+    assert bench.controller.records_max == 2
+    bench.controller.measure((), batch_ms=5, records=2, size=200)
+    bench.controller.hold(started_ms=bench.clock.now_ms())
+
+    assert bench.controller.due_bound(0) is None, "a larger bound would change nothing"
+    assert bench.controller.due_bound(2) == 10
+
+
+def test_back_pressure_multiplies_the_bound_in_bytes_too(bench: Bench) -> None:
+    made = Bench(bytes_max=2_000, runs=bench.runs)
+    bench.runs[BUCKET] = 9
+
+    made.controller.measure({BUCKET}, batch_ms=5, records=2, size=2_000)
+
+    pace = made.controller.pace
+    assert (pace.factor, pace.records_max) == (2, 4)

@@ -136,3 +136,23 @@ def test_a_key_from_a_header_and_the_topic_has_the_bucket_of_the_same_key_from_t
     assert by_value.column(BUCKET).to_pylist() == [bucket.as_py() for bucket in by_parts]
     assert len(set(by_value.column(BUCKET).to_pylist())) > 1
     assert unreadable.column(BUCKET).to_pylist() == [0]
+
+
+def test_a_captured_change_has_the_bucket_of_the_key_of_its_row() -> None:
+    spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=8)
+    schema = given_table(spec).schema
+    plan = given_plan(spec, format={"type": "debezium", "database": "mysql"}, on_delete="ignore")
+    records = given_records(
+        [
+            {"op": "c", "before": None, "after": {"id": 5}},
+            {"op": "d", "before": {"id": 7}, "after": None},
+            {"schema": None, "payload": {"op": "d", "before": None, "after": None}},
+            None,
+        ],
+        keys=[None, None, b'{"schema": null, "payload": {"id": 11}}', None],
+    )
+
+    routed = BucketRouter(plan=plan, schema=schema)(records)
+
+    five, seven, eleven = assign_buckets(pa.table({"id": pa.array([5, 7, 11])}), schema)
+    assert routed.column(BUCKET).to_pylist() == [five, seven, eleven, 0]

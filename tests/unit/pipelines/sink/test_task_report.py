@@ -12,6 +12,7 @@ ONE = TaskReport(
     examples=("a", "b"),
     max_sequence_number=70,
     newest_ms=5,
+    size=100,
     seen=("id", "a"),
     seen_fields=("op",),
 )
@@ -21,6 +22,7 @@ OTHER = TaskReport(
     dead_letters={"malformed": 1, "tombstone": 1},
     examples=("c", "d"),
     newest_ms=9,
+    size=11,
     seen=("id",),
     seen_fields=("type",),
 )
@@ -37,6 +39,7 @@ def test_reports_of_tasks_add_up() -> None:
 
     assert total.messages == (b"\x00one", b"two")
     assert total.account == BatchAccount(accepted=13, folded=2, ignored=1, dead_lettered=6)
+    assert total.size == 111
     assert total.dead_letters == {"malformed": 5, "tombstone": 1}
     assert total.examples == ("a", "b", "c")
     assert (total.seen, total.seen_fields) == (("a", "id"), ("op", "type"))

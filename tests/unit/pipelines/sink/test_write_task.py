@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap
 
-from braid.formats.schema_registry.schema_source import SchemaKind
+from braid.formats.schema_registry.schema_source import RegisteredSchema, SchemaKind
 from braid.lake import MemoryFileIO, StorageUnavailable, Table, parse_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.sink.poison_records import POISON_MAX
 from braid.pipelines.sink.task_report import TaskReport, parse_report
 from braid.pipelines.sink.write_task import WriteTask
 from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
@@ -22,6 +23,7 @@ from braid.schemas import AggregateSpec, TableSpec
 from tests.support.given_schemas import DOWN, GivenSchemas, framed
 from tests.unit.records.given_streams import (
     AT,
+    given_origin,
     given_plan,
     given_records,
     given_spec,
@@ -48,6 +50,7 @@ def _task(**given: Any) -> WriteTask:
         "first_sequence_number": 100,
         "sequence_numbers": 10,
         "dead_letters_max": 0,
+        "origin": given_origin(),
     }
     return WriteTask(**(arguments | given))  # type: ignore[arg-type]
 
@@ -125,6 +128,38 @@ def test_a_registry_that_does_not_answer_ends_the_task_and_leaves_no_file() -> N
         _run(task, given_records([framed(7, body)]), given_records([framed(DOWN, body)]))
 
     assert not [s for s in table.file_io.list(table.path) if "bucket" in s.path]
+
+
+class _BrokenSchemas(GivenSchemas):
+    """A source with a defect, which the ids from 50 on meet."""
+
+    def schema(self, schema_id: int) -> RegisteredSchema:
+        if schema_id >= 50:
+            raise ZeroDivisionError("division by zero")
+        return super().schema(schema_id)
+
+
+def test_a_record_whose_reading_raises_is_a_dead_letter_alone() -> None:
+    plan = given_plan(SPEC, format={"type": "json", "schema_registry": "shop"})
+    ids = [7] * 9 + [50, 7, 51]
+    records = [framed(n, json.dumps({**ROW, "id": k}).encode()) for k, n in enumerate(ids)]
+    task = _task(plan=plan, schemas=_BrokenSchemas({7: SchemaKind.JSON}))
+
+    report = _run(task, given_records(records))
+
+    assert (report.accepted, report.dead_letters) == (10, {"poison": 2})
+    assert report.examples[0] == (
+        "partition 0, offset 9: poison: reading the record fails: ZeroDivisionError: division by zero"
+    )
+
+
+def test_an_error_that_many_records_cause_ends_the_task() -> None:
+    plan = given_plan(SPEC, format={"type": "json", "schema_registry": "shop"})
+    body = json.dumps(ROW).encode()
+    task = _task(plan=plan, schemas=_BrokenSchemas({7: SchemaKind.JSON}))
+
+    with pytest.raises(ZeroDivisionError):
+        _run(task, given_records([framed(50 + n, body) for n in range(POISON_MAX + 1)]))
 
 
 def test_a_task_without_records_reports_nothing() -> None:
@@ -533,3 +568,55 @@ def test_arrival_decides_between_kept_values_of_equal_order_whatever_their_seque
         (row,) = table.scan().to_arrow().to_pylist()
         assert (row["a"], row["s__offset"]) == ("newer", 2)
         table.compact(full=True)
+
+
+def _captured(text: str = "STRING") -> TableSpec:
+    columns = {"id": "BIGINT", "a": text}
+    return given_spec(columns, ordering=None, deletes="clear_columns", buckets=1)
+
+
+def _change(number: int, before: int | None = None, **row: Any) -> dict[str, Any]:
+    old = None if before is None else {"id": before}
+    return {"type": "update", "data": {"id": number, **row}, "old": old}
+
+
+def test_a_record_of_several_rows_counts_once() -> None:
+    spec = _captured()
+    messages = [_change(2, before=1, a="x"), _change(3, before=2, a=[]), _change(4)]
+    records = given_records([*messages, {"type": "bootstrap-start"}, b"{"])
+
+    report = _run(_task(plan=given_plan(spec, format="maxwell"), table=given_table(spec)), records)
+
+    (message,) = parse_messages(report.messages[0])
+    assert sum(file.row_count for file in message.new_files) == 4
+    assert (report.accepted, report.folded, report.account.ignored) == (3, 0, 1)
+    assert report.dead_letters == {"malformed": 1}
+
+
+def test_of_several_rows_of_one_key_in_a_record_the_last_is_written() -> None:
+    spec = _captured()
+    rows = [{"id": "2", "a": "x"}, {"id": "2", "a": "y"}, {"id": "3"}]
+    records = given_records([{"type": "INSERT", "data": rows, "old": None}])
+    table = given_table(spec)
+
+    report = _run(_task(plan=given_plan(spec, format="canal"), table=table), records)
+
+    (message,) = parse_messages(report.messages[0])
+    assert sum(file.row_count for file in message.new_files) == 2
+    assert (report.accepted, report.folded) == (1, 0)
+
+
+def test_a_record_of_which_the_table_refuses_a_row_is_refused_as_a_whole() -> None:
+    spec = _captured()
+    narrow = _captured("VARCHAR(1)")
+    records = given_records([_change(2, before=1, a="long"), _change(4, before=3, a="y")])
+    plan = given_plan(spec, format="maxwell")
+
+    report = _run(
+        _task(plan=plan, table=given_table(narrow), tries_rows=True, dead_letters_max=0), records
+    )
+
+    (message,) = parse_messages(report.messages[0])
+    assert sum(file.row_count for file in message.new_files) == 2
+    assert (report.accepted, report.folded) == (1, 0)
+    assert report.dead_letters == {"refused_row": 1}

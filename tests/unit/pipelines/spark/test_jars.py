@@ -160,7 +160,14 @@ def test_command_line_ends_with_the_error(
 def test_committed_lock_is_well_formed() -> None:
     confs = jars.read_lock(Path(jars.__file__).with_name("jars.lock"))
 
-    assert set(confs) == {"kafka", "spark", "paimon", "s3proxy", "schema_registry"}
+    assert set(confs) == {
+        "kafka",
+        "spark",
+        "paimon",
+        "s3proxy",
+        "schema_registry",
+        "debezium",
+    }
     for locked in confs.values():
         names = [jar.coordinate.name for jar in locked]
         assert len(names) == len(set(names)), "Ivy keeps one version of a name"

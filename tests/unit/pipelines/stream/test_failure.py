@@ -1,7 +1,9 @@
 """Permanent failures are separated from those that are retried, by real errors."""
 
+import errno
+
 import pytest
-from pyspark.errors import PythonException, StreamingQueryException
+from pyspark.errors import PySparkException, PythonException, StreamingQueryException
 
 from braid.lake import (
     CommitConflict,
@@ -46,6 +48,19 @@ hint: mend it
 """
 
 
+OUT_OF_MEMORY = """\
+Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: Lost task 0.0 in stage 3.0
+(TID 5) (127.0.0.1 executor driver): java.lang.OutOfMemoryError: Java heap space
+\tat java.base/java.util.Arrays.copyOf(Arrays.java:3537)
+"""
+WORKER_KILLED = """\
+org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator$$anonfun$1.applyOrElse(PythonRunner.scala:624)
+Caused by: java.io.EOFException
+\tat java.base/java.io.DataInputStream.readInt(DataInputStream.java:386)
+"""
+
+
 @pytest.mark.parametrize(
     "error",
     [
@@ -56,6 +71,10 @@ hint: mend it
         OffsetMismatch("a gap", stream="s"),
         StreamFenced("newer", stream="s", epoch=1, table_epoch=2),
         OSError("no route to host"),
+        OSError(errno.ENOSPC, "No space left on device"),
+        MemoryError("no memory left"),
+        StreamingQueryException(OUT_OF_MEMORY),
+        PySparkException(WORKER_KILLED),
         TimeoutError("timed out"),
         ZeroDivisionError("division by zero"),
         StreamingQueryException(KAFKA_AWAY),

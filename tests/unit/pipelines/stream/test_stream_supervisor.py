@@ -21,6 +21,7 @@ from braid.pipelines.kafka.topic import TopicMissing
 from braid.pipelines.plan_changes.current_plan import PlanVersion
 from braid.pipelines.settings import RestartPolicy
 from braid.pipelines.sink.sink_progress import SinkProgress
+from braid.pipelines.stream.group_mirror import MirrorState
 from braid.pipelines.stream.stream_query import RegisteredStream
 from braid.pipelines.stream.stream_supervisor import StreamSupervisor
 from braid.registry.rules.stream_completion import complete_stream
@@ -44,9 +45,11 @@ class StubQuery:
     failure: BaseException | None = None
     is_active: bool = True
     is_finished: bool = False
+    is_completed: bool = False
     is_stopped: bool = False
     refreshed: int = 0
     refresh_error: Exception | None = None
+    mirror: MirrorState | None = None
 
     def refresh_plan(self) -> None:
         if self.refresh_error is not None:
@@ -85,6 +88,14 @@ class StubStarter:
     started: list[StubQuery] = field(default_factory=list)
     dead_lettered: int = 1
     at_start: Callable[[], None] = lambda: None
+    completed: list[int] = field(default_factory=list)
+    completion_error: Exception | None = None
+
+    def record_completion(self, table: str, stream: str, *, generation: int) -> None:
+        assert (table, stream) == ("db.t", "s")
+        if self.completion_error is not None:
+            raise self.completion_error
+        self.completed.append(generation)
 
     def start(self, document: TableDocument, entry: StreamEntry) -> StubQuery:
         assert document.identifier == "db.t"
@@ -136,8 +147,20 @@ class Bench:
     def trace(self) -> str:
         return self.supervisor.progress.trace or ""
 
-    def want(self, state: DesiredState = DesiredState.RUNNING, *, generation: int = 0) -> None:
-        entry = ENTRY.model_copy(update={"desired_state": state, "restart_generation": generation})
+    def want(
+        self,
+        state: DesiredState = DesiredState.RUNNING,
+        *,
+        generation: int = 0,
+        completed: int | None = None,
+    ) -> None:
+        entry = ENTRY.model_copy(
+            update={
+                "desired_state": state,
+                "restart_generation": generation,
+                "completed_generation": completed,
+            }
+        )
         self.supervisor.set_registered(RegisteredStream(document=DOCUMENT, entry=entry))
 
     def step(self, *, after_ms: int = 0) -> StreamState:
@@ -180,6 +203,72 @@ def test_a_query_that_has_ended_as_planned_is_followed_by_another(bench: Bench) 
 
     assert first.is_stopped
     assert len(bench.starter.started) == 2
+
+
+def _complete(bench: Bench) -> StreamState:
+    """Let the running query end by itself, with everything read."""
+    query = bench.starter.started[-1]
+    query.is_completed, query.is_active = True, False
+    return bench.step()
+
+
+def test_a_query_that_has_read_all_completes_the_stream_and_gives_the_lease_back(
+    bench: Bench,
+) -> None:
+    bench.step()
+
+    assert _complete(bench) is StreamState.COMPLETED
+    assert bench.starter.completed == [0]
+    assert bench.starter.started[-1].is_stopped
+    assert bench.leases.holder("db.t", "s") is None
+
+
+def test_a_completed_stream_is_not_started_again_from_an_older_document(bench: Bench) -> None:
+    """The runner may have read the registry before the completion was recorded there."""
+    bench.step()
+    _complete(bench)
+    bench.want()
+    assert bench.step() is StreamState.COMPLETED
+
+    bench.want(completed=0)
+    assert bench.step() is StreamState.COMPLETED
+    assert len(bench.starter.started) == 1
+
+
+def test_a_completed_stream_starts_again_on_request(bench: Bench) -> None:
+    bench.step()
+    _complete(bench)
+    bench.want(generation=1, completed=0)
+
+    assert bench.step() is StreamState.RUNNING
+    assert _complete(bench) is StreamState.COMPLETED
+    assert bench.starter.completed == [0, 1]
+
+
+def test_a_stream_that_is_registered_alike_after_it_has_completed_reads_again(
+    bench: Bench,
+) -> None:
+    bench.step()
+    _complete(bench)
+    bench.want(DesiredState.STOPPED, completed=0)
+    assert bench.step() is StreamState.STOPPED
+    bench.supervisor.set_registered(None)
+    bench.step()
+    bench.want()
+
+    assert bench.step() is StreamState.RUNNING
+    assert len(bench.starter.started) == 2
+
+
+def test_a_completion_that_cannot_be_recorded_is_tried_again(bench: Bench) -> None:
+    bench.step()
+    bench.starter.completion_error = StorageUnavailable("no answer")
+    assert _complete(bench) is StreamState.RETRYING
+    assert not bench.starter.started[-1].is_stopped
+
+    bench.starter.completion_error = None
+    assert bench.step() is StreamState.COMPLETED
+    assert len(bench.starter.started) == 1
 
 
 def test_progress_is_that_of_the_query_and_the_topic(bench: Bench) -> None:
@@ -226,6 +315,16 @@ def test_dead_letters_of_an_earlier_table_of_the_name_are_not_counted() -> None:
     bench.step()
 
     assert bench.supervisor.progress.dead_letters_by_reason == {}
+
+
+def test_a_mirror_that_fails_is_reported_and_changes_no_state(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[-1].mirror = MirrorState(group="g", mirrored_ms=7, error="members")
+
+    assert bench.step() is StreamState.RUNNING
+    mirror = bench.supervisor.progress.mirror
+    assert mirror is not None
+    assert (mirror.group, mirror.mirrored_ms, mirror.error) == ("g", 7, "members")
 
 
 def test_columns_that_no_record_has_a_value_for_are_reported(bench: Bench) -> None:

@@ -1,5 +1,6 @@
 """A stream cannot set an address, a login, a class or a file over HTTP."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -106,3 +107,32 @@ def test_topics_that_the_cluster_does_not_allow_are_refused() -> None:
     found = problems_of({"cluster": "shop"}, topic="bank.x", dead_letter_topic="shop.sales2")
 
     assert [problem.pointer for problem in found] == ["/topic", "/dead_letter_topic"]
+
+
+@pytest.mark.parametrize(
+    ("kafka", "group", "is_fine"),
+    [
+        ({"cluster": "shop"}, "braid.sales", True),
+        ({"cluster": "shop"}, "billing", False),
+        ({"bootstrap_servers": "x.lab:9092"}, "braid.sales", True),
+        ({"bootstrap_servers": "x.lab:9092"}, "billing", False),
+    ],
+)
+def test_a_position_is_mirrored_only_in_groups_that_operators_allow(
+    kafka: dict[str, Any], group: str, is_fine: bool
+) -> None:
+    found = problems_of(kafka, mirror_consumer_group=group)
+
+    places = [(problem.pointer, problem.value) for problem in found]
+    assert places == ([] if is_fine else [("/mirror_consumer_group", "billing")])
+
+
+def test_groups_of_the_file_replace_those_of_the_default() -> None:
+    cluster = replace(SHOP, mirror_groups=("billing",))
+    clusters = KafkaClusters(by_name={"shop": cluster})
+    of_shop = {"cluster": "shop"}
+
+    assert problems_of(of_shop, clusters=clusters, mirror_consumer_group="billing") == []
+    assert problems_of(of_shop, clusters=clusters, mirror_consumer_group="braid.sales") != []
+    # Only the runners know this cluster.
+    assert problems_of({}, clusters=KafkaClusters(), mirror_consumer_group="billing") == []

@@ -62,6 +62,7 @@ ADMITTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {**WHEN, "on_delete": "remove_row"},
     ),
     ({"merge_engine": "first-row"}, {**WHEN, "on_tombstone": "ignore"}),
+    (CLEARED, {"where": "header(type) = 'order' AND timestamp() > 5", "format": AVRO}),
 ]
 
 
@@ -75,6 +76,15 @@ def test_a_stream_may_have_the_deletes_of_its_table(
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     (CLEARED, {"where": "op ="}, "where", "cannot be read at `the end`", "write comparisons"),
     (CLEARED, {"where": "version = 'x'"}, "where", "a column of type INT", "with a number"),
+    (CLEARED, {"where": "header(a.b) = 1"}, "where", "a header has one name", "header('the name')"),
+    (CLEARED, {"where": "offset(x) = 1"}, "where", "the offset of a record", "write `offset()`"),
+    (
+        {**BY_ARRIVAL},
+        {"where": "key() = 'x'", "columns": KEYED},
+        "where",
+        "a column of type BIGINT is read from it",
+        "compare it with a number",
+    ),
     (
         CLEARED,
         {"delete_when": ".".join("a" * 33) + " = 1", "on_delete": "ignore"},

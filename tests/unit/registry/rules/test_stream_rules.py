@@ -48,6 +48,16 @@ def test_two_streams_may_read_one_topic() -> None:
     assert problems_of("payments", others={"sales": {}}) == []
 
 
+def test_two_streams_of_a_topic_do_not_overwrite_each_others_mirror() -> None:
+    given = {"topic": "t", "mirror_consumer_group": "braid.t"}
+
+    found = problems_of("payments", given, others={"sales": given})
+
+    assert places(found) == [("/mirror_consumer_group", "braid.t")]
+    assert problems_of("payments", given, others={"sales": {**given, "topic": "u"}}) == []
+    assert problems_of("sales", given, others={"sales": given}) == []
+
+
 def test_a_stream_is_not_compared_with_what_it_replaces() -> None:
     assert problems_of("sales", {"trigger_ms": 100}, others={"sales": {}}) == []
 

@@ -11,9 +11,14 @@ from braid.registry.store.documents import RegistryStore
 from braid.registry.store.leases import LeaseStore
 from braid.registry.store.progress import ProgressStore
 from braid.registry.store.stored_documents import (
+    BATCH_BYTES,
+    CHANGE_CAPTURE,
+    CONSUMER_GROUPS,
+    DEAD_LETTER_BUDGETS,
     MESSAGE_FORMATS,
     OFFSETS_EXPIRED,
     ON_MISSING,
+    PART_CONDITIONS,
     RECORD_KINDS,
     RECORD_PARTS,
     ROW_TTL,
@@ -21,6 +26,7 @@ from braid.registry.store.stored_documents import (
     SCHEMA_REGISTRIES,
     START_ANEW,
     TIME_FORMATS,
+    TRIGGERS,
     dump_document,
     features_of,
     missing_features,
@@ -29,10 +35,14 @@ from braid.registry.store.stored_documents import (
 )
 from braid.schemas import (
     AvroFormat,
+    CanalFormat,
     ColumnSource,
     ColumnSpec,
     CsvFormat,
+    DeadLetterBudgetSpec,
+    IntervalTrigger,
     JsonFormat,
+    MaxwellFormat,
     OnDelete,
     OnMissing,
     OnOffsetsExpired,
@@ -90,7 +100,8 @@ def test_unknown_fields_are_ignored_and_kept(store: RegistryStore, file_io: Memo
             "comment": "changed",
         }
     )
-    replaced = StreamEntry(spec=STREAM.model_copy(update={"trigger_ms": 9}))
+    often = {"trigger_ms": 9, "trigger": IntervalTrigger(milliseconds=9)}
+    replaced = StreamEntry(spec=STREAM.model_copy(update=often))
     changed = found.value.model_copy(update={"table": moved, "streams": {"s": replaced}})
 
     store.put_table(changed, expected_version=found.version)
@@ -293,3 +304,59 @@ def test_kept_columns_are_a_feature_of_the_table_and_missing_fields_of_the_strea
     assert features_of(STREAM) == ()
     assert features_of(STREAM.model_copy(update={"columns": (rejecting,)})) == (ON_MISSING,)
     assert features_of(STREAM, besides=[ON_MISSING]) == ()
+
+
+@pytest.mark.parametrize(
+    ("trigger", "needed"),
+    [
+        ({"type": "interval", "milliseconds": 100}, ()),
+        ({"type": "available_now"}, (TRIGGERS,)),
+        ({"type": "continuous"}, (TRIGGERS,)),
+    ],
+)
+def test_a_stream_without_an_interval_needs_a_feature(
+    trigger: dict[str, object], needed: tuple[str, ...]
+) -> None:
+    spec = StreamSpec.model_validate(STREAM.model_dump() | {"trigger": trigger})
+
+    assert features_of(spec) == needed
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "feature"),
+    [
+        ("max_bytes_per_batch", 1 << 20, BATCH_BYTES),
+        ("mirror_consumer_group", "braid.s", CONSUMER_GROUPS),
+    ],
+)
+def test_bounds_in_bytes_and_mirrors_need_a_feature(
+    field: str, value: object, feature: str
+) -> None:
+    assert features_of(STREAM.model_copy(update={field: value})) == (feature,)
+
+
+@pytest.mark.parametrize(
+    ("condition", "others"), [("header(type) = 'x'", {PART_CONDITIONS}), ("header = 'x'", set())]
+)
+@pytest.mark.parametrize("field", ["where", "delete_when"])
+def test_a_condition_over_parts_needs_a_feature(
+    field: str, condition: str, others: set[str]
+) -> None:
+    assert {*features_of(STREAM.model_copy(update={field: condition}))} == {RECORD_KINDS, *others}
+
+
+def test_a_stream_with_a_budget_of_dead_letters_needs_its_feature() -> None:
+    budget = DeadLetterBudgetSpec(count=5)
+    bounded = STREAM.model_copy(update={"dead_letter_budget": budget})
+
+    assert features_of(bounded) == (DEAD_LETTER_BUDGETS,)
+    assert features_of(STREAM, besides=[DEAD_LETTER_BUDGETS]) == ()
+
+
+@pytest.mark.parametrize("declared", [MaxwellFormat(), CanalFormat()])
+def test_a_stream_of_captured_changes_needs_a_feature(
+    declared: MaxwellFormat | CanalFormat,
+) -> None:
+    stream = STREAM.model_copy(update={"format": declared})
+
+    assert set(features_of(stream)) == {CHANGE_CAPTURE, MESSAGE_FORMATS, RECORD_KINDS}

@@ -42,6 +42,7 @@ def test_every_code_has_a_status_and_a_line_in_the_table() -> None:
         (registry_errors.StreamNotStopped("x"), 409),
         (registry_errors.PreconditionFailed("x"), 412),
         (registry_errors.RegistryConflict("x"), 409),
+        (registry_errors.NoRunnerAnswers("x"), 503),
         (RuntimeError("x"), 500),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),

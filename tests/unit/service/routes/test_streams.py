@@ -5,8 +5,18 @@ import json
 import pytest
 
 from braid.lake import BatchAccount, Catalog, ManualClock, MemoryFileIO, StreamBatch
+from braid.registry.registrar import Registrar
+from braid.registry.store.backfill_reports import BackfillReports
+from braid.registry.store.documents import RegistryStore
 from braid.registry.store.progress import ProgressStore
-from braid.schemas import RunnerProgress, StreamFailure, StreamProgress, StreamState
+from braid.schemas import (
+    BackfillReport,
+    BackfillState,
+    RunnerProgress,
+    StreamFailure,
+    StreamProgress,
+    StreamState,
+)
 from tests.unit.service.http_client import HttpClient
 
 STREAMS = "/v1/tables/shop/orders/streams"
@@ -369,3 +379,62 @@ def test_what_a_newer_version_registered_is_shown_and_not_changed(
     assert {(one.status_code, one.json()["code"]) for one in refused} == {(409, "features_missing")}
     assert "time-travel" in refused[0].json()["detail"]
     assert [file.path for file in file_io.list(directory)] == before
+
+
+def test_status_shows_the_backfills_of_the_stream(
+    sales: HttpClient, catalog: Catalog, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    committer = catalog.table("shop.orders").committer()
+    for name in ("sales/backfill/z", "sales/backfill/a", "payments/backfill/other"):
+        committer.claim_backfill(name, source="2 csv files", source_id=name, start={0: 0})
+    running = BackfillReport(
+        stream="sales",
+        name="a",
+        state=BackfillState.RUNNING,
+        done=0.25,
+        rows=5,
+        rows_per_second=2.5,
+        seconds_left=6.0,
+        updated_ms=clock.now_ms(),
+    )
+    BackfillReports(file_io, "/w").write("shop.orders", running)
+
+    first, second = sales.get(f"{SALES}/status").json()["backfills"]
+    clock.advance(ms=30_001)
+    _, gone = sales.get(f"{SALES}/status").json()["backfills"]
+
+    assert (first["name"], first["state"], first["done"]) == ("z", "STOPPED", None)
+    assert second == {
+        "name": "a",
+        "state": "RUNNING",
+        "source": "2 csv files",
+        "generation": -32_767,
+        "account": dict.fromkeys(("records", "accepted", "folded", "ignored", "dead_lettered"), 0),
+        "done": 0.25,
+        "rows_per_second": 2.5,
+        "seconds_left": 6.0,
+        "last_commit_at": "2023-11-14T22:13:20.000Z",
+        "reported_at": "2023-11-14T22:13:20.000Z",
+        "error": None,
+    }
+    assert (gone["state"], gone["rows_per_second"]) == ("STOPPED", None)
+
+
+def test_a_stream_that_has_read_all_is_completed_without_a_runner(
+    sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    declared = {"topic": "orders", "trigger": {"type": "available_now"}}
+    sales.put(SALES, json=declared).raise_for_status()
+    report(file_io, clock, StreamProgress(state=StreamState.RUNNING, trace="old"))
+    catalog = Catalog("/w", file_io=file_io, clock=clock)
+    registrar = Registrar(RegistryStore(file_io, "/w", clock), catalog, clock)
+    registrar.complete_stream("shop.orders", "sales", generation=0)
+
+    completed = sales.get(f"{SALES}/status").json()
+    started = sales.post(f"{SALES}/start").json()
+
+    assert (completed["state"], completed["desired_state"]) == ("COMPLETED", "RUNNING")
+    assert (completed["trace"], completed["worker_id"]) == (None, None)
+    assert started["message"].startswith("sales: had completed, reads what its topic holds now")
+    assert started["state"] == "RUNNING"
+    assert sales.get(SALES).json()["spec"]["trigger"] == {"type": "available_now"}

@@ -1,0 +1,163 @@
+"""Admission of a backfill: whether older records can come into a table beside its live stream. Pure.
+
+| what the stream writes | a backfill |
+|---|---|
+| a sequence group | at any time: the group's order decides, and its generation is below that of the stream |
+| columns with functions that count a value again, such as `sum` | until the stream has read its first record |
+| rows that are ordered by when they are written, or removed by deletes | into a table without rows, before the stream starts |
+| columns whose functions depend neither on order nor on repetition | at any time |
+| captured changes | never: rows of files have no place in the log of a database |
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from braid.lake import InvalidRequest, Problem, StreamPosition
+from braid.registry.layout.column_functions import column_functions, why_repetition_matters
+from braid.registry.rules.arrival_rules import shows_older_rows
+from braid.schemas import MergeEngine, OnDelete, StreamSpec, TableSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableNow:
+    """The table when a backfill starts.
+
+    Attributes:
+        position: The position of the live stream; None: it was never started.
+        has_rows: Whether the table has rows.
+        is_begun: Whether the backfill has been begun before.
+        same_source: Name of another backfill of the stream with the same source; None without one.
+    """
+
+    position: StreamPosition | None
+    has_rows: bool
+    is_begun: bool
+    same_source: str | None = None
+
+    @property
+    def has_read(self) -> bool:
+        """Whether the live stream has read a record."""
+        return self.position is not None and self.position.account.records > 0
+
+
+def needs_idle_stream(table: TableSpec, stream: StreamSpec) -> bool:
+    """Return whether rows of the stream would be hidden by rows that are written later."""
+    is_first_row = table.merge_engine is MergeEngine.FIRST_ROW and stream.sequence_group is None
+    return is_first_row or shows_older_rows(table, stream)
+
+
+def check_admission(
+    table: TableSpec,
+    stream: StreamSpec,
+    now: TableNow,
+    *,
+    own_topic: bool,
+    is_bulk: bool = False,
+) -> None:
+    """Refuse a backfill that would leave other rows than the stream alone.
+
+    Args:
+        table: The table as declared.
+        stream: The stream.
+        now: The table as it is.
+        own_topic: Whether the records come from the stream's own topic.
+        is_bulk: Whether one commit fills the table with sorted runs.
+
+    Raises:
+        InvalidRequest: For the reasons that `problems` has.
+    """
+    problems = [
+        *_changes(stream),
+        *_order(table, stream, now),
+        *_repetition(table, stream, now, own_topic),
+    ]
+    problems += _bulk(stream, now) if is_bulk else ()
+    if problems:
+        message = f"the stream {stream.name} cannot be backfilled"
+        raise InvalidRequest(message, problems=problems)
+
+
+def _changes(stream: StreamSpec) -> Iterator[Problem]:
+    if stream.captures_changes:
+        yield Problem(
+            field="STREAM",
+            value=stream.name,
+            message="captured changes are not backfilled: rows of files have no place in the log of a database",
+            hint="take a snapshot with the connector, whose reads are older than all later changes, or set the "
+            "position of the stream back",
+        )
+
+
+def _order(table: TableSpec, stream: StreamSpec, now: TableNow) -> Iterator[Problem]:
+    if not needs_idle_stream(table, stream):
+        return
+    why = (
+        "rows of this table are ordered by when they are written (sequence number), also among equal values "
+        "of `sequence.field`, or are removed by deletes: an older row that is written later would win"
+    )
+    hint = "backfill the empty table first, and start the stream afterwards"
+    if now.has_read:
+        yield Problem(
+            field="STREAM",
+            value=stream.name,
+            message=f"the stream has read records already; {why}",
+            hint=hint,
+        )
+    elif now.has_rows and not now.is_begun:
+        yield Problem(
+            field="TABLE", value=None, message=f"the table has rows already; {why}", hint=hint
+        )
+
+
+def _bulk(stream: StreamSpec, now: TableNow) -> Iterator[Problem]:
+    if now.has_rows:
+        yield Problem(
+            field="--bulk",
+            value=None,
+            message="the table has rows already, and only an empty one is filled with sorted runs",
+            hint="backfill without --bulk",
+        )
+    if OnDelete.REMOVE_ROW in (stream.on_delete, stream.on_tombstone):
+        yield Problem(
+            field="--bulk",
+            value=None,
+            message="deletes of the stream remove rows, and sorted runs of the highest level have no deletes",
+            hint="backfill without --bulk",
+        )
+
+
+def _repetition(
+    table: TableSpec, stream: StreamSpec, now: TableNow, own_topic: bool
+) -> Iterator[Problem]:
+    functions = column_functions(table)
+    counted = [
+        name
+        for name in stream.column_names
+        if name in functions and why_repetition_matters(functions[name]) is not None
+    ]
+    if not counted:
+        return
+    shown = ", ".join(counted)
+    if own_topic:
+        yield Problem(
+            field="--topic",
+            value=stream.topic,
+            message=f"the stream reads this topic itself, and {shown} would count its records twice",
+            hint="set the position of the stream instead: records that it has not read count once",
+        )
+    elif now.same_source is not None:
+        yield Problem(
+            field="--name",
+            value=None,
+            message=f"the backfill {now.same_source} has read the same files, and {shown} would count them "
+            "twice",
+            hint="continue that one by its name",
+        )
+    elif now.has_read and not now.is_begun:
+        yield Problem(
+            field="STREAM",
+            value=stream.name,
+            message=f"the stream has read records already, and {shown} would count those twice that the "
+            "files have, too",
+            hint="begin the backfill before the stream reads its first record",
+        )

@@ -1,0 +1,210 @@
+"""Backfill: older records of a source into the columns of one stream, beside the live stream, commit by commit.
+
+1. Table, stream and source are opened, and the backfill is claimed: a commit with the next epoch of its position,
+   which fences every other process of the same backfill. The position says where it continues.
+2. Chunks of records are read, and their rows written, until a commit is due.
+3. Refused records are written to the reject file; then rows, position and account come into the table in one
+   snapshot.
+
+A process may end anywhere: the next one repeats what was not committed. What was committed is never read again, and
+a backfill whose position is at the end of its source has nothing to do. After a change of the table's schema, or a
+rescale, steps 1 to 3 begin again; so they do where the table refuses rows in which reading has found no fault, then
+with a trial write of the rows.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from braid.backfill.admission import TableNow, check_admission, needs_idle_stream
+from braid.backfill.backfill_commits import BackfillCommits, CommitRequest
+from braid.backfill.pace import Pace
+from braid.backfill.progress import Progress
+from braid.backfill.read_chunk import Source
+from braid.lake import (
+    Catalog,
+    Clock,
+    CommitConflict,
+    StreamPosition,
+    Table,
+    backfill_name,
+    split_backfill_name,
+)
+from braid.pipelines.sink.trial_writes import is_refusal
+from braid.registry.declared_table import read_declared_table
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.stored_documents import features_missing, missing_features
+from braid.registry.stream_entries import entry_of
+from braid.schemas import StreamEntry, TableDocument
+
+_CONFLICTS_MAX: Final = 10
+"""Each one means that the table has changed while rows were written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The table of a backfill, opened.
+
+    Attributes:
+        document: Its declaration.
+        entry: The stream.
+        table: The table, at the schema of the same moment.
+    """
+
+    document: TableDocument
+    entry: StreamEntry
+    table: Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillRequest:
+    """What is backfilled.
+
+    Attributes:
+        identifier: `<database>.<table>`.
+        stream: The stream's name.
+        name: The backfill's name, unique among those of the stream.
+        source_of: Returns the source for the table as it is now.
+        is_own_topic: Returns whether the records come from the stream's own topic.
+        commits: How its commits are made.
+    """
+
+    identifier: str
+    stream: str
+    name: str
+    source_of: Callable[[Target], Source]
+    commits: CommitRequest
+    is_own_topic: Callable[[Target], bool] = lambda _: False
+
+
+@dataclass(kw_only=True)
+class Backfill:
+    """One process of a backfill.
+
+    Attributes:
+        request: What is backfilled.
+        catalog: The warehouse's tables.
+        registry: The warehouse's documents.
+        clock: The clock.
+        pace: Holds it back.
+        progress: Is told how far it is.
+    """
+
+    request: BackfillRequest
+    catalog: Catalog
+    registry: RegistryStore
+    clock: Clock
+    pace: Pace
+    progress: Progress
+    _tries_rows: bool = field(default=False, init=False)
+
+    def run(self) -> StreamPosition:
+        """Continue the backfill to its end, and return its position there.
+
+        Raises:
+            InvalidRequest: The backfill cannot be made, or its source is damaged.
+            StreamFenced: Another process continues the same backfill.
+            LimitExceeded: More records are refused than are allowed.
+            LakeError, OSError: Storage, or the source, does not answer; started again, it continues.
+        """
+        conflicts = 0
+        while True:
+            try:
+                return self._attempt()
+            except CommitConflict:
+                conflicts += 1
+                if conflicts > _CONFLICTS_MAX:
+                    raise
+            except Exception as error:
+                # Rows that passed the trial are accepted: a refusal then is a defect.
+                if self._tries_rows or not is_refusal(error):
+                    raise
+                self._tries_rows = True
+            self.request.commits.rejects.forget()
+
+    def _attempt(self) -> StreamPosition:
+        request = self.request
+        target = open_target(
+            self.catalog, self.registry, self.clock, request.identifier, request.stream
+        )
+        target.table.follow_schema()
+        source = request.source_of(target)
+        try:
+            committer = target.table.committer()
+            idle = self._admit(target, source)
+            position = committer.claim_backfill(
+                backfill_name(request.stream, request.name),
+                source=source.name,
+                source_id=source.digest,
+                start=source.start,
+            )
+            self.progress.begin(source.name, position.account)
+            commits = BackfillCommits(
+                target.table,
+                source=source,
+                position=position,
+                idle_epochs=idle,
+                request=request.commits,
+                tries_rows=self._tries_rows,
+                clock=self.clock,
+                pace=self.pace,
+                progress=self.progress,
+            )
+            return commits.to_end()
+        finally:
+            source.close()
+
+    def _admit(self, target: Target, source: Source) -> Mapping[str, int]:
+        """Refuse what cannot be backfilled; return the epochs of streams that must stay idle."""
+        request, spec = self.request, target.entry.spec
+        positions = target.table.committer().stream_positions()
+        live = positions.get(request.stream)
+        newest = target.table.latest_snapshot()
+        own = backfill_name(request.stream, request.name)
+        same = [
+            names[1]
+            for key, position in positions.items()
+            if key != own
+            and (names := split_backfill_name(key)) is not None
+            and names[0] == request.stream
+            and position.topic_id == source.digest
+        ]
+        now = TableNow(
+            position=live,
+            has_rows=newest is not None and newest.total_record_count > 0,
+            is_begun=own in positions,
+            same_source=same[0] if same else None,
+        )
+        declared = target.document.table
+        is_done = own in positions and dict(positions[own].offsets) == dict(source.end)
+        check_admission(
+            declared,
+            spec,
+            now,
+            own_topic=request.is_own_topic(target),
+            is_bulk=request.commits.is_bulk and not is_done,
+        )
+        if not needs_idle_stream(declared, spec):
+            return {}
+        return {request.stream: 0 if live is None else live.epoch}
+
+
+def open_target(
+    catalog: Catalog, registry: RegistryStore, clock: Clock, identifier: str, stream: str
+) -> Target:
+    """Return a registered stream and its table, with the columns of the order of arrival.
+
+    Raises:
+        TableNotFound, StreamNotFound: There is no such table or stream.
+        FeaturesMissing: A newer version has registered the stream.
+        LakeError: Registry or table cannot be read.
+    """
+    Registrar(registry, catalog, clock).add_arrival_columns(identifier)
+    state = read_declared_table(registry, catalog, identifier)
+    entry = entry_of(state.document, stream)
+    missing = missing_features(state.document, entry)
+    if missing:
+        what = f"the stream {stream} of {identifier}"
+        raise features_missing(what, missing)
+    return Target(document=state.document, entry=entry, table=state.table)

@@ -1,0 +1,189 @@
+"""Commits of a backfill under one claim: rows, position and account in one snapshot each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from braid.backfill.pace import Pace
+from braid.backfill.progress import Progress
+from braid.backfill.read_chunk import ReadChunk, Source
+from braid.backfill.record_writer import RecordWriter
+from braid.backfill.rejects import RejectFile
+from braid.lake import (
+    BatchAccount,
+    Clock,
+    StreamBatch,
+    StreamPosition,
+    Table,
+    TableWriter,
+    commit_or_discard,
+)
+
+_BUFFER_BYTES: Final = 128 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRequest:
+    """How commits are made.
+
+    Attributes:
+        rejects: The file of refused records.
+        rejects_max: The largest number of refused records.
+        rows: Number of rows after which a commit is due.
+        interval_ms: Time after which a commit is due, milliseconds.
+        is_bulk: Whether one commit fills the table with sorted runs.
+    """
+
+    rejects: RejectFile
+    rejects_max: int = 1_000
+    rows: int = 1_000_000
+    interval_ms: int = 30_000
+    is_bulk: bool = False
+
+
+class BackfillCommits:
+    """Writes a source to its end."""
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        source: Source,
+        position: StreamPosition,
+        idle_epochs: Mapping[str, int],
+        request: CommitRequest,
+        tries_rows: bool,
+        clock: Clock,
+        pace: Pace,
+        progress: Progress,
+    ) -> None:
+        """Begin at a claimed position.
+
+        Args:
+            table: The table.
+            source: Where records come from.
+            position: The position of the backfill.
+            idle_epochs: By stream, the epoch that it must still have at each commit.
+            request: How commits are made.
+            tries_rows: Whether rows go through a trial write.
+            clock: The clock.
+            pace: Holds the backfill back.
+            progress: Is told how far it is.
+        """
+        self._table = table
+        self._source = source
+        self._position = position
+        self._idle_epochs = idle_epochs
+        self._request = request
+        self._tries_rows = tries_rows
+        self._clock = clock
+        self._pace = pace
+        self._progress = progress
+        self._committer = table.committer()
+        self._batch_id = 0
+
+    def to_end(self) -> StreamPosition:
+        """Commit what is left of the source, and return the position at its end.
+
+        Raises:
+            LakeError: What reading, writing and committing raise; what was committed stays.
+        """
+        self._pace.start()
+        if dict(self._position.offsets) == dict(self._source.end):
+            return self._position
+        work = self._begin()
+        try:
+            for chunk in self._source.chunks(self._position.offsets):
+                work.add(chunk)
+                self._progress.read(chunk.records, chunk.done)
+                if not self._request.is_bulk and work.is_due(self._clock.now_ms()):
+                    self._commit(work)
+                    work = self._begin()
+                self._pace.hold(chunk.records)
+            if work.end:
+                self._commit(work)
+        finally:
+            work.writer.abort()  # of what was committed, nothing is left to abort
+        assert dict(self._position.offsets) == dict(self._source.end), "sources end at their end"
+        return self._position
+
+    def _begin(self) -> "_Work":
+        writer = (
+            self._table.bulk_writer(buffer_bytes=_BUFFER_BYTES)
+            if self._request.is_bulk
+            else self._table.writer(buffer_bytes=_BUFFER_BYTES)
+        )
+        records = RecordWriter(
+            self._table,
+            source=self._source,
+            generation=self._position.generation,
+            rejects=self._request.rejects,
+            rejects_max=self._request.rejects_max,
+            rejected=self._position.account.dead_lettered,
+            tries_rows=self._tries_rows,
+            write=lambda rows, kinds: writer.write(rows, kinds=kinds),
+        )
+        return _Work(
+            writer=writer,
+            records=records,
+            rows_due=self._request.rows,
+            due_ms=self._clock.now_ms() + self._request.interval_ms,
+        )
+
+    def _commit(self, work: "_Work") -> None:
+        result = work.writer.prepare_commit()
+        # Before the commit: the account that counts them must not be in the table without them.
+        self._request.rejects.flush()
+        start = self._position.offsets
+        batch = StreamBatch(
+            stream=self._position.stream,
+            epoch=self._position.epoch,
+            batch_id=self._batch_id,
+            topic=self._position.topic,
+            topic_id=self._position.topic_id,
+            start={partition: start[partition] for partition in work.end},
+            end=work.end,
+            account=BatchAccount(
+                accepted=result.rows_accepted,
+                folded=result.rows_folded,
+                ignored=result.rows_ignored + work.records.ignored,
+                dead_lettered=work.records.reasons.total(),
+            ),
+        )
+        # After an unknown outcome the files stay: a snapshot may name them.
+        commit_or_discard(
+            lambda: self._committer.commit_stream_batch(
+                result.messages,
+                batch,
+                max_sequence_number=result.max_sequence_number,
+                idle_epochs=self._idle_epochs,
+            ),
+            discard=lambda: self._table.delete_uncommitted(result.messages),
+        )
+        self._batch_id += 1
+        self._position = replace(
+            self._position,
+            offsets={**start, **work.end},
+            account=self._position.account + batch.account,
+        )
+        self._progress.committed(self._position.account)
+
+
+@dataclass(kw_only=True)
+class _Work:
+    """What the next commit gets."""
+
+    writer: TableWriter
+    records: RecordWriter
+    rows_due: int
+    due_ms: int
+    end: dict[int, int] = field(default_factory=dict)
+    rows: int = 0
+
+    def add(self, chunk: ReadChunk) -> None:
+        self.records.write(chunk)
+        self.end |= chunk.end
+        self.rows += chunk.records
+
+    def is_due(self, now_ms: int) -> bool:
+        return self.rows >= self.rows_due or now_ms >= self.due_ms

@@ -1,0 +1,11 @@
+"""Files as the source of a backfill.
+
+| module | what |
+|---|---|
+| `file_source` | the rows of all files, as records of the stream |
+| `source_files`, `row_positions` | which files there are; the places of their rows |
+| `file_mapping`, `present_fields` | which field of a file fills which column; columns without a field |
+| `opened_file` | what the readers of all formats have in common |
+| `parquet_file`, `csv_file`, `json_file`, `avro_file` | the formats |
+| `text_file`, `text_records` | records of text files |
+"""

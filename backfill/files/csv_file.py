@@ -1,0 +1,127 @@
+"""CSV file of a backfill: a line of names, then one record a row."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from types import TracebackType
+from typing import Any, Self
+
+from braid.backfill.files.opened_file import FileRows, damaged, shown_text
+from braid.backfill.files.present_fields import reader_of_present
+from braid.backfill.files.text_file import TextFile
+from braid.backfill.files.text_records import csv_records
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.message_reader import MessageReader
+from braid.formats.readers import message_reader
+from braid.lake import FileIO, FileStatus
+from braid.schemas import CsvFormat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsvOptions:
+    """How CSV files are written.
+
+    Attributes:
+        delimiter: The character between two values.
+        quote: The character around values.
+        null_text: The text that stands for null.
+    """
+
+    delimiter: str = ","
+    quote: str = '"'
+    null_text: str = ""
+
+    def values(self) -> list[str]:
+        """Return the options, for a digest."""
+        return [self.delimiter, self.quote, self.null_text]
+
+
+class CsvFile:
+    """A CSV file (see `OpenedFile`)."""
+
+    def __init__(
+        self, file_io: FileIO, file: FileStatus, options: CsvOptions, *, record_bytes_max: int
+    ) -> None:
+        """Read the line of names.
+
+        Args:
+            file_io: Its storage.
+            file: The file.
+            options: How it is written.
+            record_bytes_max: A longer record is cut, and its parts are refused.
+
+        Raises:
+            InvalidRequest: The file has no line of names.
+        """
+        self._records_of = partial(
+            csv_records, quote=options.quote, record_bytes_max=record_bytes_max
+        )
+        names = _names(file_io, file, options, self._records_of)
+        self._format = CsvFormat(
+            fields=names,
+            delimiter=options.delimiter,
+            quote=options.quote,
+            null_text=options.null_text,
+        )
+        self._text = TextFile(file_io, file)
+
+    def has_field(self, path: tuple[str, ...]) -> bool:
+        """Return whether the file has a field (see `OpenedFile`)."""
+        return ".".join(path) in self._format.fields
+
+    def misfit(self, column: MappedColumn) -> str | None:
+        """Return None: a text can be a value of every type."""
+        del column
+        return None
+
+    def reader_of(self, columns: Sequence[MappedColumn]) -> MessageReader:
+        """Return the reader of columns (see `OpenedFile`)."""
+        return reader_of_present(
+            columns, partial(message_reader, self._format), has_field=self.has_field
+        )
+
+    def rows(self, skipped: int) -> Iterator[FileRows]:
+        """Yield the rows from one on (see `OpenedFile`)."""
+        yield from self._text.rows(self._records_of, skipped=skipped, names=1)
+
+    def shown(self, payload: bytes) -> dict[str, Any]:
+        """Return the record as it is written (see `OpenedFile`)."""
+        return shown_text(payload)
+
+    def __enter__(self) -> Self:
+        """Return the file."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self._text.close()
+
+
+def _names(
+    file_io: FileIO, file: FileStatus, options: CsvOptions, records_of: "partial[Any]"
+) -> tuple[str, ...]:
+    text = TextFile(file_io, file)
+    try:
+        first = next(islice(text.rows(records_of, skipped=0), 1), None)
+    finally:
+        text.close()
+    try:
+        line = "" if first is None or not first.count else first.payloads[0].as_py().decode()
+        (names,) = csv.reader(
+            io.StringIO(line, newline=""), delimiter=options.delimiter, quotechar=options.quote
+        )
+    except ValueError as error:  # no line, or one that is not UTF-8
+        raise damaged(file.path, ValueError("there is no line of names")) from error
+    unnamed = [name for name in names if not name.strip() or names.count(name) > 1]
+    if unnamed:
+        found = f"the line of names has {unnamed[0]!r} empty or twice"
+        raise damaged(file.path, ValueError(found))
+    return tuple(names)

@@ -1,0 +1,168 @@
+"""Mapping of files: which field of a file fills which column of the stream. Pure.
+
+| column | field |
+|---|---|
+| named in `--columns` | the one that is given there |
+| that the stream reads from the value | the field of that path, where the files have it |
+| every other one | the field with the column's name |
+
+A column without a field is missing in every row: null, or as `on_missing` says. Where the files lack a field of the
+stream's `where` or `delete_when`, the condition does not apply to their rows; nor does one about headers or other parts
+of a record in Kafka, which no file has.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from braid.formats.part_conditions import parse_condition, reads_parts
+from braid.lake import InvalidRequest, Problem
+from braid.records.stream_plan import StreamPlan
+from braid.schemas import ColumnSource, JsonFormat, OnNewField, StreamColumn, StreamSpec
+
+HasField: TypeAlias = Callable[[tuple[str, ...]], bool]
+_MESSAGE: Final = "the files cannot fill the stream's columns"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileMapping:
+    """How the rows of files become rows of a stream.
+
+    Attributes:
+        spec: The stream, reading fields of files.
+        left_out: Names of the conditions that do not apply, `where` or `delete_when`.
+    """
+
+    spec: StreamSpec
+    left_out: tuple[str, ...] = ()
+
+
+def map_files(
+    stream: StreamSpec, *, fields: Mapping[str, str], has_field: HasField | None
+) -> FileMapping:
+    """Return how rows of files are read.
+
+    Args:
+        stream: The stream as registered.
+        fields: By column, the path of the field that fills it, from `--columns`.
+        has_field: Whether the files have a field; None: it is not known before a row is read.
+
+    Raises:
+        InvalidRequest: The stream has no column that `fields` names, or the files no such field.
+    """
+    problems = list(_wrong_fields(stream, fields, has_field))
+    if problems:
+        raise InvalidRequest(_MESSAGE, problems=problems)
+    columns = tuple(_mapped(column, fields, has_field) for column in stream.columns)
+    left_out = tuple(
+        name
+        for name, text in (("where", stream.where), ("delete_when", stream.delete_when))
+        if text is not None and not _has_all(text, has_field)
+    )
+    spec = stream.model_copy(
+        update={
+            "columns": columns,
+            "format": JsonFormat(),
+            # New fields of files are no reason to change the table, or to refuse a row.
+            "on_new_field": OnNewField.IGNORE,
+            **dict.fromkeys(left_out, None),
+        }
+    )
+    return FileMapping(spec=spec, left_out=left_out)
+
+
+def check_filled(plan: StreamPlan, has_field: HasField | None, *, path: str) -> None:
+    """Refuse a file without a field that every row needs: one of the key, or for the order.
+
+    Args:
+        plan: The plan of the mapped stream.
+        has_field: Whether the file has a field; None: that is not known.
+        path: The file.
+
+    Raises:
+        InvalidRequest: Every row of the file would be refused.
+    """
+    if has_field is None:
+        return
+    found = {column.name for column in plan.value_columns if has_field(column.path)}
+    needed = [name for name in plan.written.key if name not in found]
+    orders = [name for name in plan.ordering if name not in found]
+    if plan.ordering and len(orders) == len(plan.ordering) and not plan.clears_null_ordering:
+        needed += orders
+    needed += [
+        column.name
+        for column in plan.columns
+        if not column.type.nullable and column.name not in (*found, *needed)
+    ]
+    if needed:
+        problems = [
+            Problem(
+                field="--columns",
+                value=name,
+                message=f"{path} has no field for the column {name}, which every row needs",
+                hint=f"name the field that holds it: --columns {name}=FIELD",
+            )
+            for name in needed
+        ]
+        raise InvalidRequest(_MESSAGE, problems=problems)
+
+
+def parse_fields(texts: Iterable[str]) -> dict[str, str]:
+    """Return the fields by column of `--columns column=field,…`.
+
+    Raises:
+        InvalidRequest: A part is not `column=field`, or a column is there twice.
+
+    Example:
+        >>> parse_fields(["id=order_id,total=sums.total"])
+        {'id': 'order_id', 'total': 'sums.total'}
+    """
+    found: dict[str, str] = {}
+    for part in (part for text in texts for part in text.split(",")):
+        column, equals, field = (piece.strip() for piece in part.partition("="))
+        if not column or not equals or not field or column in found:
+            why = "the column is there twice" if column in found else "expected column=field"
+            problem = Problem(field="--columns", value=part, message=why, hint="write id=order_id")
+            raise InvalidRequest(_MESSAGE, problems=[problem])
+        found[column] = field
+    return found
+
+
+def _mapped(
+    column: StreamColumn, fields: Mapping[str, str], has_field: HasField | None
+) -> StreamColumn:
+    given = fields.get(column.column)
+    own = column.source is ColumnSource.VALUE
+    if given is not None:
+        return column.model_copy(update={"path": given, "source": ColumnSource.VALUE})
+    if own and (
+        has_field is None or has_field(column.source_path) or not has_field((column.column,))
+    ):
+        return column
+    return column.model_copy(update={"path": None, "source": ColumnSource.VALUE})
+
+
+def _has_all(condition: str, has_field: HasField | None) -> bool:
+    if reads_parts(condition):
+        return False
+    return has_field is None or all(has_field(one.path) for one in parse_condition(condition))
+
+
+def _wrong_fields(
+    stream: StreamSpec, fields: Mapping[str, str], has_field: HasField | None
+) -> Iterator[Problem]:
+    for column, field in fields.items():
+        if column not in stream.column_names:
+            yield Problem(
+                field="--columns",
+                value=column,
+                message=f"the stream {stream.name} does not fill this column",
+                hint=f"its columns: {', '.join(stream.column_names)}",
+            )
+        elif has_field is not None and not has_field(tuple(field.split("."))):
+            yield Problem(
+                field="--columns",
+                value=field,
+                message="the file has no such field",
+                hint="names are case-sensitive; a dot leads into a record",
+            )

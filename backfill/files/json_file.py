@@ -1,0 +1,63 @@
+"""JSON file of a backfill: one object a line."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, Final, Self
+
+from braid.backfill.files.opened_file import FileRows, shown_text
+from braid.backfill.files.text_file import TextFile
+from braid.backfill.files.text_records import line_records
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.message_reader import MessageReader
+from braid.formats.readers import message_reader
+from braid.lake import FileIO, FileStatus
+from braid.schemas import JsonFormat
+
+
+class JsonFile:
+    """A file of JSON lines (see `OpenedFile`)."""
+
+    has_field: Final = None
+
+    def __init__(self, file_io: FileIO, file: FileStatus, *, record_bytes_max: int) -> None:
+        """Open the file.
+
+        Args:
+            file_io: Its storage.
+            file: The file.
+            record_bytes_max: A longer line is cut, and its parts are refused.
+        """
+        self._text = TextFile(file_io, file)
+        self._record_bytes_max = record_bytes_max
+
+    def misfit(self, column: MappedColumn) -> str | None:
+        """Return None: each row has values of its own kinds."""
+        del column
+        return None
+
+    def reader_of(self, columns: Sequence[MappedColumn]) -> MessageReader:
+        """Return the reader of columns (see `OpenedFile`)."""
+        return message_reader(JsonFormat(), columns)
+
+    def rows(self, skipped: int) -> Iterator[FileRows]:
+        """Yield the rows from one on (see `OpenedFile`)."""
+        records_of = partial(line_records, record_bytes_max=self._record_bytes_max)
+        yield from self._text.rows(records_of, skipped=skipped)
+
+    def shown(self, payload: bytes) -> dict[str, Any]:
+        """Return the line (see `OpenedFile`)."""
+        return shown_text(payload)
+
+    def __enter__(self) -> Self:
+        """Return the file."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self._text.close()

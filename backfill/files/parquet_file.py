@@ -1,0 +1,115 @@
+"""Parquet file of a backfill: row groups, of which only the columns that are needed are read."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from braid.backfill.files.opened_file import ROWS_MAX, FileRows, damaged
+from braid.formats.arrow_rows.leaves import misfit
+from braid.formats.arrow_rows.reader import ArrowRows, ArrowRowsReader, field_type
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapping.times_reader import reader_with_times
+from braid.formats.message_reader import MessageReader
+from braid.lake import FileIO, FileStatus
+
+
+class ParquetFile:
+    """A Parquet file (see `OpenedFile`)."""
+
+    def __init__(self, file_io: FileIO, file: FileStatus) -> None:
+        """Read the footer.
+
+        Raises:
+            InvalidRequest: The file is no Parquet file.
+        """
+        self._path = file.path
+        self._input = file_io.open_input(file.path)
+        try:
+            # INT96 of any year, as the precision of other engines.
+            self._file = pq.ParquetFile(
+                self._input, pre_buffer=False, coerce_int96_timestamp_unit="us"
+            )
+        except (pa.ArrowException, OSError) as error:
+            self._input.close()
+            raise damaged(file.path, error) from error
+        self._schema: pa.Schema = self._file.schema_arrow
+        self._rows = ArrowRows(pa.RecordBatch.from_pylist([], self._schema))
+        self._wanted: set[str] = set()
+
+    def has_field(self, path: tuple[str, ...]) -> bool:
+        """Return whether the file has a field (see `OpenedFile`)."""
+        return field_type(self._schema, path) is not None
+
+    def misfit(self, column: MappedColumn) -> str | None:
+        """Return why no value of a field can fill a column (see `OpenedFile`)."""
+        found = field_type(self._schema, column.path)
+        if found is None or column.time_format is not None:
+            return None
+        return misfit(found, column.type)
+
+    def reader_of(self, columns: Sequence[MappedColumn]) -> MessageReader:
+        """Return the reader of columns (see `OpenedFile`)."""
+        self._wanted |= {column.path[0] for column in columns}
+        return reader_with_times(
+            [self._typed(column) for column in columns],
+            lambda plain: ArrowRowsReader(plain, self._rows),
+        )
+
+    def rows(self, skipped: int) -> Iterator[FileRows]:
+        """Yield the rows from one on (see `OpenedFile`)."""
+        metadata = self._file.metadata
+        total, row = metadata.num_rows, 0
+        names = [name for name in self._schema.names if name in self._wanted]
+        for group in range(metadata.num_row_groups):
+            count = metadata.row_group(group).num_rows
+            if row + count <= skipped:
+                row += count
+                continue
+            for batch in self._batches(group, names):
+                left = max(0, skipped - row)
+                row += batch.num_rows
+                if left >= batch.num_rows:
+                    continue
+                self._rows.batch = batch.slice(left)
+                kept = batch.num_rows - left
+                yield FileRows(
+                    first=row - kept,
+                    count=kept,
+                    payloads=self._rows.payloads(),
+                    numbers=np.arange(row - kept, row),
+                    done=row / max(1, total),
+                )
+
+    def shown(self, payload: bytes) -> dict[str, Any]:
+        """Return the fields of a row that the stream reads (see `OpenedFile`)."""
+        return {"record": self._rows.row(payload)}
+
+    def __enter__(self) -> Self:
+        """Return the file."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self._input.close()
+
+    def _typed(self, column: MappedColumn) -> MappedColumn:
+        """Return a column without the form of its texts, where the file has dates or times."""
+        found = field_type(self._schema, column.path)
+        is_time = found is not None and pa.types.is_temporal(found)
+        return replace(column, time_format=None) if is_time else column
+
+    def _batches(self, group: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._file.iter_batches(ROWS_MAX, row_groups=[group], columns=names)
+        except pa.ArrowException as error:
+            raise damaged(self._path, error) from error

@@ -1,0 +1,33 @@
+"""Values of files as JSON text: exact, number by number.
+
+Decimals are texts with all their digits, bytes base64, dates and times ISO 8601, NaN and infinities their names.
+"""
+
+import base64
+import json
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON on one line; what JSON and the list above do not have, as a text.
+
+    Example:
+        >>> json_text({"id": 1, "paid": Decimal("1.50"), "seal": b"x", "weight": float("nan")})
+        '{"id": 1, "paid": "1.50", "seal": "eA==", "weight": NaN}'
+    """
+    return json.dumps(value, default=_plain, ensure_ascii=False)
+
+
+def _plain(value: object) -> str:
+    match value:
+        case bytes():
+            return base64.b64encode(value).decode()
+        case datetime() | date() | time():
+            return value.isoformat()
+        case Decimal() | UUID() | timedelta():
+            return str(value)
+        case _:
+            return repr(value)

@@ -1,0 +1,75 @@
+"""What the sources of backfills have in common: chunks of records that were read, and where each came from."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from braid.records.record_reader import ReadRecords
+from braid.records.stream_plan import StreamPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadChunk:
+    """Some records of a source, read.
+
+    Attributes:
+        plan: The plan by which they were read.
+        found: Their columns and faults; None where there are none, but the position advances.
+        records: Their number, those included that the stream leaves out.
+        end: The offsets that are read next, by partition.
+        done: The part of the source that is read then, from 0 to 1.
+    """
+
+    plan: StreamPlan
+    found: ReadRecords | None
+    records: int
+    end: Mapping[int, int]
+    done: float
+
+
+class Source(Protocol):
+    """Where a backfill reads."""
+
+    @property
+    def name(self) -> str:
+        """What it is, in words."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """What tells it from every other source, and from another reading of the same one."""
+        ...
+
+    @property
+    def start(self) -> Mapping[int, int]:
+        """The offsets of its first records, by partition."""
+        ...
+
+    @property
+    def end(self) -> Mapping[int, int]:
+        """The offsets after its last records, by partition."""
+        ...
+
+    def chunks(self, offsets: Mapping[int, int]) -> Iterator[ReadChunk]:
+        """Yield the records from some offsets on, in their order.
+
+        Raises:
+            InvalidRequest: A part of the source cannot be read.
+            StorageUnavailable: The source does not answer.
+        """
+        ...
+
+    def described(self, records: pa.RecordBatch, row: int) -> dict[str, Any]:
+        """Return a record with its place, for the file of refused records: values that JSON has.
+
+        Args:
+            records: The records of the chunk that was yielded last, or some of them.
+            row: The row among them.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close what is open."""
+        ...

@@ -1,0 +1,148 @@
+"""The commands `braid stream dead-letters` and `braid stream replay`, which read the dead-letter topic themselves."""
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import typer
+
+from braid.cli.arguments import refuse
+from braid.formats.clusters.kafka_clusters import KafkaClusters
+from braid.lake import Catalog, InvalidRequest, StreamPosition, SystemClock, file_io_for
+from braid.pipelines.replay.letter_pages import LETTERS_MAX, read_page
+from braid.pipelines.replay.letter_standing import Standing
+from braid.pipelines.replay.registered_replay import RegisteredStreams
+from braid.registry.errors import RegistryError
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.stream_entries import entry_of
+from braid.schemas import LetterSelection, ListedLetter, OffsetSpan, ReplayResult
+
+_SHOWN_CHARACTERS = 100
+
+
+def selection(reasons: Sequence[str], offsets: Sequence[str]) -> LetterSelection:
+    """Return the selection of `--reason` and `--offsets`; exit with one line for an invalid range.
+
+    Args:
+        reasons: Names of reasons.
+        offsets: `PARTITION:START-END`, the end not included.
+    """
+    spans = {}
+    for text in offsets:
+        partition, _, rest = text.partition(":")
+        start, _, end = rest.partition("-")
+        if not all(part.isdecimal() for part in (partition, start, end)) or int(start) >= int(end):
+            expected = "expected PARTITION:START-END, such as 0:1200-1300, without the offset END"
+            refuse("--offsets", text, expected)
+        spans[str(int(partition))] = OffsetSpan(start=int(start), end=int(end))
+    return LetterSelection(reasons=tuple(reasons), offsets=spans)
+
+
+def show(
+    warehouse: str,
+    identifier: str,
+    stream: str,
+    chosen: LetterSelection,
+    *,
+    clusters: KafkaClusters,
+    last: int,
+    as_json: bool,
+) -> int:
+    """Print a stream's dead letters, oldest first, and their numbers by reason; return the exit status.
+
+    Raises:
+        LakeError: Registry, table or Kafka cannot be read.
+    """
+    streams, registrar = _open(warehouse, clusters)
+    with _as_requests():
+        document = registrar.document(identifier)
+        judge = streams.judge(document, stream)
+        source = streams.letters(entry_of(document, stream))
+    start: Mapping[int, int] | None = None
+    shown = 0
+    while shown < last:
+        page = read_page(
+            source,
+            judge,
+            chosen,
+            limit=min(last - shown, LETTERS_MAX),
+            start=start,
+            monotonic_s=time.monotonic,
+        )
+        for letter in page.letters:
+            typer.echo(letter.model_dump_json() if as_json else _line(letter))
+        shown += len(page.letters)
+        start = page.next
+        if start is None:
+            break
+    typer.echo(_counts(judge.position), err=True)
+    return 0
+
+
+def replay(
+    warehouse: str,
+    identifier: str,
+    stream: str,
+    chosen: LetterSelection,
+    *,
+    clusters: KafkaClusters,
+) -> int:
+    """Replay a stream's dead letters, print the result as JSON, and return the exit status.
+
+    Returns:
+        0; 1 if records were refused again, or cannot be replayed.
+
+    Raises:
+        LakeError: The replay cannot be right, or something does not answer; what was committed stays.
+    """
+    streams, registrar = _open(warehouse, clusters)
+    with _as_requests():
+        document = registrar.document(identifier)
+        registrar.check_replay(identifier, stream, chosen)
+        registrar.allow_replays(identifier)
+        run = streams.replay(
+            document,
+            stream,
+            chosen,
+            on_commit=lambda count: typer.echo(f"replayed {count}", err=True),
+        )
+        result = run.run(finished_ms=SystemClock().now_ms)
+    typer.echo(json.dumps(result.model_dump(mode="json"), indent=2))
+    for line in _left(result):
+        typer.echo(line, err=True)
+    return 1 if result.failed_again or result.left else 0
+
+
+def _open(warehouse: str, clusters: KafkaClusters) -> tuple[RegisteredStreams, Registrar]:
+    clock, file_io = SystemClock(), file_io_for(warehouse)
+    catalog = Catalog(warehouse, file_io=file_io, clock=clock)
+    registry = RegistryStore(file_io, warehouse, clock)
+    streams = RegisteredStreams(registry=registry, catalog=catalog, clusters=clusters)
+    return streams, Registrar(registry, catalog, clock, clusters=clusters)
+
+
+@contextmanager
+def _as_requests() -> Iterator[None]:
+    """Raise errors of the registry as those of a wrong request, which end the command with one line."""
+    try:
+        yield
+    except RegistryError as error:
+        raise InvalidRequest(str(error)) from error
+
+
+def _line(letter: ListedLetter) -> str:
+    value = "-" if letter.value is None else letter.value
+    text = " ".join(f"{letter.message} | {value[:_SHOWN_CHARACTERS]}".split())
+    return f"{letter.partition}:{letter.offset} {letter.standing} {letter.reason}: {text}"
+
+
+def _counts(position: StreamPosition) -> str:
+    total, letters = position.account.dead_lettered, position.letters
+    reasons = ", ".join(f"{count} {reason}" for reason, count in letters.by_reason.items())
+    return f"{total} dead letters ({reasons or 'none'}), {letters.replayed_records} replayed"
+
+
+def _left(result: ReplayResult) -> list[str]:
+    return [f"{count} left: {Standing(name).words}" for name, count in result.left.items()]

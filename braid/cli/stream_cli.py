@@ -1,0 +1,229 @@
+"""The commands `braid stream …`, each about one stream.
+
+One file: Typer commands are declarations; the work is in the modules that they call.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from braid.cli.extras import require_extra
+from braid.cli.options import Clusters, Warehouse
+
+app = typer.Typer(
+    no_args_is_help=True, help="Fill the columns of one stream; show and replay its dead letters."
+)
+
+
+TableName = Annotated[str, typer.Argument(help="database.table", metavar="TABLE")]
+StreamName = Annotated[str, typer.Argument(help="Name of the stream.", metavar="STREAM")]
+Kafka = Annotated[
+    str | None,
+    typer.Option(help="Bootstrap servers of the cluster `default`: host:port,…", metavar="SERVERS"),
+]
+Reason = Annotated[
+    list[str] | None, typer.Option(help="Only letters with this reason. May be repeated.")
+]
+Offsets = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Only records in this range of offsets, without END. May be repeated.",
+        metavar="PARTITION:START-END",
+    ),
+]
+
+
+@app.callback()
+def _stream() -> None:
+    """Fill the columns of one stream; show and replay its dead letters."""
+
+
+@app.command()
+def backfill(
+    table: Annotated[str, typer.Argument(help="database.table", metavar="TABLE")],
+    stream: Annotated[str, typer.Argument(help="Name of the stream.", metavar="STREAM")],
+    *,
+    warehouse: Warehouse,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="File, folder, pattern (/data/*.csv) or address (s3://…).",
+            metavar="PATH",
+        ),
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(help="Topic to read a range of, instead of files.")
+    ] = None,
+    from_offsets: Annotated[
+        str | None,
+        typer.Option(help="First offsets: partition:offset,…", metavar="OFFSETS"),
+    ] = None,
+    to_offsets: Annotated[
+        str | None,
+        typer.Option(help="Offsets after the last ones, likewise.", metavar="OFFSETS"),
+    ] = None,
+    clusters: Clusters = None,
+    kafka: Annotated[
+        str | None,
+        typer.Option(
+            help="Bootstrap servers of the cluster `default`: host:port,…", metavar="SERVERS"
+        ),
+    ] = None,
+    name: Annotated[
+        str, typer.Option(help="Name of the backfill; the same one continues it.")
+    ] = "history",
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="parquet, csv, json or avro; by default that of the files' endings."
+        ),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Fields of the files: column=field,… May be repeated.", metavar="MAPPING"
+        ),
+    ] = None,
+    delimiter: Annotated[str, typer.Option(help="CSV: the character between values.")] = ",",
+    quote: Annotated[str, typer.Option(help="CSV: the character around values.")] = '"',
+    null_text: Annotated[str, typer.Option(help="CSV: the text that stands for null.")] = "",
+    rejects: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of refused records; by default STREAM.NAME.rejects.jsonl.", metavar="FILE"
+        ),
+    ] = None,
+    rejects_max: Annotated[
+        int, typer.Option(min=0, help="Stop when more records than this are refused.")
+    ] = 1_000,
+    share: Annotated[
+        float, typer.Option(min=0.01, max=1.0, help="Part of the time in which it works.")
+    ] = 1.0,
+    rows_per_second: Annotated[
+        float | None, typer.Option(min=1, help="Largest number of rows a second.")
+    ] = None,
+    max_lag: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Pause while the live stream is behind by more seconds than this."
+        ),
+    ] = None,
+    rows_per_commit: Annotated[
+        int, typer.Option(min=1, help="Rows after which a commit is made, at the latest.")
+    ] = 1_000_000,
+    bulk: Annotated[
+        bool,
+        typer.Option(
+            "--bulk", help="Fill an empty table with sorted runs, in one commit at the end."
+        ),
+    ] = False,
+) -> None:
+    """Write older records of files, or of a topic, into the columns of a stream, beside the live stream.
+
+    Killed and started again with the same arguments, it continues where it was; finished, it does nothing.
+    """
+    from braid.cli.arguments import (
+        check_table,
+        existing_warehouse,
+        known_clusters,
+        one_line_errors,
+    )
+    from braid.cli.backfill import BackfillArguments, backfill as run
+
+    warehouse = existing_warehouse(warehouse)
+    check_table(table)
+    arguments = BackfillArguments(
+        identifier=table,
+        stream=stream,
+        name=name,
+        source=source,
+        topic=topic,
+        from_offsets=from_offsets,
+        to_offsets=to_offsets,
+        clusters=known_clusters(clusters, kafka=kafka),
+        format=file_format,
+        columns=tuple(columns or ()),
+        delimiter=delimiter,
+        quote=quote,
+        null_text=null_text,
+        rejects=rejects,
+        rejects_max=rejects_max,
+        share=share,
+        rows_per_second=rows_per_second,
+        max_lag=max_lag,
+        rows_per_commit=rows_per_commit,
+        is_bulk=bulk,
+    )
+    with one_line_errors():
+        status = run(warehouse, arguments)
+    sys.exit(status)
+
+
+@app.command("dead-letters")
+def dead_letters(
+    table: TableName,
+    stream: StreamName,
+    *,
+    warehouse: Warehouse,
+    clusters: Clusters = None,
+    kafka: Kafka = None,
+    reason: Reason = None,
+    offsets: Offsets = None,
+    limit: Annotated[int, typer.Option(min=1, help="Letters to print, the oldest first.")] = 100,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print each letter as a JSON object.")
+    ] = False,
+) -> None:
+    """Print dead letters of a stream, and their numbers by reason."""
+    require_extra("spark")
+    from braid.cli.arguments import (
+        check_table,
+        existing_warehouse,
+        known_clusters,
+        one_line_errors,
+    )
+    from braid.cli.letters import selection, show
+
+    path = existing_warehouse(warehouse)
+    check_table(table)
+    chosen = selection(reason or (), offsets or ())
+    known = known_clusters(clusters, kafka=kafka)
+    with one_line_errors():
+        status = show(path, table, stream, chosen, clusters=known, last=limit, as_json=as_json)
+    sys.exit(status)
+
+
+@app.command()
+def replay(
+    table: TableName,
+    stream: StreamName,
+    *,
+    warehouse: Warehouse,
+    clusters: Clusters = None,
+    kafka: Kafka = None,
+    reason: Reason = None,
+    offsets: Offsets = None,
+) -> None:
+    """Write the records of a stream's dead letters by its present declaration, each once.
+
+    Beside the stream, which may run. Exits with 1 if records are refused again.
+    """
+    require_extra("spark")
+    from braid.cli.arguments import (
+        check_table,
+        existing_warehouse,
+        known_clusters,
+        one_line_errors,
+    )
+    from braid.cli.letters import replay as run, selection
+
+    path = existing_warehouse(warehouse)
+    check_table(table)
+    chosen = selection(reason or (), offsets or ())
+    known = known_clusters(clusters, kafka=kafka)
+    with one_line_errors():
+        status = run(path, table, stream, chosen, clusters=known)
+    sys.exit(status)

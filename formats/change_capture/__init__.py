@@ -1,0 +1,13 @@
+"""Captured changes: events of Debezium, Maxwell and Canal to rows, what each is, and its place in the database's log.
+
+| module | what |
+|---|---|
+| `changes`, `readers` | the shape that every format of captured changes has; the choice of a reader |
+| `debezium_events`, `debezium_json`, `debezium_avro` | Debezium's events: what they say; in JSON; in Avro |
+| `unwrapped_rows` | events of which only the row is left |
+| `maxwell`, `canal`, `row_texts` | messages of Maxwell; of Canal; rows in them as texts |
+| `positions` | positions of changes as bytes that compare |
+| `unavailable_values` | placeholders of values that a change did not touch |
+| `envelopes`, `json_rows` | JSON with its schema around it; rows that are JSON |
+| `connect_types`, `unscaled_decimals` | dates, times and decimals that a schema tells; decimals as bytes |
+"""

@@ -1,0 +1,224 @@
+"""Reader of Canal's flat messages: the rows of one statement as `data`, and in `old` what an update has replaced in each.
+
+| `type` | message |
+|---|---|
+| `INSERT`, `UPDATE` | rows after the change |
+| `DELETE` | rows before the delete |
+| `TRUNCATE` | refused |
+| any other, and every one with `isDdl` | changes no row, if it has none |
+
+All values are texts as MySQL writes them. An update whose `old` has a field of the key is a delete of the old key, and an
+upsert of the new one.
+
+Source: Canal 1.1, `FlatMessage` and `MQMessageUtils`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from braid.formats.arrays import replace_rows, rows_where
+from braid.formats.change_capture.changes import TRUNCATE, ReadChanges
+from braid.formats.change_capture.envelopes import NO_SCHEMA, OpenedMessages
+from braid.formats.change_capture.row_texts import has_field, overlaid, row_texts
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault, Faults, malformed
+from braid.formats.json.exact_values import shown
+from braid.formats.json.message_reader import TOO_DEEP, JsonReader
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapping.times_reader import reader_with_times
+from braid.formats.message_reader import MessageReader, ReadMessages
+from braid.formats.text_values import text_column
+from braid.lake import TypeRoot, parse_type
+
+_TEXT: Final = parse_type("STRING")
+_BYTES: Final = parse_type("BYTES")
+_UPSERTS: Final = ("INSERT", "UPDATE")
+_UPDATE, _DELETE, _TRUNCATE = "UPDATE", "DELETE", "TRUNCATE"
+_BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
+_SHOWN_MAX: Final = 80
+_FIELDS: Final = (
+    MappedColumn(name="type", path=("type",), type=_TEXT),
+    MappedColumn(name="isDdl", path=("isDdl",), type=parse_type("BOOLEAN")),
+    *(
+        MappedColumn(name=name, path=(name,), type=_BYTES, keeps_json=True)
+        for name in ("data", "old")
+    ),
+)
+
+
+class CanalReader:
+    """Reads the messages of one stream."""
+
+    def __init__(self, columns: Sequence[MappedColumn], *, key_fields: frozenset[str]) -> None:
+        """Prepare to read.
+
+        Args:
+            columns: The columns that are read from the messages.
+            key_fields: Fields of rows that the key is read from.
+        """
+        self._key_fields = key_fields
+        self._reader = JsonReader(_FIELDS)
+        self._columns = tuple(columns)
+        self._column_reader = self.parts(columns) if columns else None
+
+    def open(self, messages: pa.BinaryArray) -> OpenedMessages:
+        """Return the messages, which have no envelopes (see `ChangeReader.open`)."""
+        return OpenedMessages(messages, np.full(len(messages), NO_SCHEMA))
+
+    def parts(self, fields: Sequence[MappedColumn]) -> MessageReader:
+        """Return the reader of fields of messages."""
+        return reader_with_times(fields, JsonReader)
+
+    def rows(
+        self,
+        columns: Sequence[MappedColumn],
+        *,
+        of_deletes: bool = False,
+        paths_of_other_streams: Sequence[tuple[str, ...]] = (),
+        finds_undeclared: bool = False,
+    ) -> MessageReader:
+        """Return the reader of rows (see `ChangeReader.rows`)."""
+        del of_deletes  # rows look alike
+
+        def reader_of(plain: Sequence[MappedColumn]) -> MessageReader:
+            texts = [replace(column, type=_TEXT, takes_scalars=False) for column in plain]
+            reader = JsonReader(
+                texts,
+                paths_of_other_streams=paths_of_other_streams,
+                finds_undeclared=finds_undeclared,
+            )
+            return _TextRowReader(plain, reader)
+
+        return reader_with_times(columns, reader_of)
+
+    def read(self, opened: OpenedMessages, keys: pa.BinaryArray) -> ReadChanges:
+        """Return what a batch of messages says (see `ChangeReader.read`)."""
+        del keys  # the rows have the key
+        messages = opened.payloads
+        found = self._reader.read(messages)
+        kinds, is_ddl, data, old = (array.to_pylist() for array in found.arrays)
+        faults = found.faults
+        parts = {}
+        if self._column_reader is not None:
+            of_events = self._column_reader.read(messages)
+            parts = dict(zip((c.name for c in self._columns), of_events.arrays, strict=True))
+            faults.add_found(of_events.faults)
+        is_ignored = np.zeros(len(messages), bool)
+        rows: list[bytes | None] = []
+        events: list[int] = []
+        deletes: list[bool] = []
+        present = messages.is_valid().to_pylist()
+        for event, kind in enumerate(kinds):
+            changed: list[tuple[bytes | None, bool]] = []
+            if present[event] and event not in faults:
+                fault = self._fault(kind, is_ddl[event], data[event])
+                if fault is not None:
+                    faults.add(event, fault)
+                elif kind in (*_UPSERTS, _DELETE) and not is_ddl[event]:
+                    changed += self._changed(event, kind, data[event], old[event], faults)
+                is_ignored[event] = not changed and event not in faults
+            # A message without rows keeps its place by one that is null.
+            for row, is_delete in changed or [(None, False)]:
+                rows.append(row)
+                events.append(event)
+                deletes.append(is_delete)
+        return ReadChanges(
+            rows=pa.array(rows, pa.binary()),
+            events=np.array(events, np.int64) if len(events) > len(messages) else None,
+            is_delete=np.array(deletes, bool),
+            is_ignored=is_ignored,
+            faults=faults,
+            columns=parts,
+        )
+
+    def _fault(self, kind: str | None, is_ddl: bool | None, data: bytes | None) -> Fault | None:
+        """Return why a message is refused for its type."""
+        if kind == _TRUNCATE:
+            return TRUNCATE
+        if kind in (*_UPSERTS, _DELETE) or (kind is not None and (is_ddl or data is None)):
+            return None
+        shown_kind = "nothing" if kind is None else f"`{kind[:_SHOWN_MAX]}`"
+        return malformed(f"found {shown_kind} in `type`, expected one of INSERT, UPDATE, DELETE")
+
+    def _changed(
+        self, event: int, kind: str, data: bytes | None, old: bytes | None, faults: Faults
+    ) -> list[tuple[bytes | None, bool]]:
+        """Return the rows of a message, each with whether it is a delete; none if the message has a fault."""
+        try:
+            rows = row_texts(data) if data is not None else None
+            replaced = row_texts(old) if old is not None and kind == _UPDATE else None
+            if rows is None or (replaced is not None and len(replaced) != len(rows)):
+                faults.add(event, malformed("`data` has no rows, or `old` has others"))
+                return []
+            changed: list[tuple[bytes | None, bool]] = []
+            for index, row in enumerate(rows):
+                before = None if replaced is None else replaced[index]
+                if before is not None and has_field(before, self._key_fields):
+                    changed.append((overlaid(row, before), True))
+                changed.append((row, kind == _DELETE))
+        except ValueError:
+            faults.add(event, malformed("`data` or `old` is no list of objects"))
+            return []
+        except RecursionError:
+            faults.add(event, TOO_DEEP)
+            return []
+        return changed
+
+
+class _TextRowReader:
+    """Reads rows whose values are texts, as MySQL writes them."""
+
+    def __init__(self, columns: Sequence[MappedColumn], texts: MessageReader) -> None:
+        self._columns = tuple(columns)
+        self._texts = texts
+
+    def read(self, payloads: pa.BinaryArray) -> ReadMessages:
+        """Return the columns of a batch of rows (see `MessageReader.read`)."""
+        found = self._texts.read(payloads)
+        arrays = [
+            self._column(texts, column, found.faults)
+            for texts, column in zip(found.arrays, self._columns, strict=True)
+        ]
+        return replace(found, arrays=arrays)
+
+    def tree(self, payload: bytes) -> Any:
+        """Return a row as dicts, lists and scalars (see `MessageReader.tree`)."""
+        return self._texts.tree(payload)
+
+    def _column(self, texts: pa.StringArray, column: MappedColumn, faults: Faults) -> pa.Array:
+        if column.type.root in _BINARIES:
+            return _bytes(texts, column, faults)
+        if column.type.root is TypeRoot.BOOLEAN:
+            texts = pc.if_else(pc.equal(texts, "1"), "true", texts)
+            texts = pc.if_else(pc.equal(texts, "0"), "false", texts)
+        return text_column(texts, column, faults, subject=f"field {column.address}")
+
+
+def _bytes(texts: pa.StringArray, column: MappedColumn, faults: Faults) -> pa.Array:
+    """Return bytes, each of which is a character of the text."""
+    values: list[bytes | None] = []
+    for row, text in enumerate(texts.to_pylist()):
+        try:
+            value = None if text is None else text.encode("latin-1")
+        except UnicodeEncodeError:
+            value = None
+            message = (
+                f"field {column.address}: found {shown(text)}, expected {column.type.with_nullable(True)}, "
+                f"a character for each byte, for {column.purpose}"
+            )
+            faults.add(row, Fault(DeadLetterReason.WRONG_TYPE, message))
+        values.append(value)
+    array = pa.array(values, pa.binary())
+    length = column.type.length
+    if length is None:
+        return array
+    is_long = pc.greater(pc.binary_length(array), length).fill_null(False)
+    rows = rows_where(is_long)
+    message = f"field {column.address}: found more than {length} bytes for {column.purpose}"
+    faults.add_all(rows, Fault(DeadLetterReason.OUT_OF_RANGE, message))
+    return replace_rows(array, rows, [None] * len(rows)) if rows else array

@@ -1,0 +1,93 @@
+"""Changes of rows: the shape that every format of captured changes has.
+
+A message is an event: a row after a change, or before a delete, and what happened to it. `open` parts an event from what
+is around it; conditions are about the fields of opened events. `read` tells the rows of the events, which the reader of
+`rows` reads, and what each is.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from braid.formats.change_capture.envelopes import OpenedMessages
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault, Faults
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.message_reader import MessageReader
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+TRUNCATE: Final = Fault(
+    DeadLetterReason.TRUNCATE,
+    "the event says that all rows of the source table were removed (truncate), which a stream cannot apply: it "
+    "knows the keys of its own records only",
+)
+"""The fault of an event that empties its table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadChanges:
+    """What a batch of events says.
+
+    Attributes:
+        rows: The rows to read, in the order of the events; null where there is none to read.
+        events: For each row the place of its event, ascending, each event at least once; None: each event
+            has one row.
+        is_delete: Whether each row is a delete.
+        is_ignored: Whether each event changes no row.
+        positions: Each row's position in the log of its database; None where the stream does not read it.
+        columns: By name, the columns that are read from the events, one value for each event.
+        faults: The faults of events.
+    """
+
+    rows: pa.BinaryArray
+    is_delete: Bools
+    is_ignored: Bools
+    faults: Faults
+    events: Ints | None = None
+    positions: pa.BinaryArray | None = None
+    columns: Mapping[str, pa.Array] = field(default_factory=dict)
+
+
+class ChangeReader(Protocol):
+    """Reads the events of one stream."""
+
+    def open(self, messages: pa.BinaryArray) -> OpenedMessages:
+        """Return the events of a batch of messages; null where a message is null, or says nothing."""
+        ...
+
+    def parts(self, fields: Sequence[MappedColumn]) -> MessageReader:
+        """Return the reader of fields of opened events."""
+        ...
+
+    def read(self, opened: OpenedMessages, keys: pa.BinaryArray) -> ReadChanges:
+        """Return what a batch of opened events says.
+
+        Args:
+            opened: The events; one that is null has a row that is null.
+            keys: The Kafka keys of their records.
+        """
+        ...
+
+    def rows(
+        self,
+        columns: Sequence[MappedColumn],
+        *,
+        of_deletes: bool = False,
+        paths_of_other_streams: Sequence[tuple[str, ...]] = (),
+        finds_undeclared: bool = False,
+    ) -> MessageReader:
+        """Return the reader of rows of the events that were read last.
+
+        Args:
+            columns: The columns.
+            of_deletes: Whether the rows are those of deletes, and of no other changes.
+            paths_of_other_streams: Paths that other streams of the table read from the same topic.
+            finds_undeclared: Whether rows with fields from which no column is read are reported.
+        """
+        ...

@@ -1,0 +1,144 @@
+"""Types of Kafka Connect and Debezium: numbers and bytes that a schema says to be dates, times and decimals.
+
+| name | value | column |
+|---|---|---|
+| `org.apache.kafka.connect.data.Date`, `io.debezium.time.Date` | days since 1970 | DATE, TIMESTAMP |
+| `org.apache.kafka.connect.data.Time`, `io.debezium.time.Time`, `MicroTime`, `NanoTime` | milliseconds, micro-, nanoseconds since midnight | TIME |
+| `org.apache.kafka.connect.data.Timestamp`, `io.debezium.time.Timestamp`, `MicroTimestamp`, `NanoTimestamp` | the same since 1970 | TIMESTAMP, DATE |
+| `org.apache.kafka.connect.data.Decimal` | bytes of the unscaled value; in JSON their base64 | DECIMAL |
+| `io.debezium.data.VariableScaleDecimal` | an object with `scale` and `value`; in JSON only | DECIMAL |
+
+Every other type, such as `io.debezium.time.ZonedTimestamp`, is read as its value. A column with a declared `time_format`
+is read by that.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
+
+from braid.formats.change_capture.unscaled_decimals import reader_with_decimals
+from braid.formats.mapped_column import MappedColumn, TimeFormat
+from braid.formats.mapping.times_reader import reader_with_times
+from braid.formats.message_reader import MessageReader
+from braid.formats.times import DATE_AND_TIME_TYPES
+from braid.lake import TypeRoot
+
+DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
+VARIABLE_SCALE_DECIMAL: Final = "io.debezium.data.VariableScaleDecimal"
+
+_TIME_FORMATS: Final = {
+    "org.apache.kafka.connect.data.Date": "epoch_days",
+    "org.apache.kafka.connect.data.Time": "epoch_ms",
+    "org.apache.kafka.connect.data.Timestamp": "epoch_ms",
+    "io.debezium.time.Date": "epoch_days",
+    "io.debezium.time.Time": "epoch_ms",
+    "io.debezium.time.MicroTime": "epoch_us",
+    "io.debezium.time.NanoTime": "epoch_ns",
+    "io.debezium.time.Timestamp": "epoch_ms",
+    "io.debezium.time.MicroTimestamp": "epoch_us",
+    "io.debezium.time.NanoTimestamp": "epoch_ns",
+}
+_DEPTH_MAX: Final = 64
+_SCALE_MAX: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectType:
+    """The type of a field.
+
+    Attributes:
+        name: Its name; empty for a plain type.
+        scale: Digits after the point, of a decimal.
+        fields: The types of the fields of an object.
+    """
+
+    name: str = ""
+    scale: int = 0
+    fields: Mapping[str, "ConnectType"] = field(default_factory=dict)
+
+    def at(self, path: Sequence[str]) -> "ConnectType":
+        """Return the type of a field inside; a plain type where there is none."""
+        found = self
+        for name in path:
+            found = found.fields.get(name, NO_TYPE)
+        return found
+
+
+NO_TYPE: Final = ConnectType()
+"""A plain type: a value that is what it looks like."""
+
+TypeOf: TypeAlias = Callable[[MappedColumn], ConnectType]
+"""Returns the type of the field that a column is read from."""
+
+
+def parse_connect_schema(text: bytes) -> ConnectType:
+    """Return the type of the messages of a schema, as Connect's converter writes it around them.
+
+    What is no schema is a plain type.
+    """
+    try:
+        return _parsed(json.loads(text), 0)
+    except (ValueError, RecursionError):
+        return NO_TYPE
+
+
+def typed_reader(
+    columns: Sequence[MappedColumn],
+    type_of: TypeOf,
+    reader_of: Callable[[Sequence[MappedColumn]], MessageReader],
+    *,
+    has_unscaled: bool,
+) -> MessageReader:
+    """Return the reader of columns from messages of known types.
+
+    Args:
+        columns: The columns.
+        type_of: The types of their fields.
+        reader_of: Returns the reader of columns without time formats.
+        has_unscaled: Whether decimals are texts of their unscaled value.
+    """
+    types = [type_of(column) for column in columns]
+    timed = [with_time_format(*pair) for pair in zip(columns, types, strict=True)]
+    scales = {
+        column.name: one.scale
+        for column, one in zip(columns, types, strict=True)
+        if has_unscaled
+        and column.type.root is TypeRoot.DECIMAL
+        and one.name in (DECIMAL, VARIABLE_SCALE_DECIMAL)
+    }
+    return reader_with_times(timed, lambda plain: reader_with_decimals(plain, scales, reader_of))
+
+
+def with_time_format(column: MappedColumn, of_field: ConnectType) -> MappedColumn:
+    """Return a column with the time format that the type of its field tells, unless it has one."""
+    declared = _TIME_FORMATS.get(of_field.name)
+    is_open = column.time_format is None and column.type.root in DATE_AND_TIME_TYPES
+    if declared is None or not is_open:
+        return column
+    return replace(column, time_format=TimeFormat(declared))
+
+
+def _parsed(schema: Any, depth: int) -> ConnectType:
+    if not isinstance(schema, dict) or depth > _DEPTH_MAX:
+        return NO_TYPE
+    name, parameters = schema.get("name"), schema.get("parameters")
+    declared = schema.get("fields")
+    return ConnectType(
+        name=name if isinstance(name, str) else "",
+        scale=_scale(parameters),
+        fields={
+            one["field"]: _parsed(one, depth + 1)
+            for one in (declared if isinstance(declared, list) else ())
+            if isinstance(one, dict) and isinstance(one.get("field"), str)
+        },
+    )
+
+
+def _scale(parameters: Any) -> int:
+    text = parameters.get("scale") if isinstance(parameters, dict) else None
+    try:
+        scale = int(str(text))
+    except ValueError:
+        return 0
+    return scale if abs(scale) <= _SCALE_MAX else 0

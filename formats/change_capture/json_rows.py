@@ -1,0 +1,93 @@
+"""Reader of rows that are JSON objects, each read by the schema of its event, if it had one.
+
+A row whose event had a schema has the schema's number in front, framed as in Confluent's wire format. So rows remain
+plain arrays of bytes, whatever is taken out of them on the way.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from braid.formats.change_capture.connect_types import ConnectType, parse_connect_schema
+from braid.formats.change_capture.envelopes import NO_SCHEMA, KnownSchemas
+from braid.formats.fault import Faults
+from braid.formats.joined_messages import ReadPart, joined_messages
+from braid.formats.mapped_column import MappedColumn
+from braid.formats.message_reader import MessageReader, ReadMessages
+from braid.formats.wire_format import split_header, split_headers
+
+_FRAMED: Final = b"\x00"
+
+
+def framed_rows(rows: pa.BinaryArray, schemas: np.ndarray) -> pa.BinaryArray:
+    """Return rows with the numbers of their schemas in front.
+
+    Args:
+        rows: JSON texts.
+        schemas: For each row the number of its schema, or `NO_SCHEMA`.
+    """
+    if (schemas == NO_SCHEMA).all():
+        return rows
+    frames = [
+        b"" if one == NO_SCHEMA else _FRAMED + one.to_bytes(4, "big") for one in schemas.tolist()
+    ]
+    nothing = pa.scalar(b"", pa.binary())
+    return pc.binary_join_element_wise(pa.array(frames, pa.binary()), rows, nothing)
+
+
+class JsonRowReader:
+    """Reads the rows of one stream."""
+
+    def __init__(
+        self,
+        columns: Sequence[MappedColumn],
+        known: KnownSchemas,
+        reader_of: Callable[[ConnectType | None], MessageReader],
+    ) -> None:
+        """Prepare to read.
+
+        Args:
+            columns: The columns.
+            known: The schemas of the events that were opened last.
+            reader_of: Returns the reader of the rows of a schema; None: of those without one.
+        """
+        self._columns = tuple(columns)
+        self._known = known
+        self._reader_of = reader_of
+        self._plain = reader_of(None)
+        self._readers: dict[bytes, MessageReader] = {}
+
+    def read(self, payloads: pa.BinaryArray) -> ReadMessages:
+        """Return the columns of a batch of rows (see `MessageReader.read`)."""
+        is_framed = pc.starts_with(payloads, _FRAMED).fill_null(False)
+        if not pc.any(is_framed).as_py():
+            return self._plain.read(payloads)
+        mask = is_framed.to_numpy(zero_copy_only=False)
+        framed = split_headers(pc.if_else(is_framed, payloads, pa.scalar(None, payloads.type)))
+        others = np.flatnonzero(~mask)
+        parts = [ReadPart(others, self._plain.read(payloads.take(pa.array(others))))]
+        for number in np.unique(framed.ids[mask]).tolist():
+            rows = np.flatnonzero(framed.ids == number)
+            bodies = framed.bodies.take(pa.array(rows))
+            parts.append(ReadPart(rows, self._reader(number).read(bodies)))
+        return joined_messages(parts, self._columns, Faults(len(payloads)))
+
+    def tree(self, payload: bytes) -> Any:
+        """Return a row as dicts, lists and scalars (see `MessageReader.tree`)."""
+        body = split_header(payload)[1] if payload.startswith(_FRAMED) else payload
+        return self._plain.tree(body)
+
+    def _reader(self, number: int) -> MessageReader:
+        text = self._known.text(number)
+        found = self._readers.get(text)
+        if found is None:
+            if len(self._readers) >= _READERS_MAX:
+                self._readers.clear()
+            found = self._readers[text] = self._reader_of(parse_connect_schema(text))
+        return found
+
+
+_READERS_MAX: Final = 100

@@ -1,0 +1,126 @@
+"""Intent to replay dead letters: their rows, and the memory that they were replayed, in one commit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from braid.lake.commit.commit_changes import CommitChanges
+from braid.lake.commit.intent import Revision, with_position
+from braid.lake.commit.streams.offset_ranges import range_count
+from braid.lake.commit.streams.stream_authority import StreamAuthority
+from braid.lake.commit.streams.stream_letters import (
+    RANGES_MAX,
+    OffsetRanges,
+    StreamLetters,
+    added_counts,
+)
+from braid.lake.commit.streams.stream_position import StreamPosition, replay_properties
+from braid.lake.errors import CommitConflict, LimitExceeded, OffsetMismatch, StreamFenced
+from braid.lake.format.commit_message import CommitMessage
+from braid.lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayedLetters:
+    """Dead letters whose records are written by one commit.
+
+    Attributes:
+        replayed: All replayed offsets of the stream after the commit.
+        accepted: Records that became a row of a file.
+        folded: Records merged with a later one of the same key in this commit.
+        ignored: Records left out, as the stream's declaration demands.
+        by_reason: These records by the reason for which they had been refused.
+    """
+
+    replayed: OffsetRanges
+    accepted: int = 0
+    folded: int = 0
+    ignored: int = 0
+    by_reason: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        assert self.accepted + self.folded + self.ignored == sum(self.by_reason.values()), (
+            "each replayed record is counted once, and by its reason"
+        )
+
+    def added_to(self, letters: StreamLetters) -> StreamLetters:
+        """Return a stream's letters after the commit."""
+        return replace(
+            letters,
+            replayed=self.replayed,
+            accepted=letters.accepted + self.accepted,
+            folded=letters.folded + self.folded,
+            ignored=letters.ignored + self.ignored,
+            replayed_by_reason=added_counts(letters.replayed_by_reason, self.by_reason),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterReplay:
+    """Records of dead letters, written once. The stream's offsets and its epoch stay: its query continues.
+
+    Attributes:
+        expected: The position that the letters were chosen by.
+        letters: The letters.
+        messages: The messages of the writer.
+        changes: Their manifest entries.
+        max_sequence_number: The highest sequence number that the writer handed out, -1 for none.
+    """
+
+    expected: StreamPosition
+    letters: ReplayedLetters
+    messages: Sequence[CommitMessage] = ()
+    changes: CommitChanges = field(default_factory=CommitChanges)
+    max_sequence_number: int = -1
+    kind: CommitKind = CommitKind.APPEND
+
+    def __post_init__(self) -> None:
+        assert self.letters.replayed != self.expected.letters.replayed, "a replay adds offsets"
+        count = range_count(self.letters.replayed)
+        if count > RANGES_MAX:
+            message = (
+                f"stream `{self.expected.stream}`: the replayed offsets would make {count} ranges, and a "
+                f"position remembers {RANGES_MAX}\n"
+                "hint: replay all dead letters of whole ranges of offsets, instead of some reasons: ranges "
+                "without an open dead letter in between are one"
+            )
+            raise LimitExceeded(message)
+
+    @property
+    def user(self) -> str:
+        """Return the commit user: the stream."""
+        return self.expected.stream
+
+    def revise(self, streams: StreamAuthority, *, time_ms: int) -> Revision | None:
+        """Return the position with the letters replayed, None where they were by this commit (see `Intent`).
+
+        Raises:
+            StreamFenced: The stream was claimed, deleted or moved meanwhile.
+            OffsetMismatch: It has no position.
+            CommitConflict: Other letters were replayed meanwhile.
+        """
+        stream, expected = self.expected.stream, self.expected
+        position = streams.positions.get(stream)
+        if position is None:
+            message = f"stream `{stream}` has no position in the table, so it has no dead letters"
+            raise OffsetMismatch(message, stream=stream)
+        if position.letters.replayed == self.letters.replayed:
+            return None
+        if position.epoch != expected.epoch:
+            message = (
+                f"stream `{stream}`: the table has epoch {position.epoch}, expected {expected.epoch}: the "
+                "stream was started or moved meanwhile"
+            )
+            raise StreamFenced(
+                message, stream=stream, epoch=expected.epoch, table_epoch=position.epoch
+            )
+        if position.letters.replayed != expected.letters.replayed:
+            message = f"stream `{stream}`: other dead letters were replayed meanwhile"
+            raise CommitConflict(message)
+        after = replace(
+            position, letters=self.letters.added_to(position.letters), commit_time_ms=time_ms
+        )
+        return Revision(
+            identifier=BATCH_COMMIT_IDENTIFIER,
+            streams=with_position(streams, after),
+            properties=replay_properties(stream, self.letters.by_reason),
+        )

@@ -1,0 +1,86 @@
+"""Rows of accepted records, with their kinds, as they are given to the table's writer."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from braid.lake import RowKind, Table, TableWriter
+from braid.pipelines.sink.table_columns import table_columns
+from braid.pipelines.sink.trial_writes import find_refused_rows
+from braid.records.record_reader import ReadRecords
+from braid.records.stream_plan import StreamPlan
+
+# The column in which rows carry their kinds to the writer; tables can have no column of this name.
+_KIND = "_VALUE_KIND"
+
+
+def accepted_rows(
+    found: ReadRecords,
+    is_accepted: npt.NDArray[np.bool_],
+    plan: StreamPlan,
+    *,
+    generation: int,
+) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """Return the rows of the accepted records, and these records, in the same order.
+
+    Args:
+        found: The records as they were read.
+        is_accepted: Which of them are accepted; of rows of one record and key the last one is taken.
+        plan: The stream.
+        generation: Generation of the order of the stream's group in which the records came.
+    """
+    if found.is_replaced is not None:
+        is_accepted = is_accepted & ~found.is_replaced
+    batch, columns, missing = found.records, found.columns, found.missing
+    is_delete = found.is_delete
+    if not is_accepted.all():
+        mask = pa.array(is_accepted)
+        batch, is_delete = batch.filter(mask), is_delete[is_accepted]
+        columns = {name: array.filter(mask) for name, array in columns.items()}
+        missing = {name: array.filter(mask) for name, array in missing.items()}
+    if not batch.num_rows:
+        return batch, batch
+    rows = table_columns(
+        batch, columns, plan, generation=generation, is_delete=is_delete, missing=missing
+    )
+    if plan.spec.has_deletes and plan.kind_column is None:
+        rows = rows.append_column(_KIND, _row_kinds(is_delete))
+    return rows, batch
+
+
+def write_rows(writer: TableWriter, rows: pa.RecordBatch) -> None:
+    """Give rows and their kinds to a writer."""
+    without_kinds, kinds = _with_kinds(rows)
+    writer.write(without_kinds, kinds=kinds)
+
+
+def refused_rows(table: Table, rows: pa.Table) -> Mapping[int, str]:
+    """Return the positions of the rows that a table refuses, and why; nothing is written."""
+
+    def attempt(some: pa.Table) -> None:
+        without_kinds, kinds = _with_kinds(one_batch(some))
+        table.try_rows(without_kinds, kinds=kinds)
+
+    return find_refused_rows(rows, attempt)
+
+
+def one_batch(rows: pa.Table) -> pa.RecordBatch:
+    """Return the rows as one batch."""
+    # A table without rows has no batch.
+    (batch,) = rows.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
+    return batch
+
+
+def _row_kinds(is_delete: npt.NDArray[np.bool_]) -> pa.Array:
+    return pa.array(
+        np.where(is_delete, np.int8(RowKind.DELETE), np.int8(RowKind.INSERT)), pa.int8()
+    )
+
+
+def _with_kinds(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.Array | None]:
+    """Return rows without the column of their kinds, and the kinds; None: the writer knows them."""
+    if _KIND not in batch.schema.names:
+        return batch, None
+    return batch.drop_columns([_KIND]), batch.column(_KIND)

@@ -1,0 +1,77 @@
+"""Poison records: records whose reading raises an error that nothing foresees, found by bisection.
+
+Readers name a fault of each record that they cannot read. An error that they raise instead comes from a defect, of
+theirs or of a library, that one record has met. That record must not stop its stream. So the batch is read again in
+halves, down to single records, and those that raise by themselves become dead letters. Errors of storage, registries
+and memory are not about a record, and are raised. So is an error that many records cause: it is about the
+declaration or the program.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.fault import Fault
+from braid.pipelines.sink.accepted_rows import one_batch
+from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
+from braid.records.record_reader import ReadRecords, RecordReader
+
+POISON_MAX: Final = 100
+"""Poison records of one batch of records, beyond which the error is raised."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiftedRecords:
+    """A batch of records without the poison ones.
+
+    Attributes:
+        found: What the reader has found in the others.
+        poison: The poison records.
+        faults: Why each of these is refused.
+    """
+
+    found: ReadRecords
+    poison: pa.RecordBatch
+    faults: tuple[Fault, ...]
+
+
+def read_sifted(reader: RecordReader, records: pa.RecordBatch) -> SiftedRecords:
+    """Read records, and find those whose reading raises.
+
+    Args:
+        reader: The stream's reader.
+        records: Kafka records (`record_columns`).
+
+    Raises:
+        LakeError: The storage or a registry does not answer.
+        Exception: Reading raises for more than `POISON_MAX` records.
+    """
+    try:
+        found = reader.read(records)
+    except Exception as error:
+        if not is_refusal(error):
+            raise
+        return _bisected(reader, records, error)
+    return SiftedRecords(found=found, poison=records.slice(0, 0), faults=())
+
+
+def _bisected(reader: RecordReader, records: pa.RecordBatch, error: Exception) -> SiftedRecords:
+    def attempt(some: pa.Table) -> None:
+        reader.read(one_batch(some))
+
+    refused = find_refused_rows(pa.Table.from_batches([records]), attempt, refused_max=POISON_MAX)
+    if not refused:
+        # The second reading has succeeded: nothing about the records is wrong.
+        raise error
+    positions = sorted(refused)
+    kept = [row for row in range(records.num_rows) if row not in refused]
+    return SiftedRecords(
+        found=reader.read(records.take(pa.array(kept, pa.int64()))),
+        poison=records.take(pa.array(positions, pa.int64())),
+        faults=tuple(
+            Fault(DeadLetterReason.POISON, f"reading the record fails: {refused[row]}")
+            for row in positions
+        ),
+    )

@@ -1,0 +1,138 @@
+"""Rules for streams of captured changes (Debezium, Maxwell, Canal).
+
+Pure.
+
+1. The source `change` needs an event around the row, and `change_position` messages with a position in a log.
+2. The event says what is a delete, so there is no `delete_when`; the tombstone behind a delete is a repeat.
+3. A change of the key is told by the row, so that Maxwell's and Canal's keys are read from it.
+4. A column whose value the database may leave out of a change (`unavailable_value`) is kept by its sequence group, or the
+   stream declares what a record without the value is: as null, it would remove the value of the row.
+"""
+
+from collections.abc import Iterator
+
+from braid.lake import TypeRoot
+from braid.registry.layout.column_functions import sequence_fields
+from braid.registry.layout.declared_types import declared_type
+from braid.schemas import (
+    CanalFormat,
+    ColumnSource,
+    DebeziumFormat,
+    FieldProblem,
+    MaxwellFormat,
+    OnNewField,
+    StreamColumn,
+    StreamSpec,
+    TableSpec,
+    has_row_image,
+)
+from braid.schemas.field_problems import problem_at
+
+_LARGE = (
+    TypeRoot.CHAR,
+    TypeRoot.VARCHAR,
+    TypeRoot.BINARY,
+    TypeRoot.VARBINARY,
+    TypeRoot.ARRAY,
+    TypeRoot.MAP,
+    TypeRoot.ROW,
+)
+"""Types whose values a database stores apart from the row when they are large."""
+
+
+def check_change_capture(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    """Yield the problems of a stream of captured changes, and of sources that only such a stream has.
+
+    Args:
+        table: The stream's table.
+        stream: The completed stream.
+    """
+    yield from _check_sources(stream)
+    if not stream.captures_changes:
+        return
+    if stream.delete_when is not None:
+        yield problem_at(
+            "delete_when",
+            value=stream.delete_when,
+            message="the events of captured changes say by themselves which are deletes",
+            hint="leave it out; `on_delete` says what deletes do",
+        )
+    if stream.on_tombstone.deletes and has_row_image(stream.format):
+        yield problem_at(
+            "on_tombstone",
+            value=stream.on_tombstone.value,
+            message="a tombstone repeats the delete before it, without its place in the order",
+            hint="use `ignore`, which is the default here; the event of the delete deletes",
+        )
+    yield from _check_unavailable(table, stream)
+
+
+def _check_sources(stream: StreamSpec) -> Iterator[FieldProblem]:
+    declared = stream.format
+    for index, mapping in enumerate(stream.columns):
+        problem = None
+        if mapping.source.is_of_change and not stream.captures_changes:
+            problem = (
+                f"messages of the format `{declared.type}` are rows, and no events of changes",
+                "declare the format `debezium`, `maxwell` or `canal`",
+            )
+        elif mapping.source is ColumnSource.CHANGE and not has_row_image(declared):
+            problem = (
+                "an unwrapped event has its parts beside the fields of the row",
+                "leave `source` out, and read a field such as `__source_ts_ms`",
+            )
+        elif mapping.source is ColumnSource.CHANGE_POSITION and isinstance(declared, CanalFormat):
+            problem = (
+                "Canal's messages do not have the position of a change in the log",
+                "order the group by arrival: leave `ordering` out of it, and declare `partitioned_by_key`",
+            )
+        elif mapping.source is ColumnSource.KEY and isinstance(
+            declared, MaxwellFormat | CanalFormat
+        ):
+            problem = (
+                "a change of the key is one message with two keys, and its Kafka key is one of them",
+                "leave `source` out: the key is read from the row",
+            )
+        if problem is not None:
+            message, hint = problem
+            yield problem_at(
+                "columns", index, "source", value=mapping.source.value, message=message, hint=hint
+            )
+
+
+def _check_unavailable(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
+    declared = stream.format
+    if not isinstance(declared, DebeziumFormat) or not declared.database.leaves_out_values:
+        return
+    group = None if stream.sequence_group is None else table.sequence_group(stream.sequence_group)
+    kept = () if group is None else group.keep
+    ordering = {*((group.ordering or ()) if group else ()), *sequence_fields(table)}
+    safe = {*table.primary_key, *ordering, *kept}
+    name = declared.database.value
+    for index, mapping in enumerate(stream.columns):
+        if _can_be_left_out(table, mapping) and mapping.column not in safe:
+            yield problem_at(
+                "columns",
+                index,
+                "on_missing",
+                value=mapping.column,
+                message=f"a change of {name} may leave a large value out that it did not touch "
+                f"(`{declared.unavailable_value}`), and `{mapping.column}` is not kept: the row would lose it",
+                hint="name the column in `keep` of its sequence group when the table is declared, or declare "
+                "`on_missing: null` or `reject`",
+            )
+    if stream.on_new_field is OnNewField.EVOLVE:
+        yield problem_at(
+            "on_new_field",
+            value=stream.on_new_field,
+            message=f"a change of {name} may leave a large value out that it did not touch, and columns "
+            "that are added by a stream are not kept",
+            hint="use `ignore` or `reject`, and add columns with `keep: true`",
+        )
+
+
+def _can_be_left_out(table: TableSpec, mapping: StreamColumn) -> bool:
+    if mapping.source is not ColumnSource.VALUE or mapping.on_missing is not None:
+        return False
+    data_type = declared_type(table, mapping.column)
+    return data_type is not None and data_type.root in _LARGE

@@ -1,0 +1,34 @@
+"""The lag of a stream is that of its living runner, and unknown without one."""
+
+import pytest
+
+from braid.backfill.stream_lag import StreamLag
+from braid.lake import ManualClock, MemoryFileIO
+from braid.registry.store.progress import ProgressStore
+from braid.schemas import RunnerProgress, StreamProgress, StreamState
+
+KEY = "shop.parcels/s"
+
+
+@pytest.mark.parametrize(
+    ("state", "age_ms", "expected"),
+    [
+        (StreamState.RUNNING, 0, 7.5),
+        (StreamState.RUNNING, 30_001, None),
+        (StreamState.STOPPED, 0, None),
+    ],
+)
+def test_only_a_running_stream_has_a_lag(
+    state: StreamState, age_ms: int, expected: float | None
+) -> None:
+    file_io, clock = MemoryFileIO(), ManualClock()
+    lag = StreamLag(file_io, "/w", KEY, clock)
+    assert lag.seconds() is None
+
+    progress = StreamProgress(state=state, epoch=1, lag_seconds=7.5)
+    ProgressStore(file_io, "/w").write(
+        RunnerProgress(runner="r", started_ms=0, updated_ms=clock.now_ms(), streams={KEY: progress})
+    )
+    clock.advance(ms=age_ms)
+
+    assert lag.seconds() == expected

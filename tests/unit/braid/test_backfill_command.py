@@ -1,0 +1,58 @@
+"""`braid stream backfill`: what is wrong with its arguments is said in one line, before anything is done."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from braid.cli.main import app
+from braid.registry.store.backfill_reports import BackfillReports
+from tests.unit.backfill.bed import TABLE, BackfillBed
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "expected either --from or --topic"),
+        (["--from=x.csv", "--topic=t"], "expected either --from or --topic"),
+        (["--topic=t"], "expected --from-offsets and --to-offsets, too"),
+        (["--topic=t", "--from-offsets=0", "--to-offsets=0:1"], "partition:offset"),
+        (["--from=x.csv", "--name=a/b"], "expected letters, digits"),
+        (["--from=x.csv", "--format=orc"], "expected one of parquet, csv, json, avro"),
+        (["--from=x.csv", "--delimiter=||"], "expected one ASCII character"),
+        (["--from=x.csv", "--columns=id"], "expected column=field"),
+        (["--from=missing.csv"], "there are no files"),
+    ],
+)
+def test_wrong_arguments_end_with_one_line(tmp_path: Path, options: list[str], words: str) -> None:
+    bed = BackfillBed(tmp_path)
+
+    result = CliRunner().invoke(
+        app, ["stream", "backfill", TABLE, "s", f"--warehouse={bed.warehouse}", *options]
+    )
+
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert bed.table.latest_snapshot() is None
+
+
+def test_an_error_is_reported_for_the_status_of_the_stream(tmp_path: Path) -> None:
+    bed = BackfillBed(tmp_path)
+    bed.write_json("a.jsonl", [{"id": 1, "version": 1}, {}])
+    arguments = [f"--warehouse={bed.warehouse}", f"--from={bed.files}"]
+    rejects = tmp_path / "rejects"
+
+    result = CliRunner().invoke(
+        app,
+        ["stream", "backfill", TABLE, "s", *arguments, f"--rejects={rejects}", "--rejects-max=0"],
+    )
+
+    assert result.exit_code == 1
+    report = BackfillReports(bed.file_io, bed.warehouse).read(TABLE, "s", ["history"])["history"]
+    assert report.state == "STOPPED"
+    assert report.error == (
+        "refused records: 1, allowed: 0; the last one: missing_key: key column id is missing or null"
+    )
+    assert json.loads(rejects.read_text())["row"] == 1

@@ -1,0 +1,17 @@
+"""Every registration of the guide to change capture is admitted, and its records become what the guide shows."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.unit.docs.record_examples import check_example, examples_of
+
+EXAMPLES = examples_of(Path("docs/guides/change-capture.md"))
+
+
+@pytest.mark.parametrize(
+    "example", EXAMPLES, ids=[orjson.loads(example[1])["topic"] for example in EXAMPLES]
+)
+def test_records_become_what_the_guide_shows(example: tuple[str, ...]) -> None:
+    check_example(*example)

@@ -1,0 +1,121 @@
+"""A desk answers for the streams of its runner alone, and ends replays that cannot be carried out."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from braid.formats.clusters.kafka_clusters import KafkaClusters
+from braid.lake import Catalog, ManualClock, MemoryFileIO
+from braid.pipelines.replay.letter_desk import RETRY_MS, LetterDesk
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.registry.store.letter_questions import LetterQuestions
+from braid.schemas import LetterQuery, LetterSelection
+from tests.support.waiting import wait_until
+from tests.unit.registry.shop import definition, orders
+
+CLOSED = KafkaClusters().with_default("127.0.0.1:1")  # nobody listens there
+KEY = "shop.orders/sales"
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def file_io() -> MemoryFileIO:
+    return MemoryFileIO()
+
+
+@pytest.fixture
+def registrar(file_io: MemoryFileIO, clock: ManualClock) -> Registrar:
+    catalog = Catalog("/w", file_io=file_io, clock=clock)
+    registrar = Registrar(RegistryStore(file_io, "/w", clock), catalog, clock)
+    registrar.put_table("shop", "orders", orders())
+    registrar.put_stream("shop.orders", "sales", definition())
+    catalog.table("shop.orders").committer().claim_stream(
+        "sales", topic="orders", topic_id="t", initial_offsets={0: 0}
+    )
+    return registrar
+
+
+@pytest.fixture
+def desk(file_io: MemoryFileIO, clock: ManualClock) -> Iterator[LetterDesk]:
+    desk = LetterDesk(file_io=file_io, warehouse="/w", clusters=CLOSED, clock=clock)
+    desk.start(interval_ms=1)
+    yield desk
+    desk.close()
+
+
+def _serve(desk: LetterDesk, registrar: Registrar) -> None:
+    document = registrar.document("shop.orders")
+    desk.set_streams({KEY: (document, document.streams["sales"])})
+
+
+def _question(query_id: str, stream: str, clock: ManualClock) -> LetterQuery:
+    return LetterQuery(
+        id=query_id,
+        table="shop.orders",
+        stream=stream,
+        selection=LetterSelection(),
+        limit=5,
+        asked_ms=clock.now_ms(),
+    )
+
+
+def test_questions_are_answered_for_served_streams(
+    desk: LetterDesk, registrar: Registrar, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    questions = LetterQuestions(file_io, "/w")
+    questions.ask(_question("a", "another", clock))
+    questions.ask(_question("b", "sales", clock))
+    _serve(desk, registrar)
+
+    wait_until(lambda: questions.answer_of("b") is not None)
+
+    page = questions.answer_of("b")
+    assert page is not None
+    assert "kafka does not answer" in str(page.error)
+    assert questions.answer_of("a") is None
+
+
+def test_a_replay_waits_for_kafka_and_is_tried_again(
+    desk: LetterDesk,
+    registrar: Registrar,
+    clock: ManualClock,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    registrar.request_replay("shop.orders", "sales", LetterSelection(), request_id="r")
+    _serve(desk, registrar)
+
+    wait_until(lambda: caplog.text.count("tried again stream=shop.orders/sales") == 1)
+    clock.advance(ms=RETRY_MS)
+    wait_until(lambda: caplog.text.count("tried again stream=shop.orders/sales") == 2)
+
+    replay = registrar.entry("shop.orders", "sales").replay
+    assert replay is not None
+    assert replay.result is None
+
+
+def test_a_replay_that_the_file_of_clusters_does_not_allow_ends_with_the_reason(
+    file_io: MemoryFileIO, registrar: Registrar, clock: ManualClock
+) -> None:
+    desk = LetterDesk(file_io=file_io, warehouse="/w", clusters=KafkaClusters(), clock=clock)
+    desk.start(interval_ms=1)
+    registrar.request_replay("shop.orders", "sales", LetterSelection(), request_id="r")
+    _serve(desk, registrar)
+
+    def result() -> object:
+        replay = registrar.entry("shop.orders", "sales").replay
+        return replay and replay.result
+
+    try:
+        wait_until(lambda: result() is not None)
+    finally:
+        desk.close()
+
+    replay = registrar.entry("shop.orders", "sales").replay
+    assert replay is not None
+    assert replay.result is not None
+    assert "no Kafka cluster is called `default`" in str(replay.result.error)
