@@ -172,7 +172,9 @@ class BucketRouter:
         changes = plan_changes(self.plan, self.schemas)
         if changes is not None:
             return _ChangedRows(changes, columns)
-        return message_reader(self.plan.spec.format, columns, schemas=self.schemas)
+        return message_reader(
+            self.plan.spec.format, columns, fields=self.plan.fields, schemas=self.schemas
+        )
 
     @cached_property
     def _keys_of_records(self) -> KeyReader | None:

@@ -55,6 +55,22 @@ def test_a_key_from_the_records_key_has_the_bucket_of_the_same_key_from_its_valu
     assert len(set(by_key.column(BUCKET).to_pylist())) > 1
 
 
+def test_a_computed_key_has_the_bucket_of_the_same_key_from_a_field() -> None:
+    spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=8)
+    schema = given_table(spec).schema
+    columns = [{"column": "id", "expression": "length(a) + 0"}, {"column": "a"}]
+    plan = given_plan(spec, columns=columns)
+
+    computed = BucketRouter(plan=plan, schema=schema)(
+        given_records([{"a": "x" * one} for one in range(9)])
+    )
+
+    plain = BucketRouter(plan=given_plan(spec), schema=schema)(
+        given_records([{"id": one} for one in range(9)])
+    )
+    assert computed.column(BUCKET).equals(plain.column(BUCKET))
+
+
 def test_a_message_behind_the_id_of_its_schema_has_the_bucket_of_its_key() -> None:
     spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=8)
     schema = given_table(spec).schema
