@@ -156,7 +156,7 @@ class Backfill:
             source.close()
 
     def _admit(self, target: Target, source: Source) -> Mapping[str, int]:
-        """Refuse what cannot be backfilled; return the epochs of streams that must stay idle."""
+        """Refuse what cannot be backfilled; return the epochs of streams that must stay without a record."""
         request, spec = self.request, target.entry.spec
         positions = target.table.committer().stream_positions()
         live = positions.get(request.stream)

@@ -63,7 +63,7 @@ class BackfillCommits:
             table: The table.
             source: Where records come from.
             position: The position of the backfill.
-            idle_epochs: By stream, the epoch that it must still have at each commit.
+            idle_epochs: By stream without a record, the epoch that it must still have at each commit.
             request: How commits are made.
             tries_rows: Whether rows go through a trial write.
             clock: The clock.

@@ -20,7 +20,7 @@ from braid.formats.message_reader import MessageReader
 from braid.formats.protobuf.schema import parse_descriptor_set
 from braid.formats.readers import message_reader
 from braid.lake import parse_type
-from braid.schemas import AvroFormat, CsvFormat, JsonFormat, ProtobufFormat
+from braid.schemas import AvroFormat, ColumnSource, CsvFormat, JsonFormat, ProtobufFormat
 
 MESSAGES = 100_000
 BATCH = 16_384
@@ -98,6 +98,9 @@ def run() -> list[dict[str, Any]]:
     protobuf_format = ProtobufFormat(descriptor_set=descriptors, message="Order")
     protobuf = message_reader(protobuf_format, _columns(TYPES))
     protobufs = _protobufs(descriptors, usual)
+    halved = {name: sql for name, sql in TYPES.items() if name != "price"}
+    computing = [(*_columns(halved), _computed("price * 100"))]
+    computing.append((*computing[0], _computed("upper(name) || note"), _computed("quantity // 7")))
     cases: list[tuple[str, MessageReader, Sequence[bytes]]] = [
         ("JSON", plain, _dumped(usual)),
         ("JSON, one in a thousand has a bad value", plain, _dumped(bad)),
@@ -105,6 +108,10 @@ def run() -> list[dict[str, Any]]:
         ("JSON, one in a hundred has an undeclared field", finding, _dumped(new)),
         ("JSON, every message has a number in a text column", plain, _dumped(numbers)),
         ("JSON, with an ARRAY of two ROWs", _json_reader(TYPES | ITEMS), _dumped(nested)),
+        *(
+            (f"JSON, {count} computed", _computing_reader(columns), _dumped(usual))
+            for count, columns in zip(("one column", "three columns"), computing, strict=True)
+        ),
         ("CSV", csv_reader, lines),
         ("Avro", avro, records),
         ("Avro, one in a thousand is cut", avro, cut),
@@ -183,6 +190,21 @@ def _columns(types: dict[str, str]) -> list[MappedColumn]:
     return [
         MappedColumn(name=name, path=(name,), type=parse_type(sql)) for name, sql in types.items()
     ]
+
+
+def _computed(expression: str) -> MappedColumn:
+    data_type = {"p": "DECIMAL(18, 2)", "u": "STRING", "q": "INT"}[expression[0]]
+    return MappedColumn(
+        name=f"computed_{expression[0]}",
+        path=(),
+        type=parse_type(data_type),
+        source=ColumnSource.EXPRESSION,
+        expression=expression,
+    )
+
+
+def _computing_reader(columns: Sequence[MappedColumn]) -> MessageReader:
+    return message_reader(JsonFormat(), columns, fields=_columns(TYPES))
 
 
 def _json_reader(types: dict[str, str], *, finds_undeclared: bool = False) -> MessageReader:

@@ -11,10 +11,11 @@
 | `arrow_rows/` | rows that are Arrow arrays already |
 | `csv_reader`, `raw_reader` | lines of CSV; messages that are one value |
 | `mapping/` | columns that are more than the value of a field |
+| `expressions/` | columns that are computed by SQL expressions |
 | `header_reader` | headers of records to columns |
 | `mapped_column`, `field_tree` | a column and the part or field of a record that it is filled from; the declared part of a message |
 | `record_conditions`, `part_conditions` | conditions over records: over the fields of their messages, and over their other parts |
-| `arrays`, `arrow_cast` | rows of Arrow arrays; casts that truncate timestamps |
+| `arrays`, `arrow_cast` | rows of Arrow arrays; casts that truncate timestamps and times |
 | `text_values`, `times`, `integer_bounds`, `unpaired_surrogates` | values as texts; dates and times as texts; bounds of integer types; texts without a UTF-8 form |
 | `dead_letter` | the record that is sent for a refused record |
 | `json_values`, `key_values` | rows to JSON; keys from texts and JSON |

@@ -1,22 +1,23 @@
-"""Arrow casts that truncate timestamps, at any depth of nesting; Arrow itself would refuse or misround them."""
+"""Arrow casts that truncate timestamps and times, at any depth of nesting; Arrow itself would refuse or misround them."""
 
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def cut_cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Return an array in another type, as Arrow casts it, except that timestamps are truncated.
+    """Return an array in another type, as Arrow casts it, except that timestamps and times of the day are truncated.
 
     Args:
         column: The array; may be a slice.
         wanted: The wanted type: of the same kind, with other parts, names and nullability.
 
     Returns:
-        The same number of values. Timestamps have the digits of `wanted`; further digits are cut off, towards
+        The same number of values. Timestamps and times have the digits of `wanted`; further digits are cut off, towards
         the past.
 
     Raises:
@@ -27,6 +28,8 @@ def cut_cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
     kinds = pa.types
     if kinds.is_timestamp(wanted) and kinds.is_timestamp(column.type):
         return _cut(column, wanted)
+    if kinds.is_time32(wanted) and kinds.is_time64(column.type):
+        return _cut_time(column, wanted)
     if kinds.is_struct(wanted):
         fields = zip(column.flatten(), wanted, strict=True)
         # `flatten` applies the struct's own nulls and offset, so the parts have its length.
@@ -48,6 +51,11 @@ def _cut(column: pa.TimestampArray, wanted: pa.TimestampType) -> pa.TimestampArr
     found = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     is_null = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
     return pa.array(np.floor_divide(found, factor), mask=is_null).cast(wanted)
+
+
+def _cut_time(column: pa.Time64Array, wanted: pa.Time32Type) -> pa.Time32Array:
+    factor = _PER_SECOND[column.type.unit] // _PER_SECOND[wanted.unit]
+    return pc.divide(column.cast(pa.int64()), factor).cast(pa.int32()).cast(wanted)
 
 
 def _cast_map(column: pa.MapArray, wanted: pa.MapType) -> pa.MapArray:

@@ -40,6 +40,7 @@ class DeadLetterReason(StrEnum):
     MALFORMED = "malformed"
     WRONG_TYPE = "wrong_type"
     OUT_OF_RANGE = "out_of_range"
+    EXPRESSION = "expression"
     MISSING_KEY = "missing_key"
     MALFORMED_KEY = "malformed_key"
     MALFORMED_HEADER = "malformed_header"
@@ -71,6 +72,7 @@ _CONVERSION = frozenset(
         DeadLetterReason.MALFORMED,
         DeadLetterReason.WRONG_TYPE,
         DeadLetterReason.OUT_OF_RANGE,
+        DeadLetterReason.EXPRESSION,
         DeadLetterReason.UNREADABLE,
         DeadLetterReason.POISON,
     }

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from braid.lake import DataType
-from braid.schemas import ColumnSource
+from braid.schemas import ColumnSource, Scalar
 
 ISO: Final = "iso"
 """The name of the time format ISO 8601."""
@@ -45,6 +45,10 @@ class MappedColumn:
         time_format: The form of dates and times; None: that of the message format.
         takes_scalars: Whether values of a column of texts are usually none, but numbers.
         keeps_json: Whether a column of bytes gets the JSON text of its value as it is written; for JSON only.
+        is_in_expression: Whether it is no column of the table, but a field that only expressions use.
+        expression: The SQL expression that computes the column; it has no path then.
+        constant: The value of the column in every record; None: it is read or computed.
+        default: The value where a message does not have the field; None: null.
     """
 
     name: str
@@ -56,13 +60,19 @@ class MappedColumn:
     time_format: TimeFormat | None = None
     takes_scalars: bool = False
     keeps_json: bool = False
+    is_in_expression: bool = False
+    expression: str | None = None
+    constant: Scalar | None = None
+    default: Scalar | None = None
 
     @property
     def purpose(self) -> str:
         """What the field is read for, in error messages."""
+        if self.is_in_expression:
+            return "an expression of the stream"
         return "a condition of the stream" if self.is_in_condition else f"column {self.name}"
 
     @property
     def address(self) -> str:
-        """The path with dots between its names, as in declarations and error messages."""
-        return ".".join(self.path)
+        """The path with dots between its names, or the expression, as in declarations and error messages."""
+        return ".".join(self.path) if self.expression is None else self.expression

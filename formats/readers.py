@@ -1,11 +1,13 @@
 """Readers of all formats: the reader of a stream's messages, chosen by the declared format."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, assert_never
 
 from braid.formats.avro.reader import AvroReader
 from braid.formats.avro.schema import parse_avro_schema
 from braid.formats.csv_reader import CsvReader
+from braid.formats.expressions.computed_reader import reader_with_computed
 from braid.formats.json.message_reader import JsonReader
 from braid.formats.json.registered_reader import RegisteredJsonReader
 from braid.formats.mapped_column import MappedColumn
@@ -32,6 +34,7 @@ def message_reader(
     declared: MessageFormat,
     columns: Sequence[MappedColumn],
     *,
+    fields: Sequence[MappedColumn] = (),
     paths_of_other_streams: Sequence[tuple[str, ...]] = (),
     finds_undeclared: bool = False,
     schemas: SchemaSource | None = None,
@@ -40,22 +43,24 @@ def message_reader(
 
     Args:
         declared: The format; none of captured changes, which `change_capture.readers` reads.
-        columns: The columns that are read from the messages.
+        columns: The columns that are read from the messages, or computed from their fields.
+        fields: The fields that expressions of columns can use.
         paths_of_other_streams: Paths that other streams of the table read from the same topic.
         finds_undeclared: Whether messages with fields from which no column is read are reported; only
             formats whose messages name their fields can do so.
         schemas: The registry that the format names; None if it names none.
     """
-    return reader_with_times(
-        columns,
-        lambda plain: _reader_of_format(
+
+    def reader_of(plain: Sequence[MappedColumn]) -> MessageReader:
+        return _reader_of_format(
             declared,
             plain,
             paths_of_other_streams=paths_of_other_streams,
             finds_undeclared=finds_undeclared,
             schemas=schemas,
-        ),
-    )
+        )
+
+    return reader_with_computed(columns, fields, partial(reader_with_times, reader_of=reader_of))
 
 
 def _reader_of_format(

@@ -3,6 +3,7 @@
 | module | what |
 |---|---|
 | `stream_plan` | what reading and writing a stream needs to know, from its declaration and its table's schema |
+| `expression_columns` | which columns' fields expressions use |
 | `record_kinds` | which records are left out, are deletes, or are refused before they are read |
 | `condition_parts` | the parts of records, besides their values, that conditions are about |
 | `plan_changes`, `rows_of_records` | the readers of values and captured changes; records that yield several rows |

@@ -1,4 +1,4 @@
-"""Reader of the parts that every record has besides its messages: headers, timestamp, partition, offset and topic."""
+"""Reader of the parts that every record has besides its messages: headers, timestamp, place, and constants."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,6 +12,7 @@ from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.header_reader import HeaderReader
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapping.declared_values import declared_value
 from braid.formats.message_reader import ReadMessages
 from braid.formats.times import moment_bounds
 from braid.lake import to_arrow_type
@@ -70,6 +71,11 @@ class PartReader:
                 return records.column(PARTITION).cast(wanted)
             case ColumnSource.OFFSET:
                 return records.column(OFFSET).cast(wanted)
+            case ColumnSource.CONSTANT:
+                assert column.constant is not None, "the column has a constant"
+                constant = declared_value(column.constant, column.type)
+                nothing = pa.scalar(None, wanted)
+                return pc.if_else(records.column(PARTITION).is_valid(), constant, nothing)
             case _:
                 assert column.source is ColumnSource.TOPIC, "no other part is left"
                 topic, nothing = pa.scalar(self._topic, wanted), pa.scalar(None, wanted)

@@ -57,10 +57,12 @@ def value_readers(
     values = message_reader(
         plan.spec.format,
         plan.value_columns,
+        fields=plan.fields,
         paths_of_other_streams=plan.paths_of_other_streams,
         finds_undeclared=finds_undeclared,
         schemas=schemas,
     )
     if not plan.spec.has_deletes:
         return values, None
-    return values, message_reader(plan.spec.format, of_deletes, schemas=schemas)
+    deletes = message_reader(plan.spec.format, of_deletes, fields=plan.fields, schemas=schemas)
+    return values, deletes

@@ -4,7 +4,8 @@ A record is refused for the first of these reasons:
 
 1. `record_kinds` refuses it;
 2. its value is no message of the stream's format (`malformed`), or has a value that does not fit its column's
-   type (`wrong_type`, `out_of_range`, `not_null` inside of a value); or the Kafka key or a header does not
+   type (`wrong_type`, `out_of_range`, `not_null` inside of a value); an expression fails for it (`expression`), or
+   gives a value that its column does not hold; or the Kafka key or a header does not
    contain what is read from it (`malformed_key`, `malformed_header`), or the timestamp is none that its column
    holds (`out_of_range`);
 3. it lacks the field or the header of a column that rejects such records (`missing_field`), and is no delete;
@@ -25,7 +26,7 @@ fields are not searched for undeclared ones.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Final
 
 import numpy as np
@@ -36,9 +37,11 @@ import pyarrow.compute as pc
 from braid.formats.arrays import rows_where
 from braid.formats.change_capture.envelopes import open_envelopes
 from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.expressions.computed_reader import reader_with_computed
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.key_reader import KeyReader
 from braid.formats.json.message_reader import TOO_DEEP
+from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReaderOf, ReadMessages
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import RowKind, TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
@@ -128,6 +131,8 @@ class RecordReader:
         self._finds_undeclared = (
             plan.spec.on_new_field is not OnNewField.IGNORE and reader_of is None
         )
+        if reader_of is not None:
+            reader_of = partial(reader_with_computed, fields=plan.fields, reader_of=reader_of)
         changes = plan_changes(plan, schemas) if reader_of is None else None
         self._kinds = RecordKinds(plan, schemas, reader_of=reader_of, changes=changes)
         self._of_deletes = [c for c in plan.value_columns if c.name in plan.delete_columns]
@@ -332,8 +337,7 @@ class RecordReader:
             if plan.written.on_missing.get(column.name) is not OnMissing.REJECT:
                 continue
             if column.name in missing:
-                part = "header" if column.source is ColumnSource.HEADER else "field"
-                message = f"{part} {column.address} of column {column.name} is missing"
+                message = f"{_what(column)} of column {column.name} is missing"
                 fault = Fault(DeadLetterReason.MISSING_FIELD, message)
                 faults.add_all(rows_where(missing[column.name]), fault)
 
@@ -426,6 +430,17 @@ class RecordReader:
                 more = f" and {len(found) - _NAMES_MAX} more" if len(found) > _NAMES_MAX else ""
                 message = f"the stream does not declare: {shown}{more}"
                 faults.add(row, Fault(DeadLetterReason.NEW_FIELD, message))
+
+
+def _what(column: MappedColumn) -> str:
+    """Return what a column is read from, for the message that a record does not have it."""
+    match column.source:
+        case ColumnSource.HEADER:
+            return f"header {column.address}"
+        case ColumnSource.EXPRESSION:
+            return "every field of the expression"
+        case _:
+            return f"field {column.address}"
 
 
 def _refuse_nulls(array: pa.Array, fault: Fault, faults: Faults) -> None:

@@ -19,7 +19,13 @@ from braid.lake import (
     UnsupportedFeature,
     ValueChecks,
 )
-from braid.registry.layout.stream_columns import StreamColumns, mapped_column, stream_columns
+from braid.records.expression_columns import columns_in_expressions
+from braid.registry.layout.stream_columns import (
+    StreamColumns,
+    expression_fields,
+    mapped_column,
+    stream_columns,
+)
 from braid.registry.rules.arrival_rules import (
     is_keyed,
     needs_keyed_partitions,
@@ -51,13 +57,14 @@ class StreamPlan:
         kind_column: The column that holds the row kind (`rowkind.field`); None: there is none.
         row_kinds: The admissible values of `kind_column`.
         paths_of_other_streams: Paths that other streams of the table read from the same topic, and those of
-            this stream's conditions: their fields are no new fields.
+            this stream's conditions and expressions: their fields are no new fields.
         needs_keyed_partitions: Whether arrival alone orders the stream's records, so that all records of a
             row have to be in one partition.
         is_keyed: Whether the declaration says that all records of a row are in one partition.
         shows_older_rows: Whether rows are older than they were while the stream reads records again.
         checked_columns: Columns whose aggregate functions cannot read every value.
         conditions: The conditions of the stream over its records' fields.
+        columns_in_expressions: Columns whose fields expressions of the stream use.
         delete_columns: Columns that are read from the records of deletes; every other column is null there.
     """
 
@@ -77,14 +84,25 @@ class StreamPlan:
     shows_older_rows: bool = False
     checked_columns: tuple[str, ...] = ()
     conditions: RecordConditions = NO_CONDITIONS
+    columns_in_expressions: frozenset[str] = frozenset()
     delete_columns: tuple[str, ...] = ()
     kind_column: str | None = None
     row_kinds: tuple[str, ...] = ()
 
     @property
     def value_columns(self) -> tuple[MappedColumn, ...]:
-        """The columns that are read from the record's value."""
+        """The columns that are read from the record's value, or computed from its fields."""
+        return tuple(column for column in self.columns if column.source.is_in_value)
+
+    @property
+    def field_columns(self) -> tuple[MappedColumn, ...]:
+        """The columns that are read from one field of the record's value each."""
         return self._columns_from(ColumnSource.VALUE)
+
+    @property
+    def fields(self) -> tuple[MappedColumn, ...]:
+        """The fields that expressions of the stream can use."""
+        return expression_fields(self.spec, self.columns)
 
     @property
     def key_columns(self) -> tuple[MappedColumn, ...]:
@@ -203,18 +221,17 @@ def plan_stream(
         schema_id=schema.id,
         kind_column=schema.table_options.rowkind_field,
         row_kinds=_row_kinds(schema),
-        paths_of_other_streams=tuple(
-            path
-            for other in other_streams
-            if other.name != stream.name and other.topic == stream.topic
-            for path in (*_column_paths(other), *_condition_paths(other))
-        )
-        + tuple(_condition_paths(stream)),
+        paths_of_other_streams=(
+            *_paths_of_others(stream, other_streams),
+            *_condition_paths(stream),
+            *_field_paths(stream),
+        ),
         needs_keyed_partitions=needs_keyed_partitions(spec, stream),
         is_keyed=is_keyed(spec, stream),
         shows_older_rows=shows_older_rows(spec, stream),
         checked_columns=_checked_columns(schema, [column.name for column in columns]),
         conditions=_conditions(stream, columns),
+        columns_in_expressions=columns_in_expressions(columns, stream),
         delete_columns=_delete_columns(schema, written, columns),
     )
 
@@ -236,6 +253,7 @@ def fit_plan(plan: StreamPlan, schema: TableSchema) -> StreamPlan:
         kind_column=schema.table_options.rowkind_field,
         row_kinds=_row_kinds(schema),
         conditions=_conditions(plan.spec, columns),
+        columns_in_expressions=columns_in_expressions(columns, plan.spec),
         delete_columns=_delete_columns(schema, plan.written, columns),
     )
 
@@ -244,13 +262,27 @@ def _conditions(stream: StreamSpec, columns: Iterable[MappedColumn]) -> RecordCo
     # Of captured changes, columns are read from the row inside of the message that conditions are about.
     has_rows = has_row_image(stream.format)
     known = [c for c in columns if not (has_rows and c.source is ColumnSource.VALUE)]
-    return record_conditions(stream.where, stream.delete_when, known)
+    fields = (one for one in expression_fields(stream, columns) if one.is_in_expression)
+    return record_conditions(stream.where, stream.delete_when, [*known, *fields])
+
+
+def _paths_of_others(stream: StreamSpec, others: Iterable[StreamSpec]) -> Iterator[tuple[str, ...]]:
+    for other in others:
+        if other.name != stream.name and other.topic == stream.topic:
+            yield from _column_paths(other)
+            yield from _condition_paths(other)
 
 
 def _column_paths(stream: StreamSpec) -> Iterator[tuple[str, ...]]:
     for column in stream.columns:
         if column.source is ColumnSource.VALUE:
             yield column.source_path
+    yield from _field_paths(stream)
+
+
+def _field_paths(stream: StreamSpec) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of fields that only expressions use."""
+    return (tuple(address.split(".")) for address in stream.fields)
 
 
 def _condition_paths(stream: StreamSpec) -> Iterator[tuple[str, ...]]:

@@ -72,10 +72,21 @@ def with_replays(document: TableDocument) -> TableDocument:
 def with_result(
     document: TableDocument, stream: str, *, request_id: str, result: ReplayResult
 ) -> TableDocument:
-    """Return the document with the result of a replay; unchanged if the request was withdrawn."""
+    """Return the document with the result of a replay; unchanged if the request was withdrawn.
+
+    Two runners may carry out a request for a stream that neither runs, and each counts what it has replayed itself.
+    """
     entry = document.streams.get(stream)
     if entry is None or entry.replay is None or entry.replay.id != request_id:
         return document
+    if (known := entry.replay.result) is not None:
+        counts = {
+            "accepted": known.accepted + result.accepted,
+            "folded": known.folded + result.folded,
+            "ignored": known.ignored + result.ignored,
+            "error": result.error and known.error,
+        }
+        result = result.model_copy(update=counts)
     replay = entry.replay.model_copy(update={"result": result})
     return with_entry(document, entry.model_copy(update={"replay": replay}))
 

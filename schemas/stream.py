@@ -16,16 +16,30 @@ from braid.schemas.contract import (
     at_most,
 )
 from braid.schemas.message_format import JsonFormat, MessageFormat, captures_changes
+from braid.schemas.table import TYPE_LENGTH_MAX
 from braid.schemas.trigger import AvailableNowTrigger, IntervalTrigger, Trigger
 
 CONDITION_LENGTH_MAX: Final = 2_000  # characters
 TIME_FORMAT_LENGTH_MAX: Final = 100  # characters
+EXPRESSION_LENGTH_MAX: Final = 2_000  # characters
+SCALAR_LENGTH_MAX: Final = 1_000  # characters
 TRIGGER_MS: Final = 5_000
+
+TypeText: TypeAlias = Annotated[str, Field(min_length=1, max_length=TYPE_LENGTH_MAX)]
 
 ConditionText: TypeAlias = Annotated[
     str, Field(min_length=1, max_length=CONDITION_LENGTH_MAX, examples=["op = 'd'"])
 ]
 """Comparisons of fields of a message with values, joined by AND: `type = 'order' AND payload.version >= 2`."""
+
+
+Scalar: TypeAlias = (
+    StrictBool
+    | Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)]
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    | Annotated[str, Field(strict=True, max_length=SCALAR_LENGTH_MAX)]
+)
+"""A value in a declaration: a boolean, a number or a text."""
 
 
 class StartingOffsets(StrEnum):
@@ -110,9 +124,10 @@ class OnOffsetsExpired(StrEnum):
 class ColumnSource(StrEnum):
     """The part of a record that a column is read from.
 
-    `value` and `key` are messages. The others are known of every record, whatever its value is: a header, the time
-    that the producer or the broker gave it, and its place in Kafka. `change` is a field of the event around a
-    captured row, and `change_position` its place in the database's log, as bytes that compare.
+    `value` and `key` are messages; an `expression` is computed from fields of the value. The others are known of
+    every record, whatever its value is: a header, the time that the producer or the broker gave it, its place in
+    Kafka, and a `constant`. `change` is a field of the event around a captured row, and `change_position` its place
+    in the database's log, as bytes that compare.
     """
 
     VALUE = "value"
@@ -124,6 +139,8 @@ class ColumnSource(StrEnum):
     TOPIC = "topic"
     CHANGE = "change"
     CHANGE_POSITION = "change_position"
+    CONSTANT = "constant"
+    EXPRESSION = "expression"
 
     @property
     def is_of_change(self) -> bool:
@@ -132,13 +149,18 @@ class ColumnSource(StrEnum):
 
     @property
     def is_message(self) -> bool:
-        """Whether a column is read from a field of this part, or from the part as a message."""
-        return self in (ColumnSource.VALUE, ColumnSource.KEY)
+        """Whether a column is read from the record's value or its Kafka key."""
+        return self in (ColumnSource.VALUE, ColumnSource.KEY, ColumnSource.EXPRESSION)
+
+    @property
+    def is_in_value(self) -> bool:
+        """Whether a column is read from the record's value, which a tombstone does not have."""
+        return self in (ColumnSource.VALUE, ColumnSource.EXPRESSION)
 
     @property
     def has_fields(self) -> bool:
         """Whether a column is read from a field, by its path."""
-        return self.is_message or self is ColumnSource.CHANGE
+        return self in (ColumnSource.VALUE, ColumnSource.KEY, ColumnSource.CHANGE)
 
     @property
     def has_names(self) -> bool:
@@ -156,13 +178,19 @@ class StreamColumn(Contract):
         source: The record's value, or its Kafka key: text, or a JSON object if there is a path.
             Only columns of the primary key are read from the Kafka key. Or a header, the record's
             timestamp, its partition, offset or topic. Of captured changes, the value is the row, and the
-            event around it is the source `change`, its place in the database's log `change_position`.
+            event around it is the source `change`, its place in the database's log `change_position`. `constant` and
+            `expression` where the column has one.
         on_missing: The treatment of records without the field; None: `keep` if the column's sequence group
             keeps it, else `null`.
         time_format: The form of a DATE, TIME or TIMESTAMP: `iso`; `epoch_s`, `epoch_ms`, `epoch_us`,
             `epoch_ns` or `epoch_days` for a number since the epoch; or a pattern such as
             `dd.MM.yyyy HH:mm:ss`. None: `iso`, and the dates and times that the message format has.
         time_zone: The zone of times that are written without one, by its IANA name; None: UTC.
+        expression: A scalar SQL expression over fields of the value, such as `payload.price * 100`; the
+            column is computed by it. None: the column is read.
+        constant: The value of the column in every record; None: the column is read.
+        default: The value of the column where a message does not have its field, or none of the fields of
+            its expression; a field with null is null. None: null, or what `on_missing` says.
     """
 
     column: str = Field(min_length=1)
@@ -175,6 +203,31 @@ class StreamColumn(Contract):
     time_zone: str | None = Field(
         default=None, min_length=1, max_length=TIME_FORMAT_LENGTH_MAX, examples=["Europe/Berlin"]
     )
+    expression: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=EXPRESSION_LENGTH_MAX,
+        examples=["payload.price * 100"],
+    )
+    constant: Scalar | None = None
+    default: Scalar | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_source(cls, values: Any) -> Any:
+        """Fill in the source of a column that is computed or the same in every record."""
+        if not isinstance(values, dict) or "source" in values:
+            return values
+        for source in (ColumnSource.EXPRESSION, ColumnSource.CONSTANT):
+            if values.get(source.value) is not None:
+                return values | {"source": source.value}
+        return values
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the column has an expression, a constant or a default."""
+        has_source = self.source in (ColumnSource.EXPRESSION, ColumnSource.CONSTANT)
+        return has_source or self.default is not None
 
     @property
     def source_path(self) -> tuple[str, ...]:
@@ -222,6 +275,8 @@ class StreamDefinition(Contract):
             options.
         columns: The columns that the stream writes; empty: the key and the stream's whole group, each
             column from the field of its name, or from the field that the registered stream reads already.
+        fields: SQL types of the fields of values that expressions use, by path; a field that a column is
+            read from has the column's type and is not named here.
         sequence_group: The group that the stream owns; None: the group of the stream's name.
         starting_offsets: The start, used if the table has no position of the stream, or only that of a
             former stream of its name which the stream does not continue.
@@ -261,6 +316,9 @@ class StreamDefinition(Contract):
     topic: str = Field(min_length=1, max_length=249, examples=["departures"])
     format: MessageFormat = Field(default=JsonFormat(), examples=["json"])
     columns: Annotated[tuple[StreamColumn, ...], at_most(COLUMNS_MAX)] = ()
+    fields: Annotated[Mapping[str, TypeText], at_most(COLUMNS_MAX)] = Field(
+        default_factory=dict, examples=[{"payload.price": "DECIMAL(9, 2)"}]
+    )
     sequence_group: str | None = Field(default=None, min_length=1)
     starting_offsets: StartingOffsets = StartingOffsets.EARLIEST
     dead_letter_topic: str | None = Field(default=None, min_length=1, max_length=249)

@@ -4,6 +4,8 @@
 |---|---|
 | named in `--columns` | the one that is given there |
 | that the stream reads from the value | the field of that path, where the files have it |
+| that is constant | none |
+| that the stream computes | those of its expression, unless the files have the column itself and no field of `fields` |
 | every other one | the field with the column's name |
 
 A column without a field is missing in every row: null, or as `on_missing` says. Where the files lack a field of the
@@ -11,7 +13,7 @@ stream's `where` or `delete_when`, the condition does not apply to their rows; n
 of a record in Kafka, which no file has.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -21,6 +23,7 @@ from braid.records.stream_plan import StreamPlan
 from braid.schemas import ColumnSource, JsonFormat, OnNewField, StreamColumn, StreamSpec
 
 HasField: TypeAlias = Callable[[tuple[str, ...]], bool]
+_WITHOUT_FIELD: Final = (ColumnSource.EXPRESSION, ColumnSource.CONSTANT)
 _MESSAGE: Final = "the files cannot fill the stream's columns"
 
 
@@ -53,7 +56,9 @@ def map_files(
     problems = list(_wrong_fields(stream, fields, has_field))
     if problems:
         raise InvalidRequest(_MESSAGE, problems=problems)
-    columns = tuple(_mapped(column, fields, has_field) for column in stream.columns)
+    columns = tuple(
+        _mapped(column, fields, has_field, declared=stream.fields) for column in stream.columns
+    )
     left_out = tuple(
         name
         for name, text in (("where", stream.where), ("delete_when", stream.delete_when))
@@ -84,7 +89,11 @@ def check_filled(plan: StreamPlan, has_field: HasField | None, *, path: str) -> 
     """
     if has_field is None:
         return
-    found = {column.name for column in plan.value_columns if has_field(column.path)}
+    found = {
+        column.name
+        for column in plan.columns
+        if column.source in _WITHOUT_FIELD or (column.path and has_field(column.path))
+    }
     needed = [name for name in plan.written.key if name not in found]
     orders = [name for name in plan.ordering if name not in found]
     if plan.ordering and len(orders) == len(plan.ordering) and not plan.clears_null_ordering:
@@ -129,10 +138,28 @@ def parse_fields(texts: Iterable[str]) -> dict[str, str]:
 
 
 def _mapped(
-    column: StreamColumn, fields: Mapping[str, str], has_field: HasField | None
+    column: StreamColumn,
+    fields: Mapping[str, str],
+    has_field: HasField | None,
+    *,
+    declared: Collection[str],
 ) -> StreamColumn:
+    """Return a column as it is read from files.
+
+    An expression is left out where a file has the column itself, and none of the fields that the stream declares for
+    expressions: such files come from tables.
+    """
     given = fields.get(column.column)
     own = column.source is ColumnSource.VALUE
+    is_computed = column.source is ColumnSource.EXPRESSION and (
+        has_field is None
+        or not has_field((column.column,))
+        or any(has_field(tuple(address.split("."))) for address in declared)
+    )
+    if given is None and (is_computed or column.source is ColumnSource.CONSTANT):
+        return column
+    if column.source in _WITHOUT_FIELD:
+        column = column.model_copy(update={"expression": None, "constant": None})
     if given is not None:
         return column.model_copy(update={"path": given, "source": ColumnSource.VALUE})
     if own and (

@@ -148,7 +148,7 @@ class FileSource:
                 message=f"{path}: the field is {reason}",
                 hint="convert the file, or choose another field with --columns",
             )
-            for column in plan.value_columns
+            for column in plan.fields
             if (reason := opened.misfit(column)) is not None
         ]
         if misfits:

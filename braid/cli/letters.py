@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import typer
+from pydantic import ValidationError
 
 from braid.cli.arguments import refuse
 from braid.formats.clusters.kafka_clusters import KafkaClusters
@@ -18,6 +19,7 @@ from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.stream_entries import entry_of
 from braid.schemas import LetterSelection, ListedLetter, OffsetSpan, ReplayResult
+from braid.schemas.offsets import OFFSET_MAX
 
 _SHOWN_CHARACTERS = 100
 
@@ -27,7 +29,7 @@ def selection(reasons: Sequence[str], offsets: Sequence[str]) -> LetterSelection
 
     Args:
         reasons: Names of reasons.
-        offsets: `PARTITION:START-END`, the end not included.
+        offsets: `PARTITION:START-END`, the end not included, one for a partition.
     """
     spans = {}
     for text in offsets:
@@ -36,7 +38,12 @@ def selection(reasons: Sequence[str], offsets: Sequence[str]) -> LetterSelection
         if not all(part.isdecimal() for part in (partition, start, end)) or int(start) >= int(end):
             expected = "expected PARTITION:START-END, such as 0:1200-1300, without the offset END"
             refuse("--offsets", text, expected)
-        spans[str(int(partition))] = OffsetSpan(start=int(start), end=int(end))
+        if str(int(partition)) in spans:
+            refuse("--offsets", text, f"there is another range of partition {int(partition)}")
+        try:
+            spans[str(int(partition))] = OffsetSpan(start=int(start), end=int(end))
+        except ValidationError:
+            refuse("--offsets", text, f"expected offsets up to {OFFSET_MAX}")
     return LetterSelection(reasons=tuple(reasons), offsets=spans)
 
 

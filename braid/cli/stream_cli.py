@@ -29,7 +29,7 @@ Reason = Annotated[
 Offsets = Annotated[
     list[str] | None,
     typer.Option(
-        help="Only records in this range of offsets, without END. May be repeated.",
+        help="Only records in this range of offsets, without END. Once for each partition.",
         metavar="PARTITION:START-END",
     ),
 ]

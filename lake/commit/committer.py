@@ -203,7 +203,8 @@ class TableCommitter:
             messages: Messages of the writers; the files that they name are durable.
             batch: Offsets of the batch, and the account of its records.
             max_sequence_number: The highest sequence number that the writers handed out; None for none.
-            idle_epochs: By stream, the epoch that it must still have, 0 for a stream without a position.
+            idle_epochs: By stream, the epoch that it must still have, 0 for a stream without a position; none of
+                them may have read a record.
 
         Returns:
             Outcome `COMMITTED`, or `REPLAYED` when the table's offsets are at or past the batch's
@@ -212,7 +213,7 @@ class TableCommitter:
         Raises:
             StreamFenced: The stream was claimed again; stop.
             OffsetMismatch: The batch does not continue at the table's offsets; stop.
-            InvalidRequest: A stream of `idle_epochs` was claimed; stop.
+            InvalidRequest: A stream of `idle_epochs` was claimed, or has read a record; stop.
             CommitConflict, CommitUnknown, StorageUnavailable: The meaning is that of `commit`; the same
                 call may be repeated.
         """

@@ -13,6 +13,7 @@ from typing import Protocol
 from braid.lake.commit.commit_changes import CommitChanges
 from braid.lake.commit.streams.exactly_once import BatchDecision, decide_batch
 from braid.lake.commit.streams.highest_read import after_batch, after_move
+from braid.lake.commit.streams.offset_ranges import without_read_again
 from braid.lake.commit.streams.position_moves import PositionMove, with_move
 from braid.lake.commit.streams.stream_authority import StreamAuthority
 from braid.lake.commit.streams.stream_letters import LetterAttempt
@@ -112,7 +113,7 @@ class StreamCommit:
         max_sequence_number: The highest that the writers handed out; -1 for none.
         kind: APPEND.
         idle_epochs: By stream, the epoch of its position, 0 for none: the rows would be newer than those of
-            these streams, so none of them may be claimed meanwhile.
+            these streams, so none of them may be claimed, or read its first record, meanwhile.
     """
 
     batch: StreamBatch
@@ -133,7 +134,7 @@ class StreamCommit:
         Raises:
             StreamFenced: Another claim is newer.
             OffsetMismatch: The batch does not continue at the table's offsets.
-            InvalidRequest: A stream that has to be idle was claimed.
+            InvalidRequest: A stream that has to be idle was claimed, or has read a record.
         """
         batch = self.batch
         position = streams.positions.get(batch.stream)
@@ -165,12 +166,16 @@ class StreamCommit:
     def _check_idle(self, streams: StreamAuthority) -> None:
         for stream, epoch in self.idle_epochs.items():
             position = streams.positions.get(stream)
-            if (0 if position is None else position.epoch) == epoch:
+            if (0 if position is None else position.epoch) != epoch:
+                what = "was started"
+            elif position is not None and position.account.records:
+                what = "has read a record"  # a stream that runs keeps its epoch
+            else:
                 continue
             problem = Problem(
                 field="stream",
                 value=stream,
-                message=f"the stream was started while {self.batch.stream} wrote, and rows of this "
+                message=f"the stream {what} while {self.batch.stream} wrote, and rows of this "
                 "table are ordered by when they are written",
                 hint="stop the stream, delete the rows, and fill the table before the stream starts",
             )
@@ -229,6 +234,10 @@ def moved(position: StreamPosition, move: PositionMove) -> StreamPosition:
         offsets={**position.offsets, **offsets},
         moves=with_move(position.moves, move),
         highest_read=after_move(position.highest_read, move.offsets),
+        # A record that is read again may be refused again, by another declaration: that letter is not replayed.
+        letters=replace(
+            position.letters, replayed=without_read_again(position.letters.replayed, move.offsets)
+        ),
     )
 
 

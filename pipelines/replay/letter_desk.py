@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
+import pyarrow as pa
+
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import (
     Catalog,
@@ -29,7 +31,14 @@ from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.letter_questions import LetterQuestions
 from braid.registry.store.progress import stream_key
-from braid.schemas import LetterPage, LetterQuery, ReplayResult, StreamEntry, TableDocument
+from braid.schemas import (
+    LetterPage,
+    LetterQuery,
+    ReplayResult,
+    RequestedReplay,
+    StreamEntry,
+    TableDocument,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,6 +47,17 @@ _STOP_SECONDS_MAX: Final = 30
 _ERROR_CHARACTERS_MAX: Final = 1_000
 _FINAL: Final = (InvalidRequest, LimitExceeded, CorruptData, DefinitionRefused, FeaturesMissing)
 """Failures that the next attempt would meet again."""
+_DEFECTS: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    pa.ArrowException,
+)
+"""Failures that nothing foresees: the next attempt would meet them, too, and other streams wait behind it."""
 
 Served = Mapping[str, tuple[TableDocument, StreamEntry]]
 """Streams by `<database>.<table>/<stream>`."""
@@ -63,7 +83,9 @@ class LetterDesk:
         self._clock = clock
         self._questions = LetterQuestions(file_io, warehouse)
         self._served: Served = {}
+        # By request: when a replay is tried again, and results that are not recorded yet.
         self._retry_ms: dict[str, int] = {}
+        self._unrecorded: dict[str, ReplayResult] = {}
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -133,27 +155,52 @@ class LetterDesk:
                 start=query.start,
                 monotonic_s=time.monotonic,
             )
-        except (LakeError, RegistryError, OSError) as error:
+        except (LakeError, RegistryError, OSError, *_DEFECTS) as error:
             return LetterPage(error=_one_line(error))
 
     def _replay_all(self) -> None:
-        for key, (document, entry) in self._served.items():
-            replay = entry.replay
-            if replay is None or replay.result is not None or self._stop.is_set():
-                continue
+        requested = {
+            entry.replay.id: (key, document, entry)
+            for key, (document, entry) in self._served.items()
+            if entry.replay is not None and entry.replay.result is None
+        }
+        self._retry_ms = {one: at for one, at in self._retry_ms.items() if one in requested}
+        self._unrecorded = {one: got for one, got in self._unrecorded.items() if one in requested}
+        for request, (key, document, entry) in requested.items():
             now_ms = self._clock.now_ms()
-            if now_ms >= self._retry_ms.get(replay.id, now_ms):
+            if now_ms >= self._retry_ms.get(request, now_ms) and not self._stop.is_set():
                 self._replay(key, document, entry)
 
     def _replay(self, key: str, document: TableDocument, entry: StreamEntry) -> None:
-        replay = entry.replay
+        replay, name = entry.replay, entry.spec.name
         assert replay is not None, "only requested replays are carried out"
-        streams, registrar = self._streams()
-        name = entry.spec.name
-        newest = registrar.entry(document.identifier, name).replay
-        if newest is None or newest.id != replay.id or newest.result is not None:
-            return  # ended or withdrawn since the registry was read
-        _LOG.info("replay begins stream=%s id=%s", key, replay.id)
+        try:
+            streams, registrar = self._streams()
+            newest = registrar.entry(document.identifier, name).replay
+            if newest is None or newest.id != replay.id or newest.result is not None:
+                return  # ended or withdrawn since the registry was read
+            if replay.id not in self._unrecorded:
+                _LOG.info("replay begins stream=%s id=%s", key, replay.id)
+                # Kept until it is recorded: another run would find the letters replayed, and count none.
+                self._unrecorded[replay.id] = self._carry_out(streams, document, name, replay)
+            result = self._unrecorded[replay.id]
+            registrar.end_replay(document.identifier, name, request_id=replay.id, result=result)
+        except ReplayWithdrawn:
+            return
+        except (LakeError, RegistryError, OSError) as error:
+            _LOG.warning("replay fails, tried again stream=%s error=%s", key, _one_line(error))
+            self._retry_ms[replay.id] = self._clock.now_ms() + RETRY_MS
+            return
+        _LOG.info("replay ends stream=%s id=%s result=%s", key, replay.id, result)
+
+    def _carry_out(
+        self,
+        streams: RegisteredStreams,
+        document: TableDocument,
+        name: str,
+        replay: RequestedReplay,
+    ) -> ReplayResult:
+        """Replay; return the result, also of a failure that the next attempt would meet again."""
         try:
             run = streams.replay(
                 document,
@@ -162,17 +209,12 @@ class LetterDesk:
                 request_id=replay.id,
                 on_commit=lambda _: self._check_stop(),
             )
-            result = run.run(finished_ms=self._clock.now_ms)
-        except ReplayWithdrawn:
-            return
+            return run.run(finished_ms=self._clock.now_ms)
         except _FINAL as error:
-            result = ReplayResult(finished_ms=self._clock.now_ms(), error=_one_line(error))
-        except (LakeError, RegistryError, OSError) as error:
-            _LOG.warning("replay fails, tried again stream=%s error=%s", key, _one_line(error))
-            self._retry_ms = {replay.id: self._clock.now_ms() + RETRY_MS}
-            return
-        registrar.end_replay(document.identifier, name, request_id=replay.id, result=result)
-        _LOG.info("replay ends stream=%s id=%s result=%s", key, replay.id, result)
+            return ReplayResult(finished_ms=self._clock.now_ms(), error=_one_line(error))
+        except _DEFECTS as error:
+            _LOG.exception("replay ends by a defect stream=%s id=%s", name, replay.id)
+            return ReplayResult(finished_ms=self._clock.now_ms(), error=_one_line(error))
 
     def _check_stop(self) -> None:
         if self._stop.is_set():
@@ -181,4 +223,6 @@ class LetterDesk:
 
 def _one_line(error: BaseException) -> str:
     text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
-    return f"{text or type(error).__name__}"[:_ERROR_CHARACTERS_MAX]
+    kind = type(error).__name__
+    shown = f"{kind}: {text}" if isinstance(error, _DEFECTS) else text
+    return (shown or kind)[:_ERROR_CHARACTERS_MAX]

@@ -65,11 +65,11 @@ class LetterJudge:
     def standing(self, letter: DeadLetter, connector: str) -> Standing:
         """Return the standing of a letter that this sender has sent."""
         position = self.position
-        if connector != self.connector or letter.topic != position.topic:
+        if connector != self.connector:
             return Standing.OTHER_STREAM
         if letter.generation is None or letter.timestamp_ms is None or letter.attempt is None:
             return Standing.EARLIER_VERSION
-        if letter.topic_id != position.topic_id:
+        if (letter.topic, letter.topic_id) != (position.topic, position.topic_id):
             return Standing.OTHER_TOPIC
         if letter.generation > position.generation:
             return Standing.UNKNOWN_GENERATION

@@ -1,7 +1,8 @@
 """Replay of a selection of dead letters: two readings of their topic, and one commit for some thousand letters.
 
 1. The first reading finds the open letters of the stream (`letter_standing`), so that replayed offsets can be
-   remembered as few ranges (`offset_ranges`).
+   remembered as few ranges (`offset_ranges`). It takes the stream's position first: the letters of all records before
+   that are on the topic then, and letters that are sent meanwhile are of later records.
 2. The second reading writes the selected ones, in the order in which they are on their topic, which does not matter:
    the place of each record is stored with its row.
 
@@ -139,7 +140,9 @@ class ReplayRun:
         self._on_commit = on_commit
         self._chunk_letters = chunk_letters
         self._counts = _Counts()
-        # Open letters that are not replayed, by partition, and those that have failed in this run.
+        # The position of the first reading, the open letters before it that are not replayed, by partition, and
+        # those that have failed in this run.
+        self._known_at: StreamPosition | None = None
         self._open: dict[int, list[int]] = {}
         self._failed: set[Place] = set()
 
@@ -156,8 +159,7 @@ class ReplayRun:
             StorageUnavailable: Kafka, storage or a registry does not answer; run again.
             LakeError: What `TableCommitter.replay_letters` raises; run again.
         """
-        start, end = self._source.bounds()
-        self._find_open(start, end)
+        start, end = self._find_open()
         chunk: dict[Place, DeadLetter] = {}
         held = 0
         judge = judge_of(self._targets.target())
@@ -179,8 +181,11 @@ class ReplayRun:
             self._replay(list(chunk.values()))
         return self._result(finished_ms=finished_ms())
 
-    def _find_open(self, start: Mapping[int, int], end: Mapping[int, int]) -> None:
+    def _find_open(self) -> tuple[Mapping[int, int], Mapping[int, int]]:
+        """Find the open letters; return the bounds of the topic."""
+        # Before the bounds: the letters of a micro-batch are sent by several tasks, and committed after the last one.
         judge = judge_of(self._targets.target())
+        start, end = self._source.bounds()
         open_offsets: dict[int, set[int]] = {}
         left: dict[Place, Standing] = {}
         count = 0
@@ -195,15 +200,16 @@ class ReplayRun:
                     left[place] = standing
                 if standing is Standing.OPEN:
                     left.pop(place, None)
-                is_open = standing in (Standing.OPEN, Standing.CUT, Standing.UNKNOWN_ATTEMPT)
-                if is_open or standing is Standing.READ_AGAIN:
+                if standing in (Standing.OPEN, Standing.CUT, Standing.UNKNOWN_ATTEMPT):
                     offsets = open_offsets.setdefault(letter.partition, set())
                     offsets.add(letter.offset)
             count = sum(map(len, open_offsets.values())) + len(left)
             if count > OPEN_MAX:
                 raise self._too_many()
+        self._known_at = judge.position
         self._open = {partition: sorted(some) for partition, some in open_offsets.items()}
         self._counts.left = Counter(standing.value for standing in left.values())
+        return start, end
 
     def _too_many(self) -> LimitExceeded:
         message = (
@@ -216,8 +222,11 @@ class ReplayRun:
         """Write and commit letters that were open a moment ago; return the judge of the position after it."""
         for attempt in range(_ATTEMPTS_MAX):
             target = self._targets.target()
-            committer = target.table.committer()
             judge = judge_of(target)
+            if self._known_at is None or judge.position.epoch != self._known_at.epoch:
+                # Its position may have been moved back, and records refused that were accepted before.
+                self._find_open()
+            committer = target.table.committer()
             connector = target.plan.connector
             still = [one for one in letters if judge.standing(one, connector) is Standing.OPEN]
             if not still:
@@ -261,7 +270,7 @@ class ReplayRun:
             still_open[partition] = [offset for offset in offsets if offset not in replayed]
         letters = ReplayedLetters(
             replayed=with_offsets(
-                position.letters.replayed, added, still_open=still_open, known=self._known
+                position.letters.replayed, added, still_open=still_open, known=self._known()
             ),
             accepted=written.accepted,
             folded=written.folded,
@@ -279,15 +288,18 @@ class ReplayRun:
         )
         self._open = still_open
 
-    @property
-    def _known(self) -> OffsetRanges | None:
-        """The offsets whose letters the first reading has seen; None: all."""
-        if not self._selection.offsets:
-            return None
-        return {
-            int(partition): ((span.start, span.end),)
-            for partition, span in self._selection.offsets.items()
-        }
+    def _known(self) -> OffsetRanges:
+        """Return the offsets whose open letters the first reading has seen, all of them."""
+        assert self._known_at is not None, "letters are replayed after the first reading"
+        spans = {int(partition): one for partition, one in self._selection.offsets.items()}
+        known = {}
+        for partition, end in self._known_at.offsets.items():
+            span = spans.get(partition)
+            if span is not None:
+                known[partition] = ((span.start, min(span.end, end)),)
+            elif not spans:
+                known[partition] = ((0, end),)
+        return known
 
     def _note(self, written: WrittenLetters) -> None:
         counts = self._counts

@@ -95,6 +95,7 @@ class BatchCommitter:
         batch: StreamBatch,
         report: TaskReport,
         *,
+        allowed: AllowedLetters,
         declared_budget: DeadLetterBudgetSpec | None = None,
     ) -> CommitResult:
         """Publish files, offsets and account of a micro-batch in one snapshot.
@@ -102,6 +103,7 @@ class BatchCommitter:
         Args:
             batch: The micro-batch.
             report: What its tasks wrote, which covers all of its records.
+            allowed: What the tasks were allowed: beyond it they have not sent their dead letters.
             declared_budget: The stream's own budget of dead letters.
 
         Raises:
@@ -115,7 +117,9 @@ class BatchCommitter:
         # The topic may have been deleted and made again since the claim: its offsets would then belong to
         # other records. Checked as late as possible.
         try:
-            self._check_budget(report, declared_budget)
+            # A replay may have made room since the tasks began, which helps no letter that was not sent.
+            now = self.allowed_letters(declared_budget, records=report.account.records)
+            self._check_budget(report, min(now, allowed, key=lambda one: one.number))
             check_topic(self._claimed, self._topics.require(batch.topic))
         except LakeError:
             self._table.delete_uncommitted(messages)
@@ -138,9 +142,8 @@ class BatchCommitter:
         """Close the connection to Kafka."""
         self._topics.close()
 
-    def _check_budget(self, report: TaskReport, declared: DeadLetterBudgetSpec | None) -> None:
+    def _check_budget(self, report: TaskReport, allowed: AllowedLetters) -> None:
         refused = report.account.dead_lettered
-        allowed = self.allowed_letters(declared, records=report.account.records)
         if refused <= allowed.number:
             return
         reasons = ", ".join(f"{count} {reason}" for reason, count in report.dead_letters.items())

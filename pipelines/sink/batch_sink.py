@@ -48,6 +48,7 @@ from braid.pipelines.settings import DeadLetterBudget
 from braid.pipelines.sink.batch_committer import BatchCommitter, commit_messages
 from braid.pipelines.sink.batch_writer import BatchWriter
 from braid.pipelines.sink.field_evolution import FieldEvolution
+from braid.pipelines.sink.letter_budget import AllowedLetters
 from braid.pipelines.sink.micro_batch import read_micro_batch, records_max
 from braid.pipelines.sink.overflowing_timestamps import (
     is_timestamp_overflow,
@@ -191,8 +192,11 @@ class BatchSink:
         while True:
             self._plan.refresh()
             batch = replace(batch, attempt=self._next_attempt(batch_id))
+            allowed = self._allowed_letters(batch)
             try:
-                report = self._write(records, batch, is_in_kafka_order=not is_clamped)
+                report = self._write(
+                    records, batch, allowed=allowed, is_in_kafka_order=not is_clamped
+                )
             except Exception as error:
                 # After clamping no such timestamp is left: the same error again would have another cause.
                 if is_clamped or not is_timestamp_overflow(error):
@@ -205,7 +209,9 @@ class BatchSink:
                 continue
             try:
                 declared = self._plan.plan.spec.dead_letter_budget
-                return report, self._committer.commit(batch, report, declared_budget=declared)
+                return report, self._committer.commit(
+                    batch, report, allowed=allowed, declared_budget=declared
+                )
             except CommitConflict:
                 conflicts += 1
                 if conflicts == _CONFLICTS_MAX:
@@ -219,18 +225,23 @@ class BatchSink:
         self._attempted = (batch_id, attempt + 1 if batch_id == newest else 0)
         return self._attempted[1]
 
-    def _letters_max(self, batch: StreamBatch) -> int:
+    def _allowed_letters(self, batch: StreamBatch) -> AllowedLetters:
         declared = self._plan.plan.spec.dead_letter_budget
-        return self._committer.allowed_letters(declared, records=records_max(batch)).number
+        return self._committer.allowed_letters(declared, records=records_max(batch))
 
     def _write(
-        self, records: DataFrame, batch: StreamBatch, *, is_in_kafka_order: bool
+        self,
+        records: DataFrame,
+        batch: StreamBatch,
+        *,
+        allowed: AllowedLetters,
+        is_in_kafka_order: bool,
     ) -> TaskReport:
         return self._writer.write(
             records,
             batch,
             first_sequence_number=self._committer.next_sequence_number,
-            dead_letters_max=self._letters_max(batch),
+            dead_letters_max=allowed.number,
             is_in_kafka_order=is_in_kafka_order,
             tries_rows=self._trials.is_due,
             field_reader=self._evolution.reader(self._plan.plan, self._table),
@@ -261,7 +272,7 @@ class BatchSink:
             cluster=self._cluster,
             batch=batch,
             # Such records become dead letters, so more than the budget allows would stop the stream anyway.
-            records_max=self._letters_max(batch),
+            records_max=self._allowed_letters(batch).number,
         )
 
     def _note(

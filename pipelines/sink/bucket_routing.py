@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
@@ -26,6 +27,7 @@ from braid.formats.message_reader import MessageReader, ReadMessages
 from braid.formats.readers import message_reader
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import TableSchema, assign_buckets
+from braid.pipelines.sink.poison_records import poison_rows
 from braid.pipelines.sink.trial_writes import is_refusal
 from braid.records.part_reader import PART_COLUMNS, PartReader
 from braid.records.plan_changes import plan_changes
@@ -100,21 +102,29 @@ class BucketRouter:
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the batch with one more column, `bucket`, int32."""
-        buckets = np.zeros(batch.num_rows, dtype=np.int32)
         try:
-            columns, is_readable = self._keys(batch)
+            buckets = self._buckets(batch)
         except Exception as error:
-            # A poison record (`poison_records`): the task that has to read it finds it.
             if not is_refusal(error):
                 raise
-            columns, is_readable = {}, np.zeros(batch.num_rows, dtype=bool)
+            # All others keep their buckets: where rows are ordered as a whole, one task orders those of a key.
+            is_poison = np.zeros(batch.num_rows, dtype=bool)
+            is_poison[list(poison_rows(batch, self._buckets, error))] = True
+            buckets = np.zeros(batch.num_rows, dtype=np.int32)
+            buckets[~is_poison] = self._buckets(batch.filter(pa.array(~is_poison)))
+        return batch.append_column(BUCKET, pa.array(buckets))
+
+    def _buckets(self, batch: pa.RecordBatch) -> npt.NDArray[np.int32]:
+        """Return the bucket of each record, 0 where its key cannot be read."""
+        buckets = np.zeros(batch.num_rows, dtype=np.int32)
+        columns, is_readable = self._keys(batch)
         if is_readable.any():
             # A row whose bucket cannot be computed is refused by the task that has to write it; this
             # code only decides which task that is.
             with suppress(Exception):
                 rows = pa.RecordBatch.from_pydict(columns).filter(pa.array(is_readable))
                 buckets[is_readable] = assign_buckets(rows, self.schema)
-        return batch.append_column(BUCKET, pa.array(buckets))
+        return buckets
 
     def _keys(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], np.ndarray]:
         """Return the key columns, and whether the whole key of each record can be read."""
@@ -172,7 +182,9 @@ class BucketRouter:
         changes = plan_changes(self.plan, self.schemas)
         if changes is not None:
             return _ChangedRows(changes, columns)
-        return message_reader(self.plan.spec.format, columns, schemas=self.schemas)
+        return message_reader(
+            self.plan.spec.format, columns, fields=self.plan.fields, schemas=self.schemas
+        )
 
     @cached_property
     def _keys_of_records(self) -> KeyReader | None:

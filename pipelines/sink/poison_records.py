@@ -7,6 +7,7 @@ and memory are not about a record, and are raised. So is an error that many reco
 declaration or the program.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,18 +54,9 @@ def read_sifted(reader: RecordReader, records: pa.RecordBatch) -> SiftedRecords:
     except Exception as error:
         if not is_refusal(error):
             raise
-        return _bisected(reader, records, error)
-    return SiftedRecords(found=found, poison=records.slice(0, 0), faults=())
-
-
-def _bisected(reader: RecordReader, records: pa.RecordBatch, error: Exception) -> SiftedRecords:
-    def attempt(some: pa.Table) -> None:
-        reader.read(one_batch(some))
-
-    refused = find_refused_rows(pa.Table.from_batches([records]), attempt, refused_max=POISON_MAX)
-    if not refused:
-        # The second reading has succeeded: nothing about the records is wrong.
-        raise error
+        refused = poison_rows(records, reader.read, error)
+    else:
+        return SiftedRecords(found=found, poison=records.slice(0, 0), faults=())
     positions = sorted(refused)
     kept = [row for row in range(records.num_rows) if row not in refused]
     return SiftedRecords(
@@ -75,3 +67,27 @@ def _bisected(reader: RecordReader, records: pa.RecordBatch, error: Exception) -
             for row in positions
         ),
     )
+
+
+def poison_rows(
+    records: pa.RecordBatch, read: Callable[[pa.RecordBatch], object], error: Exception
+) -> Mapping[int, str]:
+    """Return the positions of the records whose reading raises, and why.
+
+    Args:
+        records: Kafka records.
+        read: Reads records; has no other effect.
+        error: What it has raised for all of them.
+
+    Raises:
+        Exception: The error of more than `POISON_MAX` records, or of none.
+    """
+
+    def attempt(some: pa.Table) -> None:
+        read(one_batch(some))
+
+    refused = find_refused_rows(pa.Table.from_batches([records]), attempt, refused_max=POISON_MAX)
+    if not refused:
+        # The second reading has succeeded: nothing about the records is wrong.
+        raise error
+    return refused

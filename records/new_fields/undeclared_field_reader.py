@@ -46,7 +46,7 @@ class UndeclaredFieldReader:
     def undeclared(self, message: Any) -> list[str]:
         """Return the addresses of the fields that are not declared, nulls included."""
         found = [".".join(path) for path, _ in self._beside((), self._tree, message)]
-        for column in self.plan.value_columns:
+        for column in self.plan.field_columns:
             value = _value_at(message, column)
             found += _undeclared_in(value, column.type, (*column.path,))
         return list(dict.fromkeys(found))
@@ -71,7 +71,7 @@ class UndeclaredFieldReader:
         for path in new:
             self._check_new(path)
         wider = {}
-        for column in self.plan.value_columns:
+        for column in self.plan.field_columns:
             value = _value_at(message, column)
             if column.time_format is not None:
                 if not is_time(value, column):
@@ -85,7 +85,7 @@ class UndeclaredFieldReader:
 
     @cached_property
     def _tree(self) -> FieldTree:
-        return field_tree(self.plan.value_columns, self.plan.paths_of_other_streams)
+        return field_tree(self.plan.field_columns, self.plan.paths_of_other_streams)
 
     @cached_property
     def _folded(self) -> Mapping[str, str]:
@@ -124,6 +124,9 @@ class UndeclaredFieldReader:
         # The bucket of a row is a hash of its key's binary form, which a wider type changes.
         if column.name in self.plan.written.key:
             _refuse_column(column.address, "the type of a key column cannot change")
+        # An expression was checked for the types of its fields.
+        if column.name in self.plan.columns_in_expressions:
+            _refuse_column(column.address, "an expression of the stream uses it")
 
     def _refusal(self, key: str) -> str | None:
         reason = self.refused.get(key)

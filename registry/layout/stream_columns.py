@@ -3,13 +3,14 @@
 Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from braid.formats.mapped_column import ISO, MappedColumn, TimeFormat
-from braid.lake import DataType
+from braid.lake import DataType, parse_type
 from braid.registry.layout.physical_table import PhysicalGroup, physical_group
 from braid.schemas import (
+    ColumnSource,
     OnMissing,
     StreamColumn,
     StreamSpec,
@@ -55,13 +56,38 @@ def mapped_column(mapping: StreamColumn, data_type: DataType) -> MappedColumn:
     has_format = mapping.time_format is not None or mapping.time_zone is not None
     return MappedColumn(
         name=mapping.column,
-        path=mapping.source_path,
+        path=() if mapping.expression is not None else mapping.source_path,
         type=data_type,
         source=mapping.source,
         time_format=TimeFormat(mapping.time_format or ISO, mapping.time_zone)
         if has_format
         else None,
+        expression=mapping.expression,
+        constant=mapping.constant,
+        default=mapping.default,
     )
+
+
+def expression_fields(
+    stream: StreamSpec, columns: Iterable[MappedColumn]
+) -> tuple[MappedColumn, ...]:
+    """Return the fields that expressions of a stream can use: those that columns are read from, and the declared ones.
+
+    Args:
+        stream: The stream; the types of its `fields` are types.
+        columns: Its columns.
+    """
+    read = [column for column in columns if column.source is ColumnSource.VALUE]
+    declared = [
+        MappedColumn(
+            name=address,
+            path=tuple(address.split(".")),
+            type=parse_type(sql).with_nullable(True),
+            is_in_expression=True,
+        )
+        for address, sql in stream.fields.items()
+    ]
+    return (*read, *declared)
 
 
 def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:
@@ -96,4 +122,6 @@ def stream_columns(table: TableSpec, stream: StreamSpec) -> StreamColumns:
 def _on_missing(column: StreamColumn, kept: frozenset[str]) -> OnMissing:
     if column.on_missing is not None:
         return column.on_missing
+    if column.default is not None or column.source is ColumnSource.CONSTANT:
+        return OnMissing.NULL  # every record has a value
     return OnMissing.KEEP if column.column in kept else OnMissing.NULL

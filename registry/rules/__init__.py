@@ -7,6 +7,7 @@
 | `format_rules` | formats of messages: their options, and the fields that their messages have |
 | `mapping_rules`, `message_paths`, `json_types` | columns, the fields that they are read from, and types that JSON does not have |
 | `time_format_rules` | forms of dates and times |
+| `computed_column_rules` | expressions, constants and defaults |
 | `aggregation_table_rules` | several streams of one aggregation table |
 | `record_part_rules` | columns that are read from headers, the timestamp, the partition, the offset or the topic |
 | `record_kind_rules` | conditions over records, deletes and tombstones |

@@ -47,8 +47,9 @@ def is_ordered_by_arrival_alone(table: TableSpec, stream: StreamSpec) -> bool:
 def is_keyed(table: TableSpec, stream: StreamSpec) -> bool:
     """Return whether the stream declares that all records of a row are in one partition."""
     sources = {mapping.column: mapping.source for mapping in stream.columns}
-    # The topic is the same in every record, so it does not move a row to another partition.
-    of_key = {sources.get(column) for column in table.primary_key} - {ColumnSource.TOPIC}
+    # The topic, as a constant, is the same in every record, so it does not move a row to another partition.
+    same = {ColumnSource.TOPIC, ColumnSource.CONSTANT}
+    of_key = {sources.get(column) for column in table.primary_key} - same
     return stream.partitioned_by_key or of_key == {ColumnSource.KEY}
 
 

@@ -20,6 +20,7 @@ from braid.registry.layout.column_functions import sequence_fields
 from braid.registry.layout.declared_types import parsed_type
 from braid.registry.layout.delete_options import deletes_of_stream
 from braid.registry.layout.stream_columns import mapped_column
+from braid.registry.rules.computed_column_rules import declared_fields
 from braid.registry.rules.format_rules import unreadable_fields
 from braid.registry.rules.mapping_rules import PATH_PARTS_MAX
 from braid.registry.rules.tables.delete_rules import ROW_KIND_FIELD, why_removal_harms
@@ -79,6 +80,7 @@ def _check_conditions(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPro
         if not (one.source is ColumnSource.VALUE and has_row_image(stream.format))
         and (data_type := types.get(one.column)) is not None
     ]
+    columns += declared_fields(stream)
     try:
         conditions = record_conditions(stream.where, stream.delete_when, columns)
     except InvalidRequest as error:
@@ -161,9 +163,7 @@ def _hint_for(table: TableSpec, deletes: Deletes, declared: OnDelete) -> str:
 def _check_tombstones(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
     sources = {mapping.column: mapping.source for mapping in stream.columns}
     in_value = {
-        name
-        for name, source in sources.items()
-        if source is ColumnSource.VALUE or source.is_of_change
+        name for name, source in sources.items() if source.is_in_value or source.is_of_change
     }
     key = [name for name in table.primary_key if name in in_value]
     if key:

@@ -75,7 +75,7 @@ def check_record_parts(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
     ordering = {*((group.ordering or ()) if group else ()), *sequence_fields(table)}
     for index, mapping in enumerate(stream.columns):
         source = mapping.source
-        if source.is_message:
+        if source.is_message or source is ColumnSource.CONSTANT:
             continue
         if mapping.path is not None and source is not ColumnSource.CHANGE:
             yield from _check_name(source, mapping.path, index)

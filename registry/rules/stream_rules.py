@@ -17,7 +17,8 @@ Pure functions from a table, its streams and one more stream to the problems of 
 9. A stream reads columns only from fields that messages of its format have: `format_rules`.
 10. A stream's deletes have the effect that the table declares for them: `record_kind_rules`.
 11. It reads columns from headers, the timestamp and the place of a record as these parts allow: `record_part_rules`.
-12. Of a record without a column's field it keeps the older value only where the table declares it: `keep_rules`.
+12. Expressions, constants and defaults fit their columns: `computed_column_rules`.
+13. Of a record without a column's field it keeps the older value only where the table declares it: `keep_rules`.
 
 Two streams may read one topic: each keeps its own position and account, and they own different
 columns.
@@ -32,6 +33,7 @@ from braid.registry.layout.physical_table import ungrouped_columns
 from braid.registry.rules.aggregation_table_rules import check_aggregation_table
 from braid.registry.rules.arrival_rules import check_key_source
 from braid.registry.rules.change_capture_rules import check_change_capture
+from braid.registry.rules.computed_column_rules import check_computed_columns
 from braid.registry.rules.format_rules import check_format
 from braid.registry.rules.mapping_rules import check_mapping
 from braid.registry.rules.new_field_rules import check_kept_columns, check_new_fields
@@ -75,6 +77,7 @@ def check_stream(
         *check_format(table, stream),
         *check_mapping(table, stream),
         *check_time_formats(table, stream),
+        *check_computed_columns(table, stream),
         *check_record_parts(table, stream),
         *check_record_kinds(table, stream),
         *check_change_capture(table, stream),

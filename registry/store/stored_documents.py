@@ -21,6 +21,7 @@ from braid.lake import CorruptData
 from braid.registry.errors import FeaturesMissing
 from braid.schemas import (
     AvroFormat,
+    ColumnSource,
     IntervalTrigger,
     JsonFormat,
     OnOffsetsExpired,
@@ -76,6 +77,9 @@ DEAD_LETTER_REPLAYS: Final = "dead_letter_replays"
 commit, so that they could be replayed twice."""
 CHANGE_CAPTURE: Final = "change_capture"
 """Messages of a stream are changes of rows: a version without their formats cannot read the declaration."""
+COMPUTED_COLUMNS: Final = "computed_columns"
+"""A column of a stream has an expression, a constant or a default: a version that ignores it writes null, or reads a
+field of the column's name."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
     {
         MESSAGE_FORMATS,
@@ -92,6 +96,7 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
         CONSUMER_GROUPS,
         DEAD_LETTER_BUDGETS,
         CHANGE_CAPTURE,
+        COMPUTED_COLUMNS,
     }
 )
 """Features that follow from the declaration of a stream."""
@@ -166,7 +171,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(OFFSETS_EXPIRED)
     if stream.captures_changes:
         needed.add(CHANGE_CAPTURE)
-    if not all(column.source.is_message for column in stream.columns):
+    sources = {column.source for column in stream.columns} - {ColumnSource.CONSTANT}
+    if not all(source.is_message for source in sources):
         needed.add(RECORD_PARTS)
     if not isinstance(stream.trigger, IntervalTrigger):
         needed.add(TRIGGERS)
@@ -178,6 +184,8 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(PART_CONDITIONS)
     if stream.dead_letter_budget is not None:
         needed.add(DEAD_LETTER_BUDGETS)
+    if stream.fields or any(column.is_computed for column in stream.columns):
+        needed.add(COMPUTED_COLUMNS)
     return tuple(sorted(needed))
 
 

@@ -49,17 +49,13 @@ def list_dead_letters(
         counts=letter_counts(position),
         replay=entry.replay,
     )
-    if limit == 0:
+    selection = letter_selection(reason, partition, offset_start, offset_end)
+    # Nobody is asked for letters of a stream that has not been started: there are none.
+    if limit == 0 or position is None or not position.topic:
         return found
     page, token = LetterReader(
         LetterQuestions(components.file_io, components.settings.warehouse), components.clock
-    ).page(
-        identifier,
-        stream,
-        letter_selection(reason, partition, offset_start, offset_end),
-        limit=limit,
-        page_token=page_token,
-    )
+    ).page(identifier, stream, selection, limit=limit, page_token=page_token)
     return found.model_copy(update={"letters": page.letters, "next_page_token": token})
 
 

@@ -12,6 +12,8 @@ from braid.lake import StorageUnavailable
 
 DOWN = 1_000_000
 """An id for which the registry does not answer."""
+BROKEN = 500_000
+"""The first of the ids for which `BrokenSchemas` has a defect."""
 
 
 class GivenSchemas:
@@ -30,6 +32,16 @@ class GivenSchemas:
         if schema_id not in self._kinds:
             raise UnknownSchemaError(f"the schema registry has no schema of id {schema_id}")
         return RegisteredSchema(id=schema_id, kind=self._kinds[schema_id], text=self._text)
+
+
+class BrokenSchemas(GivenSchemas):
+    """A source with a defect, which some ids meet."""
+
+    def schema(self, schema_id: int) -> RegisteredSchema:
+        """Return a schema (see `SchemaSource.schema`)."""
+        if BROKEN <= schema_id < DOWN:
+            raise ZeroDivisionError("division by zero")
+        return super().schema(schema_id)
 
 
 def framed(schema_id: int, body: bytes) -> bytes:

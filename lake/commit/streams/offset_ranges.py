@@ -59,6 +59,27 @@ def with_offsets(
     return result
 
 
+def without_read_again(
+    ranges: OffsetRanges, moves: Mapping[int, Range]
+) -> dict[int, tuple[Range, ...]]:
+    """Return ranges without the offsets that a move backwards lets be read again.
+
+    Args:
+        ranges: The ranges before.
+        moves: Offset before and after the move, by partition.
+
+    Example:
+        >>> without_read_again({0: ((1, 5), (9, 10)), 1: ((1, 5),)}, {0: (20, 3), 1: (20, 30)})
+        {0: ((1, 3),), 1: ((1, 5),)}
+    """
+    result = dict(ranges)
+    for partition, (before, after) in moves.items():
+        if after < before:
+            kept = ((start, min(end, after)) for start, end in ranges.get(partition, ()))
+            result[partition] = tuple(one for one in kept if one[0] < one[1])
+    return {partition: parts for partition, parts in result.items() if parts}
+
+
 def range_count(ranges: OffsetRanges) -> int:
     """Return the number of ranges of all partitions."""
     return sum(len(parts) for parts in ranges.values())

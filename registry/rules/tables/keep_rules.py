@@ -28,7 +28,8 @@ from braid.schemas import (
 )
 from braid.schemas.field_problems import problem_at, quoted_list
 
-_ALWAYS_WHOLE = (CsvFormat, RawFormat)
+ALWAYS_WHOLE = (CsvFormat, RawFormat)
+"""Formats whose messages have every field."""
 
 
 def check_keep(spec: TableSpec) -> Iterator[FieldProblem]:
@@ -128,7 +129,7 @@ def check_on_missing(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProb
         elif not mapping.source.is_message and mapping.source is not ColumnSource.HEADER:
             message = f"every record has its {mapping.source.value}"
             hint = "leave it out"
-        elif mapping.source.is_message and isinstance(stream.format, _ALWAYS_WHOLE):
+        elif mapping.source.is_message and isinstance(stream.format, ALWAYS_WHOLE):
             message = f"a message of the format `{stream.format.type}` has every field"
             hint = "leave it out"
         elif mapping.on_missing is OnMissing.KEEP and mapping.column not in kept:

@@ -29,7 +29,7 @@ from braid.lake import (
 )
 from braid.pipelines.sink.table_columns import table_columns
 from braid.records.record_reader import RecordReader
-from braid.records.stream_plan import plan_stream
+from braid.records.stream_plan import StreamPlan, plan_stream
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.schemas import BackfillReport, StreamDefinition, TableSpec
@@ -140,22 +140,29 @@ class BackfillBed:
         opened = self.source_of()
         return lambda target: _ChangedSource(opened(target), change)
 
-    def live(self, *messages: Mapping[str, Any]) -> StreamPosition:
-        """Let the live stream read some more messages of its topic, in one micro-batch under a new claim."""
-        table = self.table
-        document = self.registry.table(TABLE)
-        assert document is not None
-        spec, entry = document.value.table, document.value.streams["s"]
-        plan = plan_stream(table=TABLE, spec=spec, stream=entry.spec, schema=table.schema)
-        committer = table.committer()
-        group = plan.order_group
-        position = committer.claim_stream(
+    def claim(self) -> StreamPosition:
+        """Start the live stream."""
+        group = self._plan().order_group
+        return self.table.committer().claim_stream(
             "s",
             topic="parcels",
             topic_id="t",
             initial_offsets={0: 0},
             group=None if group is None else GroupClaim(group=group, cluster="c", partitions=1),
         )
+
+    def live(
+        self, *messages: Mapping[str, Any], position: StreamPosition | None = None
+    ) -> StreamPosition:
+        """Let the live stream read some more messages of its topic, in one micro-batch.
+
+        Args:
+            messages: The messages.
+            position: The stream's position, where it runs; None: it is started for them.
+        """
+        position = position or self.claim()
+        table, plan = self.table, self._plan()
+        committer = table.committer()
         start = position.offsets[0]
         records = given_records(list(messages))
         offsets = pa.array(range(start, start + len(messages)), pa.int64())
@@ -188,6 +195,12 @@ class BackfillBed:
             max_sequence_number=result.max_sequence_number,
         )
         return committer.stream_positions()["s"]
+
+    def _plan(self) -> StreamPlan:
+        document = self.registry.table(TABLE)
+        assert document is not None
+        spec, entry = document.value.table, document.value.streams["s"]
+        return plan_stream(table=TABLE, spec=spec, stream=entry.spec, schema=self.table.schema)
 
     def rows(self, *columns: str) -> list[tuple[Any, ...]]:
         """Return columns of the rows, in the order of the key."""

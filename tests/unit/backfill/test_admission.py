@@ -8,7 +8,7 @@ import pytest
 
 from braid.backfill.admission import TableNow, check_admission
 from braid.backfill.read_chunk import ReadChunk
-from braid.lake import InvalidRequest
+from braid.lake import BatchAccount, InvalidRequest, StreamBatch
 from braid.records.record_columns import OFFSET
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import StreamDefinition, TableSpec
@@ -87,6 +87,22 @@ def test_a_stream_that_starts_while_such_a_table_is_filled_stops_the_backfill(
     assert bed.rows("id", "n") == [(1, 9)]
 
 
+def test_a_running_stream_that_reads_its_first_record_stops_such_a_backfill(tmp_path: Path) -> None:
+    bed = given(tmp_path, DEDUPLICATE)
+    position = bed.claim()
+
+    def read(chunk: ReadChunk) -> ReadChunk:
+        if not bed.rows("id"):
+            bed.live({"id": 1, "n": 9}, position=position)
+        return chunk
+
+    with pytest.raises(InvalidRequest) as caught:
+        bed.backfill(source_of=changed(bed, read), rows=1).run()
+
+    assert "has read a record while s/backfill/history wrote" in caught.value.problems[0].message
+    assert bed.rows("id", "n") == [(1, 9)]
+
+
 def test_sums_are_backfilled_until_the_stream_has_read(tmp_path: Path) -> None:
     bed = given(tmp_path, SUMS)
 
@@ -145,12 +161,27 @@ def test_a_group_whose_deletes_remove_rows_is_refused_once_the_stream_has_read(
         tmp_path, spec=spec, stream=stream | {"columns": [*stream["columns"], *columns]}
     )
     bed.write_json("a.jsonl", [{"id": 1}])
-    committer = bed.table.committer()
-    committer.claim_stream("s", topic="parcels", topic_id="t", initial_offsets={0: 0})
-
+    epoch = bed.claim().epoch
     bed.backfill().run()
-
     assert bed.rows("id") == [(1,)]
+    bed.table.committer().commit_stream_batch(
+        [],
+        StreamBatch(
+            stream="s",
+            epoch=epoch,
+            batch_id=0,
+            topic="parcels",
+            topic_id="t",
+            start={0: 0},
+            end={0: 1},
+            account=BatchAccount(ignored=1),
+        ),
+    )
+
+    with pytest.raises(InvalidRequest) as caught:
+        bed.backfill("another").run()
+
+    assert "the stream has read records already" in caught.value.problems[0].message
 
 
 def killed_at_file(number: int) -> Any:

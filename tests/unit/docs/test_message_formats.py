@@ -26,6 +26,11 @@ EXAMPLE = re.compile(
     re.DOTALL,
 )
 TYPES = {"id": "BIGINT", "price": "DECIMAL(9, 2)", "at": "TIMESTAMP(3)"}
+TYPES |= {"cents": "BIGINT", "label": "STRING", "cheap": "BOOLEAN", "stock": "MAP<STRING, INT>"}
+TYPES |= {
+    "items": "ARRAY<ROW<sku STRING, qty INT>>",
+    "visits": "ARRAY<ROW<page STRING, day DATE>>",
+}
 TYPES |= {"opened": "TIMESTAMP_LTZ(3)", "day": "DATE"}
 EXAMPLES = [example for guide in GUIDES for example in EXAMPLE.findall(guide)]
 

@@ -1,6 +1,7 @@
 """Parts of records as columns: their values in every type that holds them, and timestamps that none holds."""
 
 import datetime as dt
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from braid.formats.mapped_column import MappedColumn
 from braid.lake import parse_type, to_arrow_type
 from braid.records.part_reader import PART_COLUMNS, PartReader
 from braid.records.record_columns import TIMESTAMP
-from braid.schemas import ColumnSource
+from braid.schemas import ColumnSource, Scalar
 from tests.unit.records.given_streams import AT, given_records
 
 AT_MS = 1_767_323_045_678
@@ -26,6 +27,25 @@ def records_at(*micros: int) -> pa.RecordBatch:
     times = pa.array(micros, pa.timestamp("us", tz="UTC"))
     index = batch.schema.get_field_index(TIMESTAMP)
     return batch.set_column(index, batch.schema.field(index), times).select(PART_COLUMNS)
+
+
+def test_a_constant_is_a_value_of_every_record() -> None:
+    constants: dict[str, Scalar] = {"STRING": "web", "DECIMAL(4, 2)": 1.10, "BOOLEAN": False}
+    columns = [
+        MappedColumn(
+            name=sql,
+            path=(),
+            type=parse_type(sql),
+            source=ColumnSource.CONSTANT,
+            constant=value,
+        )
+        for sql, value in constants.items()
+    ]
+
+    found = PartReader(columns, topic="t").read(given_records([None, b"{"]).select(PART_COLUMNS))
+
+    shown = [["web"] * 2, [Decimal("1.10")] * 2, [False] * 2]
+    assert [array.to_pylist() for array in found.arrays] == shown
 
 
 @pytest.mark.parametrize(

@@ -674,3 +674,84 @@ def test_a_wider_type_is_sought_for_values_of_the_message_alone() -> None:
 
     assert reasons(found) == dict.fromkeys(range(4), "out_of_range")
     assert found.widenable == [0]
+
+
+COMPUTED = [
+    {"column": "id", "expression": "raw_id // 10"},
+    {"column": "region", "constant": "EU"},
+    {"column": "version"},
+    {"column": "v", "expression": "coalesce(x, 'none')"},
+    {"column": "w", "default": "d"},
+]
+
+
+def computed_plan(**stream: Any) -> tuple[StreamPlan, TableSpec]:
+    columns = {"id": "BIGINT", "region": "STRING", "version": "INT", "v": "STRING", "w": "STRING"}
+    spec = given_spec(columns, deletes="clear_columns")
+    group = spec.sequence_groups[0].model_copy(update={"columns": ("v", "w")})
+    spec = spec.model_copy(update={"primary_key": ("id", "region"), "sequence_groups": (group,)})
+    fields = {"raw_id": "BIGINT", "x": "STRING"}
+    return given_plan(spec, columns=COMPUTED, fields=fields, **stream), spec
+
+
+def test_a_delete_has_its_computed_key_and_no_other_computed_column() -> None:
+    plan, spec = computed_plan(delete_when="op = 'd'")
+    messages: list[dict[str, Any]] = [
+        {"raw_id": 10, "version": 1},
+        {"raw_id": 20, "version": 2, "op": "d", "x": "y"},
+    ]
+
+    found = RecordReader(plan, given_table(spec).schema).read(given_records(messages))
+
+    assert found.is_delete.tolist() == [False, True]
+    assert len(found.faults) == 0
+    rows = {name: array.to_pylist() for name, array in found.columns.items()}
+    assert rows == {
+        "id": [1, 2],
+        "region": ["EU", "EU"],
+        "version": [1, 2],
+        "v": ["none", None],
+        "w": ["d", None],
+    }
+
+
+def test_a_record_without_any_field_of_an_expression_is_missing_it() -> None:
+    spec = given_spec({"id": "BIGINT", "version": "INT", "v": "STRING"})
+    columns = [
+        {"column": "id"},
+        {"column": "version"},
+        {"column": "v", "expression": "upper(x)", "on_missing": "reject"},
+    ]
+    plan = given_plan(spec, columns=columns, fields={"x": "STRING"})
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "version": 1, "x": None},
+        {"id": 2, "version": 1},
+    ]
+
+    found = RecordReader(plan, given_table(spec).schema).read(given_records(messages))
+
+    assert reasons(found) == {1: "missing_field"}
+    assert found.faults[1].message == "every field of the expression of column v is missing"
+
+
+def test_fields_of_expressions_are_no_new_fields_and_stay_as_they_are() -> None:
+    spec = given_spec({"id": "BIGINT", "version": "INT", "n": "INT", "v": "BIGINT"})
+    columns = [
+        *({"column": name} for name in ("id", "version", "n")),
+        {"column": "v", "expression": "n + x"},
+    ]
+    plan = given_plan(spec, columns=columns, fields={"x": "INT"}, on_new_field="evolve")
+    reader = RecordReader(plan, given_table(spec).schema)
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "version": 1, "n": 1, "x": 1},
+        {"id": 2, "version": 1, "n": 2**40},
+    ]
+
+    found = reader.read(given_records(messages))
+    changes = reader.wanted_changes(
+        found, UndeclaredFieldReader(plan=plan, taken=tuple(spec.column_names))
+    )
+
+    assert (found.columns["v"].to_pylist(), changes) == ([2, None], {})
+    assert reasons(found) == {1: "out_of_range"}
+    assert plan.columns_in_expressions == {"n"}

@@ -170,3 +170,23 @@ def test_a_message_that_is_too_deep_for_its_fields_is_a_dead_letter_as_in_the_st
     )
 
     assert (found["outcome"], found["reason"]) == ("dead_letter", "malformed")
+
+
+def test_computed_columns_show_their_values_and_failures() -> None:
+    assert tried(
+        {"id": 1, "n": 3},
+        {"id": 2, "n": 0},
+        columns=[
+            {"column": "id"},
+            {"column": "price", "constant": 5},
+            {"column": "version", "expression": "6 // n"},
+        ],
+        fields={"n": "INT"},
+    ) == [
+        {"outcome": "row", "row": {"id": 1, "price": "5.00", "version": 2}},
+        {
+            "outcome": "dead_letter",
+            "reason": "expression",
+            "message": "the expression `6 // n` for column version fails: Division by zero",
+        },
+    ]

@@ -64,6 +64,20 @@ def test_a_result_is_not_withdrawn(registrar: Registrar) -> None:
     assert replay.result == RESULT
 
 
+def test_results_of_two_runners_add_up(registrar: Registrar) -> None:
+    registrar.request_replay("shop.orders", "sales", ALL, request_id="r1")
+    first = ReplayResult(finished_ms=8, accepted=3, folded=1, failed_again={"malformed": 2})
+    second = ReplayResult(finished_ms=9, accepted=4, ignored=1, failed_again={"malformed": 2})
+    for result in (first, second):
+        registrar.end_replay("shop.orders", "sales", request_id="r1", result=result)
+
+    replay = registrar.document("shop.orders").streams["sales"].replay
+    assert replay is not None
+    assert replay.result == ReplayResult(
+        finished_ms=9, accepted=7, folded=1, ignored=1, failed_again={"malformed": 2}
+    )
+
+
 def test_a_reason_that_does_not_exist_is_refused(registrar: Registrar) -> None:
     with pytest.raises(DefinitionRefused) as caught:
         registrar.check_replay("shop.orders", "sales", LetterSelection(reasons=("too_big",)))

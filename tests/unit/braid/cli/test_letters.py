@@ -20,3 +20,19 @@ def test_another_text_ends_the_command(text: str, capsys: pytest.CaptureFixture[
         selection([], [text])
 
     assert "expected PARTITION:START-END" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        (["0:1-2", "1:1-2", "00:7-9"], "another range of partition 0"),
+        ([f"0:1-{10**30}"], "expected offsets up to"),
+    ],
+)
+def test_a_range_that_would_not_be_taken_ends_the_command(
+    texts: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(typer.Exit):
+        selection([], texts)
+
+    assert why in capsys.readouterr().err

@@ -10,6 +10,7 @@ from braid.lake.commit.streams.exactly_once import decide_batch
 from braid.lake.commit.streams.highest_read import HighestRead
 from braid.lake.commit.streams.position_moves import MoveCause, PositionMove
 from braid.lake.commit.streams.stream_authority import StreamAuthority
+from braid.lake.commit.streams.stream_letters import StreamLetters
 from braid.lake.commit.streams.stream_position import (
     BatchAccount,
     StreamPosition,
@@ -46,6 +47,17 @@ def test_a_move_changes_offsets_and_epoch_and_keeps_account_and_generation() -> 
         highest_read={0: HighestRead(offset=10)},
     )
     assert revision.properties == move_properties("s", [move])
+
+
+def test_replayed_records_that_are_read_again_may_become_letters_again() -> None:
+    replayed = {0: ((1, 6), (8, 9)), 1: ((3, 20),)}
+    position = replace(POSITION, letters=StreamLetters(replayed=replayed, accepted=4))
+    move = replace(MOVE, expected=position, offsets={0: 4, 1: 25})
+
+    after = move.revise(StreamAuthority(positions={"s": position}), time_ms=9)
+
+    letters = after.streams.positions["s"].letters
+    assert letters == StreamLetters(replayed={0: ((1, 4),), 1: ((3, 20),)}, accepted=4)
 
 
 def test_a_query_from_before_a_move_is_fenced() -> None:

@@ -10,7 +10,7 @@ from braid.pipelines.replay.letter_desk import RETRY_MS, LetterDesk
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.letter_questions import LetterQuestions
-from braid.schemas import LetterQuery, LetterSelection
+from braid.schemas import LetterQuery, LetterSelection, ReplayResult
 from tests.support.waiting import wait_until
 from tests.unit.registry.shop import definition, orders
 
@@ -23,9 +23,20 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
+class _FileIO(MemoryFileIO):
+    """Storage with a defect that can be switched on: it meets everybody who reads a snapshot of a table."""
+
+    is_broken = False
+
+    def read_bytes(self, path: str) -> bytes:
+        if self.is_broken and "/snapshot/" in path:
+            raise ZeroDivisionError("division by zero")
+        return super().read_bytes(path)
+
+
 @pytest.fixture
-def file_io() -> MemoryFileIO:
-    return MemoryFileIO()
+def file_io() -> _FileIO:
+    return _FileIO()
 
 
 @pytest.fixture
@@ -106,16 +117,34 @@ def test_a_replay_that_the_file_of_clusters_does_not_allow_ends_with_the_reason(
     registrar.request_replay("shop.orders", "sales", LetterSelection(), request_id="r")
     _serve(desk, registrar)
 
-    def result() -> object:
-        replay = registrar.entry("shop.orders", "sales").replay
-        return replay and replay.result
-
     try:
-        wait_until(lambda: result() is not None)
+        wait_until(lambda: _result(registrar) is not None)
     finally:
         desk.close()
 
+    result = _result(registrar)
+    assert result is not None
+    assert "no Kafka cluster is called `default`" in str(result.error)
+
+
+def test_a_defect_ends_the_replay_and_the_question_that_meet_it(
+    desk: LetterDesk, registrar: Registrar, file_io: _FileIO, clock: ManualClock
+) -> None:
+    registrar.request_replay("shop.orders", "sales", LetterSelection(), request_id="r")
+    questions = LetterQuestions(file_io, "/w")
+    questions.ask(_question("b", "sales", clock))
+    file_io.is_broken = True
+    _serve(desk, registrar)
+
+    wait_until(lambda: questions.answer_of("b") is not None)
+    wait_until(lambda: _result(registrar) is not None)
+
+    page, result = questions.answer_of("b"), _result(registrar)
+    assert page is not None
+    assert result is not None
+    assert page.error == result.error == "ZeroDivisionError: division by zero"
+
+
+def _result(registrar: Registrar) -> ReplayResult | None:
     replay = registrar.entry("shop.orders", "sales").replay
-    assert replay is not None
-    assert replay.result is not None
-    assert "no Kafka cluster is called `default`" in str(replay.result.error)
+    return None if replay is None else replay.result

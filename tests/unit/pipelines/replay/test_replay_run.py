@@ -1,6 +1,6 @@
 """A replay writes each record of a committed dead letter once, at the place that it had."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 from braid.formats.dead_letter import DeadLetter, DeadLetterReason
 from braid.lake import BatchAccount, InvalidRequest, LetterAttempt, LimitExceeded
 from braid.lake.commit.streams.stream_letters import RANGES_MAX
+from braid.pipelines.replay.letter_topic import TopicLetter
 from braid.pipelines.replay.replay_run import ReplayRun
 from braid.schemas import AggregateSpec, LetterSelection, TableSpec
 from tests.support.replay_bed import TOPIC_ID, GivenTarget, ReplayBed
@@ -212,7 +213,7 @@ def _letter(**changed: Any) -> DeadLetter:
         ([_letter(generation=None)], {"earlier_version": 1}),
         ([_letter(value_bytes=10**6), _letter(offset=1, value_bytes=9)], {"cut": 2}),
         ([_letter(attempt=LetterAttempt(epoch=0, batch_id=0, attempt=0))], {"unknown_attempt": 1}),
-        ([_letter(topic="of another stream")], {}),
+        ([_letter(topic="that the stream read before")], {"other_topic": 1}),
         ([_letter(offset=3)], {}),  # not read yet: the stream will
     ],
 )
@@ -280,6 +281,75 @@ def test_new_fields_of_an_evolving_stream_are_left_to_the_stream() -> None:
 
     assert result.failed_again == {"new_field": 1}
     assert "the table has to be changed first, for pad" in result.examples[0]
+
+
+class _LateLetter:
+    """A topic with a letter that one task sends after the topic's end was asked for, and another one before."""
+
+    def __init__(self, bed: ReplayBed) -> None:
+        self._bed = bed
+
+    def bounds(self) -> tuple[Mapping[int, int], Mapping[int, int]]:
+        self._bed.ingest([long(3, 1), long(4, 1)])
+        messages = self._bed.letters.messages
+        messages[-2:] = reversed(messages[-2:])
+        return {0: 0}, {0: len(messages) - 1}
+
+    def read(
+        self, start: Mapping[int, int], end: Mapping[int, int]
+    ) -> Iterator[tuple[list[TopicLetter], Mapping[int, int]]]:
+        return self._bed.letters.read(start, end)
+
+
+def test_a_letter_that_is_sent_meanwhile_does_not_count_as_replayed() -> None:
+    bed = ReplayBed(SPEC, **NARROW)
+    bed.ingest([long(1, 1), row(2, 1)])
+    mended = given_plan(SPEC)
+    run = ReplayRun(LetterSelection(), source=_LateLetter(bed), targets=GivenTarget(bed, mended))
+
+    run.run(finished_ms=lambda: 7)
+    assert values(bed).keys() == {1, 2, 4}
+    bed.replay(mended)
+
+    assert values(bed).keys() == {1, 2, 3, 4}
+    assert bed.position.letters.replayed == {0: ((0, 4),)}
+
+
+def test_records_that_are_refused_when_they_are_read_again_do_not_count_as_replayed() -> None:
+    bed = ReplayBed(SPEC, **NARROW)
+    bed.ingest([long(1, 1), row(2, 1), long(3, 1)])
+    mended = given_plan(SPEC)
+
+    def read_again(count: int) -> None:
+        if count == 1:
+            bed.table.committer().move_stream(bed.position, offsets={0: 1}, commit_user="registry")
+            bed.claim()
+            bed.ingest([row(2, 1), long(3, 1)], plan=given_plan(SPEC, max_message_bytes=5))
+
+    ReplayRun(
+        LetterSelection(),
+        source=bed.letters,
+        targets=GivenTarget(bed, mended),
+        on_commit=read_again,
+        chunk_letters=1,
+    ).run(finished_ms=lambda: 7)
+    assert bed.position.letters.replayed == {0: ((0, 1), (2, 3))}
+
+    assert bed.replay(mended).accepted == 1
+    assert bed.position.letters.replayed == {0: ((0, 3),)}
+
+
+def test_a_letter_is_replayed_again_after_its_record_was_read_again_and_refused() -> None:
+    """By a declaration with another column, say, which the first replay did not fill."""
+    bed = ReplayBed(SPEC, **NARROW)
+    bed.ingest([row(1, 1), row(2, 1), long(3, 1)], plan=given_plan(SPEC, max_message_bytes=5))
+    bed.replay(given_plan(SPEC))
+    bed.table.committer().move_stream(bed.position, offsets={0: 1}, commit_user="registry")
+    bed.claim()
+    bed.ingest([row(2, 2, "again"), long(3, 2)])
+
+    assert bed.position.letters.replayed == {0: ((0, 1),)}
+    assert bed.replay(given_plan(SPEC), offsets={"0": {"start": 2, "end": 3}}).accepted == 1
 
 
 def test_more_ranges_than_a_position_remembers_are_refused() -> None:

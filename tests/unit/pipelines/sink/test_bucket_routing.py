@@ -5,7 +5,7 @@ import pyarrow as pa
 from braid.formats.schema_registry.schema_source import SchemaKind
 from braid.lake import assign_buckets
 from braid.pipelines.sink.bucket_routing import BUCKET, BucketRouter
-from tests.support.given_schemas import GivenSchemas, framed
+from tests.support.given_schemas import BROKEN, BrokenSchemas, GivenSchemas, framed
 from tests.unit.records.given_streams import (
     given_plan,
     given_records,
@@ -55,6 +55,22 @@ def test_a_key_from_the_records_key_has_the_bucket_of_the_same_key_from_its_valu
     assert len(set(by_key.column(BUCKET).to_pylist())) > 1
 
 
+def test_a_computed_key_has_the_bucket_of_the_same_key_from_a_field() -> None:
+    spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=8)
+    schema = given_table(spec).schema
+    columns = [{"column": "id", "expression": "length(a) + 0"}, {"column": "a"}]
+    plan = given_plan(spec, columns=columns)
+
+    computed = BucketRouter(plan=plan, schema=schema)(
+        given_records([{"a": "x" * one} for one in range(9)])
+    )
+
+    plain = BucketRouter(plan=given_plan(spec), schema=schema)(
+        given_records([{"id": one} for one in range(9)])
+    )
+    assert computed.column(BUCKET).equals(plain.column(BUCKET))
+
+
 def test_a_message_behind_the_id_of_its_schema_has_the_bucket_of_its_key() -> None:
     spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=8)
     schema = given_table(spec).schema
@@ -67,6 +83,22 @@ def test_a_message_behind_the_id_of_its_schema_has_the_bucket_of_its_key() -> No
 
     plain = BucketRouter(plan=given_plan(spec), schema=schema)(given_records(messages))
     assert routed.column(BUCKET).to_pylist() == [*plain.column(BUCKET).to_pylist(), *[0] * 9]
+
+
+def test_a_record_whose_reading_raises_leaves_the_others_their_buckets() -> None:
+    """Else two tasks would write records of one key, and the one that came last might lose."""
+    spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=8)
+    schema = given_table(spec).schema
+    plan = given_plan(spec, format={"type": "json", "schema_registry": "shop"})
+    messages = [b'{"id": %d}' % number for number in range(9)]
+
+    routed = BucketRouter(plan=plan, schema=schema, schemas=BrokenSchemas({7: SchemaKind.JSON}))(
+        given_records([framed(BROKEN, messages[1]), *(framed(7, one) for one in messages)])
+    )
+
+    plain = BucketRouter(plan=given_plan(spec), schema=schema)(given_records(messages))
+    assert routed.column(BUCKET).to_pylist() == [0, *plain.column(BUCKET).to_pylist()]
+    assert routed.num_rows == 10
 
 
 def test_a_delete_goes_to_the_bucket_of_its_row() -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyroaring import BitMap
 
-from braid.formats.schema_registry.schema_source import RegisteredSchema, SchemaKind
+from braid.formats.schema_registry.schema_source import SchemaKind
 from braid.lake import MemoryFileIO, StorageUnavailable, Table, parse_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.sink.poison_records import POISON_MAX
@@ -20,7 +20,7 @@ from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldRead
 from braid.records.new_fields.value_shape import shape_of
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import AggregateSpec, TableSpec
-from tests.support.given_schemas import DOWN, GivenSchemas, framed
+from tests.support.given_schemas import BROKEN, DOWN, BrokenSchemas, GivenSchemas, framed
 from tests.unit.records.given_streams import (
     AT,
     given_origin,
@@ -130,20 +130,11 @@ def test_a_registry_that_does_not_answer_ends_the_task_and_leaves_no_file() -> N
     assert not [s for s in table.file_io.list(table.path) if "bucket" in s.path]
 
 
-class _BrokenSchemas(GivenSchemas):
-    """A source with a defect, which the ids from 50 on meet."""
-
-    def schema(self, schema_id: int) -> RegisteredSchema:
-        if schema_id >= 50:
-            raise ZeroDivisionError("division by zero")
-        return super().schema(schema_id)
-
-
 def test_a_record_whose_reading_raises_is_a_dead_letter_alone() -> None:
     plan = given_plan(SPEC, format={"type": "json", "schema_registry": "shop"})
-    ids = [7] * 9 + [50, 7, 51]
+    ids = [7] * 9 + [BROKEN, 7, BROKEN + 1]
     records = [framed(n, json.dumps({**ROW, "id": k}).encode()) for k, n in enumerate(ids)]
-    task = _task(plan=plan, schemas=_BrokenSchemas({7: SchemaKind.JSON}))
+    task = _task(plan=plan, schemas=BrokenSchemas({7: SchemaKind.JSON}))
 
     report = _run(task, given_records(records))
 
@@ -156,10 +147,10 @@ def test_a_record_whose_reading_raises_is_a_dead_letter_alone() -> None:
 def test_an_error_that_many_records_cause_ends_the_task() -> None:
     plan = given_plan(SPEC, format={"type": "json", "schema_registry": "shop"})
     body = json.dumps(ROW).encode()
-    task = _task(plan=plan, schemas=_BrokenSchemas({7: SchemaKind.JSON}))
+    task = _task(plan=plan, schemas=BrokenSchemas({7: SchemaKind.JSON}))
 
     with pytest.raises(ZeroDivisionError):
-        _run(task, given_records([framed(50 + n, body) for n in range(POISON_MAX + 1)]))
+        _run(task, given_records([framed(BROKEN + n, body) for n in range(POISON_MAX + 1)]))
 
 
 def test_a_task_without_records_reports_nothing() -> None:

@@ -13,6 +13,7 @@ from braid.registry.store.progress import ProgressStore
 from braid.registry.store.stored_documents import (
     BATCH_BYTES,
     CHANGE_CAPTURE,
+    COMPUTED_COLUMNS,
     CONSUMER_GROUPS,
     DEAD_LETTER_BUDGETS,
     MESSAGE_FORMATS,
@@ -267,11 +268,10 @@ def test_a_stream_that_reads_parts_of_records_needs_a_feature() -> None:
 
     needed = {source: features_of(reading(source)) for source in ColumnSource}
 
-    messages = {ColumnSource.VALUE, ColumnSource.KEY}
-    assert {source for source, found in needed.items() if found == ()} == messages
-    assert {found for source, found in needed.items() if source not in messages} == {
-        (RECORD_PARTS,)
-    }
+    expected: dict[ColumnSource, tuple[str, ...]] = dict.fromkeys(ColumnSource, (RECORD_PARTS,))
+    expected |= dict.fromkeys((ColumnSource.VALUE, ColumnSource.KEY), ())
+    expected |= dict.fromkeys((ColumnSource.EXPRESSION, ColumnSource.CONSTANT), (COMPUTED_COLUMNS,))
+    assert needed == expected
     assert features_of(STREAM, besides=[RECORD_PARTS]) == ()
 
 

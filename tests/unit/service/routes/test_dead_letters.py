@@ -144,6 +144,17 @@ def test_wrong_parameters_are_refused_before_anybody_is_asked(
     assert not file_io.list("/w/_braid/letter-questions")
 
 
+def test_a_stream_that_was_never_started_has_no_letters(
+    shop: HttpClient, file_io: MemoryFileIO
+) -> None:
+    shop.put(SALES, json={"topic": "orders"}).raise_for_status()
+
+    answer = shop.get(LETTERS)
+
+    assert (answer.status_code, answer.json()["letters"]) == (200, [])
+    assert not file_io.list("/w/_braid/letter-questions")
+
+
 def test_a_stream_that_is_not_registered_has_no_letters(shop: HttpClient) -> None:
     assert shop.get(LETTERS).json()["code"] == "stream_not_found"
 

@@ -1,0 +1,94 @@
+"""Compiled expressions: checked against the fields that they use and the column that they fill."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from braid.formats.expressions.errors import ExpressionError
+from braid.formats.expressions.result_types import is_lossless
+from braid.formats.expressions.sql_engine import SqlError, sql_engine
+from braid.formats.expressions.syntax import Path, parse_expression
+from braid.formats.mapped_column import MappedColumn
+from braid.lake import to_arrow_type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledExpression:
+    """The expression of a column.
+
+    Attributes:
+        sql: The expression over the columns of the engine's input, whose names are those of `input_name`.
+        fields: The indexes of the fields that it uses.
+        growth: The largest result, in relation to the message.
+    """
+
+    sql: str
+    fields: tuple[int, ...]
+    growth: int
+
+
+def compile_expression(column: MappedColumn, fields: Sequence[MappedColumn]) -> CompiledExpression:
+    """Return the expression of a column, checked.
+
+    Args:
+        column: The column.
+        fields: The fields that it can use; of several with one path the first counts.
+
+    Raises:
+        ExpressionError: It is no expression, or none over these fields, or its result is of a type that the column
+            does not hold without loss.
+    """
+    assert column.expression is not None, "the column is computed"
+    places: dict[Path, int] = {}
+    for place, one in enumerate(fields):
+        places.setdefault(one.path, place)
+    names = {path: input_name(place) for path, place in places.items()}
+    parsed = parse_expression(column.expression, names)
+    used = tuple(places[path] for path in parsed.fields)
+    compiled = CompiledExpression(sql=parsed.sql, fields=used, growth=parsed.growth)
+    try:
+        found = sql_engine().result_type(parsed.sql, _input(used, fields))
+    except SqlError as error:
+        message = f"it cannot be evaluated: {with_addresses(str(error), fields)}"
+        hint = "use functions and operators on the types that `fields` and columns declare"
+        raise ExpressionError(message, hint) from error
+    if not is_lossless(found, column.type):
+        wanted = column.type.with_nullable(True)
+        message = (
+            f"its result is {found}, which a column of type {wanted} does not hold without loss"
+        )
+        raise ExpressionError(message, "write the conversion into the expression: CAST(... AS ...)")
+    return compiled
+
+
+def input_name(place: int) -> str:
+    """Return the name of a field's column in the engine's input."""
+    return f"field_{place}"
+
+
+def with_addresses(message: str, fields: Sequence[MappedColumn]) -> str:
+    """Return a message of the engine with the addresses of fields in the place of their columns' names."""
+
+    def address(found: re.Match[str]) -> str:
+        place = int(found[1])
+        return fields[place].address if place < len(fields) else found[0]
+
+    return re.sub(r"\bfield_([0-9]{1,6})\b", address, message)
+
+
+def input_array(array: pa.Array) -> pa.Array:
+    """Return a field's values as the engine takes them: it has fewer functions on timestamps of coarse units."""
+    if pa.types.is_timestamp(array.type) and array.type.unit in ("s", "ms"):
+        return array.cast(pa.timestamp("us", tz=array.type.tz))
+    return array
+
+
+def _input(used: Sequence[int], fields: Sequence[MappedColumn]) -> pa.Schema:
+    """Return the columns of the engine's input."""
+    types = {
+        input_name(place): input_array(pa.nulls(0, to_arrow_type(fields[place].type))).type
+        for place in used
+    }
+    return pa.schema(list(types.items()) or [(input_name(0), pa.int8())])

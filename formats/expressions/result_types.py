@@ -1,0 +1,100 @@
+"""Types of results: which of them a column holds without loss.
+
+| column | result |
+|---|---|
+| BOOLEAN | boolean |
+| TINYINT to BIGINT | whole numbers of at most the same bounds |
+| FLOAT, DOUBLE | FLOAT, FLOAT and DOUBLE; whole numbers of at most 16 and 32 bits |
+| DECIMAL | DECIMALs and whole numbers with at most its digits before and behind the point |
+| CHAR, VARCHAR; BINARY, VARBINARY | text; bytes: longer ones are found record by record |
+| DATE, TIME | date, time |
+| TIMESTAMP; WITH LOCAL TIME ZONE | timestamp without, with a zone; further digits of the second are dropped |
+| ARRAY, MAP, ROW | list, map, struct with the same names, of what their parts hold without loss |
+
+A result that is always NULL fits every column.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from braid.lake import DataType, TypeRoot
+
+if TYPE_CHECKING:
+    from duckdb.sqltypes import DuckDBPyType
+
+# Bits with the sign, and digits, of whole numbers.
+_WHOLE: Final = {
+    "tinyint": (8, 3),
+    "smallint": (16, 5),
+    "integer": (32, 10),
+    "bigint": (64, 19),
+    "utinyint": (9, 3),
+    "usmallint": (17, 5),
+    "uinteger": (33, 10),
+    "ubigint": (65, 20),
+    "hugeint": (128, 39),
+}
+_BITS: Final = {
+    TypeRoot.TINYINT: 8,
+    TypeRoot.SMALLINT: 16,
+    TypeRoot.INT: 32,
+    TypeRoot.BIGINT: 64,
+    TypeRoot.FLOAT: 17,
+    TypeRoot.DOUBLE: 33,
+}
+_PLAIN: Final = {
+    TypeRoot.BOOLEAN: ("boolean",),
+    TypeRoot.FLOAT: ("float",),
+    TypeRoot.DOUBLE: ("float", "double"),
+    TypeRoot.CHAR: ("varchar",),
+    TypeRoot.VARCHAR: ("varchar",),
+    TypeRoot.BINARY: ("blob",),
+    TypeRoot.VARBINARY: ("blob",),
+    TypeRoot.DATE: ("date",),
+    TypeRoot.TIME: ("time",),
+    TypeRoot.TIMESTAMP: ("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"),
+    TypeRoot.TIMESTAMP_LTZ: ("timestamp with time zone",),
+}
+_NOTHING: Final = "null"  # a result that is always NULL
+
+
+def is_lossless(found: "DuckDBPyType", wanted: DataType) -> bool:
+    """Return whether a column holds every result of a type, but for the length of texts and bytes."""
+    kind, parts = found.id, _parts(found)
+    if kind == _NOTHING or kind in _PLAIN.get(wanted.root, ()):
+        return True
+    if kind in _WHOLE:
+        bits, digits = _WHOLE[kind]
+        if wanted.root is TypeRoot.DECIMAL:
+            return digits <= _digits(wanted)
+        return bits <= _BITS.get(wanted.root, 0)
+    match kind, wanted.root:
+        case "decimal", TypeRoot.DECIMAL:
+            (_, precision), (_, scale) = parts
+            return bool(scale <= (wanted.scale or 0) and precision - scale <= _digits(wanted))
+        case "list", TypeRoot.ARRAY:
+            assert wanted.element is not None, "an ARRAY has an element type"
+            ((_, child),) = parts
+            return is_lossless(child, wanted.element)
+        case "map", TypeRoot.MAP:
+            assert wanted.key is not None, "a MAP has a key type"
+            assert wanted.value is not None, "a MAP has a value type"
+            (_, key), (_, value) = parts
+            return is_lossless(key, wanted.key) and is_lossless(value, wanted.value)
+        case "struct", TypeRoot.ROW:
+            names = [field.name for field in wanted.fields]
+            return names == [name for name, _ in parts] and all(
+                is_lossless(child, field.type)
+                for (_, child), field in zip(parts, wanted.fields, strict=True)
+            )
+        case _:
+            return False
+
+
+def _parts(found: "DuckDBPyType") -> Any:
+    """Return the parts of a type with their names: of a DECIMAL its digits, of others the types inside of it."""
+    return found.children if found.id in ("decimal", "list", "map", "struct") else ()
+
+
+def _digits(wanted: DataType) -> int:
+    """Return the number of digits of a DECIMAL before the point."""
+    return (wanted.precision or 0) - (wanted.scale or 0)

@@ -1,0 +1,36 @@
+"""Columns whose fields the expressions of a stream use."""
+
+from collections.abc import Sequence
+
+from braid.formats.expressions.compiled import compile_expression
+from braid.formats.expressions.errors import ExpressionError
+from braid.formats.mapped_column import MappedColumn
+from braid.lake import InvalidRequest, Problem
+from braid.registry.layout.stream_columns import expression_fields
+from braid.schemas import StreamSpec
+
+
+def columns_in_expressions(columns: Sequence[MappedColumn], stream: StreamSpec) -> frozenset[str]:
+    """Return the names of these columns.
+
+    Args:
+        columns: The columns of the stream, with the types that the table has.
+        stream: The stream.
+
+    Raises:
+        InvalidRequest: An expression cannot be evaluated over these types. Registration checks this; another engine
+            may have changed the table since.
+    """
+    fields = expression_fields(stream, columns)
+    used: set[int] = set()
+    for column in columns:
+        if column.expression is None:
+            continue
+        try:
+            used.update(compile_expression(column, fields).fields)
+        except ExpressionError as error:
+            reason, value = str(error), column.expression
+            problem = Problem(field=column.name, value=value, message=reason, hint=error.hint)
+            message = f"column {column.name} cannot be computed"
+            raise InvalidRequest(message, problems=[problem]) from error
+    return frozenset(fields[one].name for one in used if not fields[one].is_in_expression)
