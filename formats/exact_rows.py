@@ -63,12 +63,19 @@ def column_values(
     for column in columns:
         try:
             value = value_at(tree, column, kind=kind)
+        except (
+            ValueFault
+        ) as fault:  # of an object around the field, which other columns may need, too
+            return Fault(fault.reason, _found(fault))
+        try:
             values.append(value if value is MISSING else read(value, column))
         except ValueFault as fault:
-            text = f"field {fault.address}: found {fault.found}, expected {fault.expected}"
-            is_own = fault.address.startswith(column.address)
-            return Fault(fault.reason, f"{text} for {column.purpose}" if is_own else text)
+            return Fault(fault.reason, f"{_found(fault)} for {column.purpose}")
     return values
+
+
+def _found(fault: ValueFault) -> str:
+    return f"field {fault.address}: found {fault.found}, expected {fault.expected}"
 
 
 def with_exact_rows(

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapping.time_formats import TimeTexts, time_texts
 from braid.formats.mapping.times_reader import as_texts, time_column
 from braid.formats.message_reader import ReadMessages
 from braid.formats.raw_reader import raw_column
@@ -29,6 +30,10 @@ class HeaderReader:
             columns: The columns, each with the name of its header as the only name of its path.
         """
         self._columns = tuple(columns)
+        self._times = [
+            None if one.time_format is None else time_texts(one.time_format, one.type)
+            for one in columns
+        ]
 
     def read(self, headers: pa.ListArray) -> ReadMessages:
         """Return the columns of a batch of records.
@@ -50,26 +55,29 @@ class HeaderReader:
         records = np.repeat(np.arange(len(headers)), counts)
         each = headers.flatten()
         names, values = pc.struct_field(each, "key"), pc.struct_field(each, "value")
-        for column in self._columns:
+        for column, times in zip(self._columns, self._times, strict=True):
             (name,) = column.path
             found = np.flatnonzero(pc.equal(names, name).to_numpy(zero_copy_only=False))
             place = np.full(len(headers), -1)
             # Of several headers of a record the last assignment stays.
             place[records[found]] = found
             is_missing = place < 0
-            arrays.append(_column(values.take(pa.array(place, mask=is_missing)), column, faults))
+            chosen = values.take(pa.array(place, mask=is_missing))
+            arrays.append(_column(chosen, column, faults, times=times))
             if column.finds_missing:
                 missing[column.name] = pa.array(is_missing)
         return ReadMessages(arrays=arrays, faults=faults, with_undeclared=[], missing=missing)
 
 
-def _column(values: pa.BinaryArray, column: MappedColumn, faults: Faults) -> pa.Array:
+def _column(
+    values: pa.BinaryArray, column: MappedColumn, faults: Faults, *, times: TimeTexts | None
+) -> pa.Array:
     found = Faults(len(values))
     subject = f"header {column.address}"
     (plain,) = as_texts([column])
     array = raw_column(values, plain, found, subject=subject)
-    if column.time_format is not None:
-        array = time_column(array, column, found, subject=subject)
+    if times is not None:
+        array = time_column(array, column, found, subject=subject, times=times)
     for row in found.rows:
         fault = found[row]
         if fault.reason is DeadLetterReason.MALFORMED:

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from braid.formats.integer_bounds import INTEGER_BOUND
+from braid.formats.type_bounds import INTEGER_BOUND
 from braid.lake import DataField, DataType, InvalidRequest, TableSchema, TypeRoot
 from braid.schemas import FieldProblem
 from braid.schemas.field_problems import quoted_list

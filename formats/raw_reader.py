@@ -6,13 +6,14 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from braid.formats.arrays import rows_where
+from braid.formats.arrays import replace_rows, rows_where
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults, not_utf8
 from braid.formats.json.exact_values import expected_form
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReadMessages
 from braid.formats.text_values import text_column
+from braid.formats.type_bounds import length_bound
 from braid.lake import TypeRoot, to_arrow_type
 
 RAW_FIELD: Final = "value"
@@ -63,16 +64,19 @@ def raw_column(
 def _bytes(
     payloads: pa.BinaryArray, column: MappedColumn, faults: Faults, subject: str
 ) -> pa.Array:
-    bound = column.type.length
-    if bound is not None:
-        lengths = pc.binary_length(payloads)
-        for row in rows_where(pc.greater(lengths, bound).fill_null(False)):
-            message = (
-                f"{subject}: found {lengths[row]} bytes, expected {expected_form(column.type)} "
-                f"for {column.purpose}"
-            )
-            faults.add(row, Fault(DeadLetterReason.OUT_OF_RANGE, message))
-    return payloads.cast(to_arrow_type(column.type))
+    values = payloads.cast(to_arrow_type(column.type))
+    bound = length_bound(column.type)
+    if bound is None:
+        return values
+    lengths = pc.binary_length(payloads)
+    rows = rows_where(pc.greater(lengths, bound).fill_null(False))
+    for row in rows:
+        message = (
+            f"{subject}: found {lengths[row]} bytes, expected {expected_form(column.type)} "
+            f"for {column.purpose}"
+        )
+        faults.add(row, Fault(DeadLetterReason.OUT_OF_RANGE, message))
+    return replace_rows(values, rows, [None] * len(rows)) if rows else values
 
 
 def _texts(payloads: pa.BinaryArray, faults: Faults) -> pa.StringArray:

@@ -23,7 +23,6 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from braid.formats.integer_bounds import INTEGER_BOUND
 from braid.formats.mapped_column import MappedColumn, TimeFormat
 from braid.formats.part_conditions import (
     parse_condition,
@@ -31,6 +30,7 @@ from braid.formats.part_conditions import (
     types_of_part,
     wrong_argument,
 )
+from braid.formats.type_bounds import INTEGER_BOUND
 from braid.lake import (
     BoundCondition,
     Comparison,

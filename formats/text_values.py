@@ -21,8 +21,13 @@ import pyarrow.compute as pc
 from braid.formats.arrays import replace_rows, rows_where
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
-from braid.formats.integer_bounds import INTEGER_BOUND
-from braid.formats.json.exact_values import ValueFault, exact_value, expected_form, shown
+from braid.formats.json.exact_values import (
+    NUMBER_TEXT,
+    ValueFault,
+    exact_value,
+    expected_form,
+    shown,
+)
 from braid.formats.json.message import (
     NUMBER_CHARACTERS_MAX,
     OversizedNumber,
@@ -31,6 +36,7 @@ from braid.formats.json.message import (
 )
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.times import DATE_AND_TIME_TYPES, time_array
+from braid.formats.type_bounds import INTEGER_BOUND, length_bound
 from braid.lake import DataType, TypeRoot, to_arrow_type
 
 _BOOLEANS: Final = {"true": True, "false": False}
@@ -38,7 +44,6 @@ _FLOATS: Final = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 # All of 64 bits, but for a few numbers that are decided one by one.
 _INTEGER: Final = r"^-?([0-9]{1,18}|[1-8][0-9]{18})$"
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?")
 
 
 def text_value(text: str, data_type: DataType) -> Any:
@@ -66,7 +71,7 @@ def _json_value(text: str, data_type: DataType) -> Any:
         return _BOOLEANS.get(text, text)
     if data_type.root in INTEGER_BOUND and _WHOLE.fullmatch(text):
         return int(text) if len(text) <= NUMBER_CHARACTERS_MAX else OversizedNumber(text)
-    if data_type.root in _FLOATS and _NUMBER.fullmatch(text):
+    if data_type.root in _FLOATS and NUMBER_TEXT.fullmatch(text):
         return written_number(text)
     return text
 
@@ -111,8 +116,10 @@ def plain_values(texts: pa.StringArray, data_type: DataType) -> pa.Array:
     if data_type.root in DATE_AND_TIME_TYPES:
         return time_array(texts, data_type)
     if data_type.root in (TypeRoot.CHAR, TypeRoot.VARCHAR):
-        is_short = pc.less_equal(pc.utf8_length(texts), data_type.length or 0)
-        return texts if data_type.length is None else _where(is_short, texts)
+        bound = length_bound(data_type)
+        return (
+            texts if bound is None else _where(pc.less_equal(pc.utf8_length(texts), bound), texts)
+        )
     if data_type.root in INTEGER_BOUND:
         # Arrow's cast refuses a whole column for one number that is too large, so the bounds are compared first.
         numbers = _cast(texts, _INTEGER, pa.int64())

@@ -38,6 +38,11 @@ class PartReader:
         self._columns = tuple(columns)
         self._topic = topic
         self._headers = HeaderReader([c for c in columns if c.source is ColumnSource.HEADER])
+        self._constants = {
+            column.name: declared_value(column.constant, column.type)
+            for column in columns
+            if column.constant is not None
+        }
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,14 +77,15 @@ class PartReader:
             case ColumnSource.OFFSET:
                 return records.column(OFFSET).cast(wanted)
             case ColumnSource.CONSTANT:
-                assert column.constant is not None, "the column has a constant"
-                constant = declared_value(column.constant, column.type)
-                nothing = pa.scalar(None, wanted)
-                return pc.if_else(records.column(PARTITION).is_valid(), constant, nothing)
+                return self._of_each(records, self._constants[column.name], wanted)
             case _:
                 assert column.source is ColumnSource.TOPIC, "no other part is left"
-                topic, nothing = pa.scalar(self._topic, wanted), pa.scalar(None, wanted)
-                return pc.if_else(records.column(PARTITION).is_valid(), topic, nothing)
+                return self._of_each(records, pa.scalar(self._topic, wanted), wanted)
+
+    def _of_each(self, records: pa.RecordBatch, value: pa.Scalar, wanted: pa.DataType) -> pa.Array:
+        """Return the same value for each record; null where all parts of a record are."""
+        nothing = pa.scalar(None, wanted)
+        return pc.if_else(records.column(PARTITION).is_valid(), value, nothing)
 
 
 def _times(timestamps: pa.TimestampArray, column: MappedColumn, faults: Faults) -> pa.Array:

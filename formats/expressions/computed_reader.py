@@ -274,28 +274,12 @@ def _only_field(field: MappedColumn, number: int) -> MappedColumn:
     )
 
 
-def _alone(expression: str, fields: pa.Table) -> pa.StructArray:
-    try:
-        (results,) = sql_engine().evaluate([expression], fields)
-    except SqlError:
-        return pa.nulls(1, _UNKNOWN)
-    return results
-
-
 def _joined(parts: Sequence[pa.StructArray]) -> pa.StructArray:
     """Return the results of a whole batch; of those that failed alone the type is not known."""
     known = next((part.type for part in parts if part.type != _UNKNOWN), _UNKNOWN)
     return pa.concat_arrays(
         [part if part.type == known else pa.nulls(len(part), known) for part in parts]
     )
-
-
-def _failures(one: _Computed, rows: Sequence[int], fields: pa.Table) -> Iterator[tuple[int, Fault]]:
-    for count, row in enumerate(rows):
-        why = ""
-        if count < _EXPLAINED_MAX:
-            why = f": {sql_engine().why_failed(one.compiled.sql, fields[row : row + 1])}"
-        yield row, Fault(DeadLetterReason.EXPRESSION, f"{_subject(one.column)} fails{why}")
 
 
 def _unfit(column: MappedColumn, reason: DeadLetterReason) -> Fault:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from braid.formats.arrow_cast import cut_cast
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.times import moment_bounds
+from braid.formats.type_bounds import length_bound
 from braid.lake import DataType, TypeRoot, to_arrow_type
 
 RESULT_BYTES_MAX: Final = 1 << 20
@@ -56,9 +57,10 @@ def _unfit(array: pa.Array, data_type: DataType) -> list[tuple[DeadLetterReason,
         case root if root in _TEXTS or root in _BINARIES:
             sizes = pc.binary_length(array)
             found = [(DeadLetterReason.TOO_LARGE, _is_true(pc.greater(sizes, RESULT_BYTES_MAX)))]
-            if data_type.length is not None:
+            bound = length_bound(data_type)
+            if bound is not None:
                 lengths = pc.utf8_length(array) if root in _TEXTS else sizes
-                found.append((far, _is_true(pc.greater(lengths, data_type.length))))
+                found.append((far, _is_true(pc.greater(lengths, bound))))
             return found
         case TypeRoot.DATE:
             return [

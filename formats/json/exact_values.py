@@ -25,13 +25,15 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
 from braid.formats.dead_letter import DeadLetterReason
-from braid.formats.integer_bounds import INTEGER_BOUND
 from braid.formats.json.message import JsonObject, OversizedNumber, WrittenNumber, json_text
 from braid.formats.times import DATE_AND_TIME_TYPES, time_value
+from braid.formats.type_bounds import INTEGER_BOUND
 from braid.formats.unpaired_surrogates import has_utf8_form
 from braid.lake import DataType, TypeRoot
 
-_DECIMAL_TEXT: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
+NUMBER_TEXT: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?")
+"""Pattern of the texts that are numbers, in decimal or scientific notation; more of them than JSON has."""
+
 _FLOAT_TEXTS: Final = frozenset(
     f"{sign}{name}" for sign in ("", "+", "-") for name in ("Infinity", "INF")
 ) | {"NaN"}
@@ -177,7 +179,7 @@ def _decimal(value: Any, data_type: DataType, _: str) -> Decimal:
         raise OverflowError
     if isinstance(value, bool | list | dict | float):
         raise TypeError
-    if isinstance(value, str) and _DECIMAL_TEXT.fullmatch(value) is None:
+    if isinstance(value, str) and NUMBER_TEXT.fullmatch(value) is None:
         raise ValueError
     assert data_type.precision is not None, "a DECIMAL has a precision"
     assert data_type.scale is not None, "a DECIMAL has a scale"

@@ -31,11 +31,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.formats.arrays import replace_rows, rows_where
-from braid.formats.integer_bounds import INTEGER_BOUND
 from braid.formats.json.exact_values import FLOAT_MAX, ValueFault, exact_value
 from braid.formats.json.message import NUMBER_CHARACTERS_MAX, read_message
 from braid.formats.text_values import plain_values
 from braid.formats.times import DATE_AND_TIME_TYPES, time_array
+from braid.formats.type_bounds import INTEGER_BOUND, length_bound
 from braid.lake import DataType, TypeRoot, parse_type, to_arrow_type
 
 _STRING: Final = parse_type("STRING")
@@ -44,7 +44,6 @@ _PLAIN_TEXT: Final = r'^"[^"\\]*"$'
 NULL: Final = msgspec.Raw(b"null")
 _TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
 _BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
-_LENGTH_MAX: Final = 2**31 - 1  # what declares no bound
 _DECODE_TEXT: Final = msgspec.json.Decoder(str).decode
 
 Built: TypeAlias = tuple[pa.Array, Sequence[int]]
@@ -116,7 +115,7 @@ def _raw(build: Callable[[Sequence[Any]], Built]) -> TypedColumn:
 
 def _kind(data_type: DataType) -> Any:
     """Return the type for msgspec of a value that is not null."""
-    root, length = data_type.root, data_type.length
+    root, bound_of_length = data_type.root, length_bound(data_type)
     if root is TypeRoot.BOOLEAN:
         return bool
     if root in INTEGER_BOUND:
@@ -128,9 +127,9 @@ def _kind(data_type: DataType) -> Any:
         return float
     assert root in _TEXTS or root in _BINARIES, f"{root} has a case of its own"
     plain: Any = str if root in _TEXTS else bytes
-    if length is None or length == _LENGTH_MAX:
+    if bound_of_length is None:
         return plain
-    return Annotated[plain, msgspec.Meta(max_length=length)]
+    return Annotated[plain, msgspec.Meta(max_length=bound_of_length)]
 
 
 def _array(data_type: DataType, wanted: pa.DataType, **options: bool) -> TypedColumn:
@@ -277,10 +276,9 @@ def _texts(values: Sequence[Any], data_type: DataType) -> Built:
             text = written.decode()
         found.append(text)
     array = pa.array(found, pa.string())
-    if data_type.length is not None:
-        undecided += rows_where(
-            pc.greater(pc.utf8_length(array), data_type.length).fill_null(False)
-        )
+    bound = length_bound(data_type)
+    if bound is not None:
+        undecided += rows_where(pc.greater(pc.utf8_length(array), bound).fill_null(False))
     return array, undecided
 
 

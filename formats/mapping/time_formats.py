@@ -10,7 +10,6 @@ What a column's type does not hold is dropped, towards the past: digits of the s
 day. Times without an offset from UTC are those of a clock in the declared zone, or in UTC.
 """
 
-import re
 from collections.abc import Callable
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Final, Protocol
@@ -21,6 +20,7 @@ import pyarrow.compute as pc
 
 from braid.formats.arrays import replace_rows, rows_where
 from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.json.exact_values import NUMBER_TEXT
 from braid.formats.mapped_column import ISO, TimeFormat
 from braid.formats.mapping.local_clock import LocalClock
 from braid.formats.mapping.time_pattern import TimePattern
@@ -47,7 +47,6 @@ EPOCH_UNIT_NS: Final = {
 }
 """Nanoseconds of the unit of each format that is a number."""
 _UNIT_NS: Final = {"ms": 10**6, "us": 10**3, "ns": 1}
-_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?")
 _NUMBER_CHARACTERS_MAX: Final = 100
 _EXACT: Final = Context(prec=250, rounding=ROUND_FLOOR)
 _DIGITS_MAX: Final = 40  # of a number before its point: no type holds so many nanoseconds
@@ -234,7 +233,7 @@ class _EpochTexts:
 
 def is_number(text: str) -> bool:
     """Return whether a text is a number that an epoch format reads, if perhaps too large a one."""
-    return len(text) <= _NUMBER_CHARACTERS_MAX and _NUMBER.fullmatch(text) is not None
+    return len(text) <= _NUMBER_CHARACTERS_MAX and NUMBER_TEXT.fullmatch(text) is not None
 
 
 def _decide(

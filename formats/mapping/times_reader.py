@@ -82,7 +82,7 @@ def time_column(
     faults: Faults,
     *,
     subject: str,
-    times: TimeTexts | None = None,
+    times: TimeTexts,
 ) -> pa.Array:
     """Return a column with a time format, in the Arrow form of its type; null where a text is unfit.
 
@@ -91,11 +91,8 @@ def time_column(
         column: The column.
         faults: The faults of the records, to which those of the texts are added.
         subject: What a text is in its message, such as `field sent`.
-        times: The forms of the column's texts, if they are at hand.
+        times: Reads the texts of the column's time format; made once for all batches.
     """
-    if times is None:
-        assert column.time_format is not None, "the column has a time format"
-        times = time_texts(column.time_format, column.type)
     array, unfit = times.column(texts)
     for row, reason in unfit.items():
         message = (

@@ -22,7 +22,7 @@ record. Source: `formats.json.exact_values` for the values that JSON has.
 from enum import Enum
 from typing import Final
 
-from braid.formats.integer_bounds import INTEGER_BOUND
+from braid.formats.type_bounds import INTEGER_BOUND
 from braid.lake import TypeRoot
 
 

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.formats.arrays import replace_rows, rows_where
-from braid.formats.integer_bounds import INTEGER_BOUND
 from braid.formats.json.exact_values import FLOAT_MAX, ValueFault
 from braid.formats.native.exact_values import native_value
 from braid.formats.native.kinds import NativeKind
 from braid.formats.native.values import Day, Moment, TimeOfDay, Unreadable
 from braid.formats.text_values import plain_values
 from braid.formats.times import moment_bounds
+from braid.formats.type_bounds import INTEGER_BOUND, length_bound
 from braid.lake import DataType, TypeRoot, to_arrow_type
 
 _TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
@@ -108,8 +108,10 @@ def plain_column(values: pa.Array, leaf: Leaf, data_type: DataType) -> pa.Array:
         case NativeKind.DECIMAL if root is TypeRoot.DECIMAL:
             return _decimals(values, data_type)
         case NativeKind.BYTES if root in _BINARIES:
-            assert data_type.length is not None, "a binary type has a length"
-            return _where(pc.less_equal(pc.binary_length(values), data_type.length), values)
+            bound = length_bound(data_type)
+            if bound is None:
+                return values
+            return _where(pc.less_equal(pc.binary_length(values), bound), values)
         case NativeKind.DATE if root is TypeRoot.DATE:
             low, high = moment_bounds(_DAY_NS)
             return _within(values, low, high).cast(pa.int32()).cast(wanted)
@@ -164,8 +166,8 @@ def _decimals(values: pa.Array, data_type: DataType) -> pa.Array:
 
 
 def _short_texts(texts: pa.StringArray, data_type: DataType) -> pa.Array:
-    assert data_type.length is not None, "a text type has a length"
-    return _where(pc.less_equal(pc.utf8_length(texts), data_type.length), texts)
+    bound = length_bound(data_type)
+    return texts if bound is None else _where(pc.less_equal(pc.utf8_length(texts), bound), texts)
 
 
 def _within(values: pa.Array, low: int, high: int) -> pa.Array:

@@ -5,9 +5,9 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from braid.formats.integer_bounds import INTEGER_BOUND
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.times import DATE_AND_TIME_TYPES
+from braid.formats.type_bounds import INTEGER_BOUND
 from braid.lake import DataField, DataType, TypeRoot, parse_type
 
 NUMBERS: Final = (
