@@ -3,6 +3,7 @@
 | module | what |
 |---|---|
 | `changes`, `readers` | the shape that every format of captured changes has; the choice of a reader |
+| `event_columns` | fields of events by name, and events of no known kind |
 | `debezium_events`, `debezium_json`, `debezium_avro` | Debezium's events: what they say; in JSON; in Avro |
 | `unwrapped_rows` | events of which only the row is left |
 | `maxwell`, `canal`, `row_texts` | messages of Maxwell; of Canal; rows in them as texts |

@@ -1,11 +1,13 @@
 """Reader of Canal's flat messages: the rows of one statement as `data`, and in `old` what an update has replaced in each.
 
-| `type` | message |
+| message | meaning; the first that applies |
 |---|---|
-| `INSERT`, `UPDATE` | rows after the change |
-| `DELETE` | rows before the delete |
-| `TRUNCATE` | refused |
-| any other, and every one with `isDdl` | changes no row, if it has none |
+| `type` is `TRUNCATE` | refused |
+| `isDdl` is true | changes no row |
+| `type` is `INSERT` or `UPDATE` | rows after the change |
+| `type` is `DELETE` | rows before the delete |
+| another `type`, and no `data` | changes no row |
+| any other | refused |
 
 All values are texts as MySQL writes them. An update whose `old` has a field of the key is a delete of the old key, and an
 upsert of the new one.
@@ -21,9 +23,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from braid.formats.arrays import replace_rows, rows_where
 from braid.formats.change_capture.changes import TRUNCATE, ReadChanges
-from braid.formats.change_capture.envelopes import NO_SCHEMA, OpenedMessages
+from braid.formats.change_capture.envelopes import OpenedMessages, bare_messages
+from braid.formats.change_capture.event_columns import (
+    TEXT,
+    EventColumns,
+    json_field,
+    unknown_kind,
+)
 from braid.formats.change_capture.row_texts import has_field, overlaid, row_texts
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults, malformed
@@ -32,22 +39,17 @@ from braid.formats.json.message_reader import TOO_DEEP, JsonReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.mapping.times_reader import reader_with_times
 from braid.formats.message_reader import MessageReader, ReadMessages
+from braid.formats.raw_reader import raw_column
 from braid.formats.text_values import text_column
 from braid.lake import TypeRoot, parse_type
 
-_TEXT: Final = parse_type("STRING")
-_BYTES: Final = parse_type("BYTES")
 _UPSERTS: Final = ("INSERT", "UPDATE")
 _UPDATE, _DELETE, _TRUNCATE = "UPDATE", "DELETE", "TRUNCATE"
 _BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
-_SHOWN_MAX: Final = 80
 _FIELDS: Final = (
-    MappedColumn(name="type", path=("type",), type=_TEXT),
+    MappedColumn(name="type", path=("type",), type=TEXT),
     MappedColumn(name="isDdl", path=("isDdl",), type=parse_type("BOOLEAN")),
-    *(
-        MappedColumn(name=name, path=(name,), type=_BYTES, keeps_json=True)
-        for name in ("data", "old")
-    ),
+    *map(json_field, ("data", "old")),
 )
 
 
@@ -62,13 +64,12 @@ class CanalReader:
             key_fields: Fields of rows that the key is read from.
         """
         self._key_fields = key_fields
-        self._reader = JsonReader(_FIELDS)
-        self._columns = tuple(columns)
-        self._column_reader = self.parts(columns) if columns else None
+        self._field_reader = EventColumns(_FIELDS, JsonReader)
+        self._column_reader = EventColumns(columns, self.parts)
 
     def open(self, messages: pa.BinaryArray) -> OpenedMessages:
         """Return the messages, which have no envelopes (see `ChangeReader.open`)."""
-        return OpenedMessages(messages, np.full(len(messages), NO_SCHEMA))
+        return bare_messages(messages)
 
     def parts(self, fields: Sequence[MappedColumn]) -> MessageReader:
         """Return the reader of fields of messages."""
@@ -86,7 +87,7 @@ class CanalReader:
         del of_deletes  # rows look alike
 
         def reader_of(plain: Sequence[MappedColumn]) -> MessageReader:
-            texts = [replace(column, type=_TEXT, takes_scalars=False) for column in plain]
+            texts = [replace(column, type=TEXT, takes_scalars=False) for column in plain]
             reader = JsonReader(
                 texts,
                 paths_of_other_streams=paths_of_other_streams,
@@ -100,14 +101,10 @@ class CanalReader:
         """Return what a batch of messages says (see `ChangeReader.read`)."""
         del keys  # the rows have the key
         messages = opened.payloads
-        found = self._reader.read(messages)
-        kinds, is_ddl, data, old = (array.to_pylist() for array in found.arrays)
-        faults = found.faults
-        parts = {}
-        if self._column_reader is not None:
-            of_events = self._column_reader.read(messages)
-            parts = dict(zip((c.name for c in self._columns), of_events.arrays, strict=True))
-            faults.add_found(of_events.faults)
+        faults = Faults(len(messages))
+        fields = self._field_reader.read(messages, faults)
+        kinds, is_ddl, data, old = (array.to_pylist() for array in fields.values())
+        columns = self._column_reader.read(messages, faults)
         is_ignored = np.zeros(len(messages), bool)
         rows: list[bytes | None] = []
         events: list[int] = []
@@ -133,7 +130,7 @@ class CanalReader:
             is_delete=np.array(deletes, bool),
             is_ignored=is_ignored,
             faults=faults,
-            columns=parts,
+            columns=columns,
         )
 
     def _fault(self, kind: str | None, is_ddl: bool | None, data: bytes | None) -> Fault | None:
@@ -142,8 +139,7 @@ class CanalReader:
             return TRUNCATE
         if kind in (*_UPSERTS, _DELETE) or (kind is not None and (is_ddl or data is None)):
             return None
-        shown_kind = "nothing" if kind is None else f"`{kind[:_SHOWN_MAX]}`"
-        return malformed(f"found {shown_kind} in `type`, expected one of INSERT, UPDATE, DELETE")
+        return unknown_kind(kind, field="type", expected=(*_UPSERTS, _DELETE))
 
     def _changed(
         self, event: int, kind: str, data: bytes | None, old: bytes | None, faults: Faults
@@ -214,11 +210,4 @@ def _bytes(texts: pa.StringArray, column: MappedColumn, faults: Faults) -> pa.Ar
             faults.add(row, Fault(DeadLetterReason.WRONG_TYPE, message))
         values.append(value)
     array = pa.array(values, pa.binary())
-    length = column.type.length
-    if length is None:
-        return array
-    is_long = pc.greater(pc.binary_length(array), length).fill_null(False)
-    rows = rows_where(is_long)
-    message = f"field {column.address}: found more than {length} bytes for {column.purpose}"
-    faults.add_all(rows, Fault(DeadLetterReason.OUT_OF_RANGE, message))
-    return replace_rows(array, rows, [None] * len(rows)) if rows else array
+    return raw_column(array, column, faults, subject=f"field {column.address}")

@@ -12,9 +12,11 @@ from braid.formats.avro.schema import AvroType, parse_avro_schema
 from braid.formats.change_capture.changes import Bools, ReadChanges
 from braid.formats.change_capture.connect_types import NO_TYPE, ConnectType, typed_reader
 from braid.formats.change_capture.debezium_events import AFTER, BEFORE, EventFields
-from braid.formats.change_capture.envelopes import NO_SCHEMA, OpenedMessages
+from braid.formats.change_capture.envelopes import OpenedMessages, bare_messages
+from braid.formats.change_capture.event_columns import EventColumns
 from braid.formats.change_capture.unavailable_values import AvailableReader, UnavailableValues
 from braid.formats.change_capture.unwrapped_rows import UnwrappedRowReader
+from braid.formats.fault import Faults
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.mapping.times_reader import reader_with_times
 from braid.formats.message_reader import MessageReader, ReadMessages
@@ -51,14 +53,13 @@ class DebeziumAvroReader:
         self._schema_text = declared.messages.schema_text
         self._schemas = schemas
         self._fields = EventFields(declared, has_position=has_position)
-        self._reader = self._reader_of(self._fields.columns)
-        self._columns = tuple(columns)
-        self._column_reader = self.parts(columns) if columns else None
+        self._field_reader = EventColumns(self._fields.columns, self._reader_of)
+        self._column_reader = EventColumns(columns, self.parts)
         self._unavailable = UnavailableValues(declared.unavailable_value)
 
     def open(self, messages: pa.BinaryArray) -> OpenedMessages:
         """Return the messages, which have no envelopes (see `ChangeReader.open`)."""
-        return OpenedMessages(messages, np.full(len(messages), NO_SCHEMA))
+        return bare_messages(messages)
 
     def parts(self, fields: Sequence[MappedColumn]) -> MessageReader:
         """Return the reader of fields of events."""
@@ -68,24 +69,17 @@ class DebeziumAvroReader:
         """Return what a batch of events says (see `ChangeReader.read`)."""
         del keys  # the event has the key
         payloads = opened.payloads
-        found = self._reader.read(payloads)
-        names = (column.name for column in self._fields.columns)
-        fields = dict(zip(names, found.arrays, strict=True))
-        faults = found.faults
+        faults = Faults(len(payloads))
+        fields = self._field_reader.read(payloads, faults)
         is_there: Bools = payloads.is_valid().to_numpy(zero_copy_only=False)
         _, is_delete = self._fields.kinds(fields, is_there, faults)
-        parts = {}
-        if self._column_reader is not None:
-            of_events = self._column_reader.read(payloads)
-            parts = dict(zip((c.name for c in self._columns), of_events.arrays, strict=True))
-            faults.add_found(of_events.faults)
         return ReadChanges(
             rows=payloads,
             is_delete=is_delete,
             is_ignored=np.zeros(len(payloads), bool),
             faults=faults,
             positions=self._fields.positions(fields),
-            columns=parts,
+            columns=self._column_reader.read(payloads, faults),
         )
 
     def rows(

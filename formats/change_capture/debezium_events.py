@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.formats.change_capture.changes import TRUNCATE, Bools
+from braid.formats.change_capture.event_columns import TEXT, are_in, unknown_kind
 from braid.formats.change_capture.positions import change_positions, position_fields
 from braid.formats.change_capture.unwrapped_rows import PREFIX
 from braid.formats.fault import Faults, malformed
 from braid.formats.mapped_column import MappedColumn
-from braid.lake import parse_type
 from braid.schemas import DebeziumFormat
 
 BEFORE: Final = "before"
@@ -31,12 +31,10 @@ AFTER: Final = "after"
 
 _OP: Final = "op"
 _DELETED: Final = "deleted"
-_TEXT: Final = parse_type("STRING")
 _UPSERTS: Final = ("c", "u", "r")
 _READ, _DELETE, _TRUNCATE = "r", "d", "t"
 _TEXTS: Final = frozenset({"sequence", "file", "commit_lsn", "change_lsn"})
 """Fields of `source` that are texts; the others are numbers, or texts of them."""
-_SHOWN_MAX: Final = 80
 
 
 class EventFields:
@@ -59,7 +57,7 @@ class EventFields:
             MappedColumn(
                 name=name,
                 path=self._path(name),
-                type=_TEXT,
+                type=TEXT,
                 takes_scalars=name not in (*_TEXTS, _OP),
             )
             for name in (*self._kinds, *self._position)
@@ -92,21 +90,18 @@ class EventFields:
         """
         op = fields[_OP]
         is_there = is_there & ~faults.is_faulty
-        is_delete = _bools(pc.equal(op, _DELETE)) & is_there
-        is_upsert = _bools(pc.is_in(op, pa.array(_UPSERTS))) & is_there
-        is_truncate = _bools(pc.equal(op, _TRUNCATE)) & is_there
+        is_delete = are_in(op, (_DELETE,)) & is_there
+        is_upsert = are_in(op, _UPSERTS) & is_there
+        is_truncate = are_in(op, (_TRUNCATE,)) & is_there
         if self._declared.unwrapped:
-            is_delete |= _bools(pc.equal(fields[_DELETED], "true")) & is_there
-            is_upsert |= _bools(op.is_null()) & is_there
+            is_delete |= are_in(fields[_DELETED], ("true",)) & is_there
+            is_upsert |= op.is_null().to_numpy(zero_copy_only=False) & is_there
             is_upsert &= ~is_delete
         if is_truncate.any():
             faults.add_all(np.flatnonzero(is_truncate).tolist(), TRUNCATE)
         for row in np.flatnonzero(is_there & ~(is_delete | is_upsert | is_truncate)).tolist():
-            found = op[row].as_py()
-            what = "no event of a change: " if found is None else ""
-            shown = "nothing" if found is None else f"`{found[:_SHOWN_MAX]}`"
-            expected = ", ".join((*_UPSERTS, _DELETE))
-            faults.add(row, malformed(f"{what}found {shown} in `op`, expected one of {expected}"))
+            expected = (*_UPSERTS, _DELETE)
+            faults.add(row, unknown_kind(op[row].as_py(), field=_OP, expected=expected))
         return is_upsert, is_delete
 
     def positions(self, fields: Mapping[str, pa.Array]) -> pa.BinaryArray | None:
@@ -132,8 +127,3 @@ def refuse_without_row(rows: pa.BinaryArray, is_upsert: Bools, faults: Faults) -
     )
     is_empty = rows.is_null().to_numpy(zero_copy_only=False) & is_upsert & ~faults.is_faulty
     faults.add_all(np.flatnonzero(is_empty).tolist(), fault)
-
-
-def _bools(mask: pa.BooleanArray) -> Bools:
-    found: Bools = mask.fill_null(False).to_numpy(zero_copy_only=False)
-    return found

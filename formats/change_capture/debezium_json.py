@@ -24,17 +24,18 @@ from braid.formats.change_capture.debezium_events import (
     refuse_without_row,
 )
 from braid.formats.change_capture.envelopes import KnownSchemas, OpenedMessages, open_envelopes
+from braid.formats.change_capture.event_columns import EventColumns, json_field
 from braid.formats.change_capture.json_rows import JsonRowReader, framed_rows
 from braid.formats.change_capture.unavailable_values import UnavailableValues
 from braid.formats.change_capture.unwrapped_rows import UnwrappedRowReader
+from braid.formats.fault import Faults
 from braid.formats.json.message_reader import JsonReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.mapping.times_reader import reader_with_times
 from braid.formats.message_reader import MessageReader
-from braid.lake import TypeRoot, parse_type
+from braid.lake import TypeRoot
 from braid.schemas import DebeziumFormat, DecimalForm, SourceDatabase
 
-_BYTES: Final = parse_type("BYTES")
 _TEXT_OF: Final = msgspec.json.Decoder(str).decode
 _OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -56,12 +57,10 @@ class DebeziumJsonReader:
         self._known = KnownSchemas()
         self._fields = EventFields(declared, has_position=has_position)
         images = () if declared.unwrapped else (BEFORE, AFTER)
-        self._images = [
-            MappedColumn(name=name, path=(name,), type=_BYTES, keeps_json=True) for name in images
-        ]
-        self._reader = JsonReader([*self._fields.columns, *self._images])
-        self._columns = tuple(columns)
-        self._column_reader = self.parts(columns) if columns else None
+        self._field_reader = EventColumns(
+            [*self._fields.columns, *map(json_field, images)], JsonReader
+        )
+        self._column_reader = EventColumns(columns, self.parts)
         self._unavailable = UnavailableValues(declared.unavailable_value)
 
     def open(self, messages: pa.BinaryArray) -> OpenedMessages:
@@ -76,10 +75,8 @@ class DebeziumJsonReader:
     def read(self, opened: OpenedMessages, keys: pa.BinaryArray) -> ReadChanges:
         """Return what a batch of opened events says (see `ChangeReader.read`)."""
         payloads = opened.payloads
-        found = self._reader.read(payloads)
-        columns = [*self._fields.columns, *self._images]
-        fields = dict(zip((c.name for c in columns), found.arrays, strict=True))
-        faults = found.faults
+        faults = Faults(len(payloads))
+        fields = self._field_reader.read(payloads, faults)
         is_there: Bools = payloads.is_valid().to_numpy(zero_copy_only=False)
         is_upsert, is_delete = self._fields.kinds(fields, is_there, faults)
         rows = payloads
@@ -89,18 +86,13 @@ class DebeziumJsonReader:
         is_read = pa.array(is_upsert | is_delete)
         rows = pc.if_else(is_read, rows, pa.scalar(None, rows.type))
         rows = self._unavailable.without(rows)
-        parts = {}
-        if self._column_reader is not None:
-            of_events = self._column_reader.read(payloads)
-            parts = dict(zip((c.name for c in self._columns), of_events.arrays, strict=True))
-            faults.add_found(of_events.faults)
         return ReadChanges(
             rows=framed_rows(rows, opened.schemas),
             is_delete=is_delete,
             is_ignored=np.zeros(len(payloads), bool),
             faults=faults,
             positions=self._fields.positions(fields),
-            columns=parts,
+            columns=self._column_reader.read(payloads, faults),
         )
 
     def rows(

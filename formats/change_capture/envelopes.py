@@ -57,12 +57,10 @@ class KnownSchemas:
         """Return the JSON text of a schema of the batch that was opened last."""
         return self._texts[number]
 
-    def begin(self) -> bool:
-        """Forget all schemas if they are many; return whether they are forgotten."""
-        if len(self._texts) < _SCHEMAS_MAX:
-            return False
-        self._numbers, self._texts = {}, []
-        return True
+    def begin(self) -> None:
+        """Forget all schemas if they are many: a batch begins, and no event of an older one is read any more."""
+        if len(self._texts) >= _SCHEMAS_MAX:
+            self._numbers, self._texts = {}, []
 
     def number(self, text: bytes) -> int:
         """Return the number of a schema."""
@@ -71,6 +69,11 @@ class KnownSchemas:
             found = self._numbers[text] = len(self._texts)
             self._texts.append(text)
         return found
+
+
+def bare_messages(messages: pa.BinaryArray) -> OpenedMessages:
+    """Return a batch of messages of a format that has no envelopes."""
+    return OpenedMessages(messages, np.full(len(messages), NO_SCHEMA))
 
 
 def open_envelopes(messages: pa.BinaryArray, known: KnownSchemas | None = None) -> OpenedMessages:

@@ -20,6 +20,7 @@ from braid.formats.message_reader import MessageReader, ReadMessages
 from braid.formats.wire_format import split_header, split_headers
 
 _FRAMED: Final = b"\x00"
+_READERS_MAX: Final = 100
 
 
 def framed_rows(rows: pa.BinaryArray, schemas: np.ndarray) -> pa.BinaryArray:
@@ -88,6 +89,3 @@ class JsonRowReader:
                 self._readers.clear()
             found = self._readers[text] = self._reader_of(parse_connect_schema(text))
         return found
-
-
-_READERS_MAX: Final = 100

@@ -13,6 +13,7 @@ Source: Maxwell's documentation, "Data format".
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -20,23 +21,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.formats.change_capture.changes import Bools, ReadChanges
-from braid.formats.change_capture.envelopes import NO_SCHEMA, OpenedMessages
+from braid.formats.change_capture.envelopes import OpenedMessages, bare_messages
+from braid.formats.change_capture.event_columns import (
+    TEXT,
+    EventColumns,
+    are_in,
+    json_field,
+    unknown_kind,
+)
 from braid.formats.change_capture.positions import MAXWELL_FIELDS, maxwell_positions
 from braid.formats.change_capture.row_texts import has_field, may_have_field, overlaid
-from braid.formats.fault import malformed
+from braid.formats.fault import Faults, malformed
 from braid.formats.json.message_reader import TOO_DEEP, JsonReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.mapping.times_reader import reader_with_times
 from braid.formats.message_reader import MessageReader
-from braid.lake import parse_type
 
-_TEXT: Final = parse_type("STRING")
-_BYTES: Final = parse_type("BYTES")
 _BOOTSTRAP: Final = "bootstrap-insert"
 _UPSERTS: Final = ("insert", "update", _BOOTSTRAP)
 _DELETE: Final = "delete"
 _NOTHING: Final = ("bootstrap-start", "bootstrap-complete")
-_SHOWN_MAX: Final = 80
 
 
 class MaxwellReader:
@@ -55,24 +59,20 @@ class MaxwellReader:
         self._has_position = has_position
         self._key_fields = key_fields
         position = MAXWELL_FIELDS if has_position else ()
-        self._fields = [
-            MappedColumn(name="type", path=("type",), type=_TEXT),
+        fields = [
+            MappedColumn(name="type", path=("type",), type=TEXT),
+            *map(json_field, ("data", "old")),
             *(
-                MappedColumn(name=name, path=(name,), type=_BYTES, keeps_json=True)
-                for name in ("data", "old")
-            ),
-            *(
-                MappedColumn(name=name, path=(name,), type=_TEXT, takes_scalars=name != "position")
+                MappedColumn(name=name, path=(name,), type=TEXT, takes_scalars=name != "position")
                 for name in position
             ),
         ]
-        self._reader = JsonReader(self._fields)
-        self._columns = tuple(columns)
-        self._column_reader = self.parts(columns) if columns else None
+        self._field_reader = EventColumns(fields, JsonReader)
+        self._column_reader = EventColumns(columns, self.parts)
 
     def open(self, messages: pa.BinaryArray) -> OpenedMessages:
         """Return the messages, which have no envelopes (see `ChangeReader.open`)."""
-        return OpenedMessages(messages, np.full(len(messages), NO_SCHEMA))
+        return bare_messages(messages)
 
     def parts(self, fields: Sequence[MappedColumn]) -> MessageReader:
         """Return the reader of fields of messages."""
@@ -90,8 +90,8 @@ class MaxwellReader:
         del of_deletes  # rows look alike
         return reader_with_times(
             columns,
-            lambda plain: JsonReader(
-                plain,
+            partial(
+                JsonReader,
                 paths_of_other_streams=paths_of_other_streams,
                 finds_undeclared=finds_undeclared,
             ),
@@ -101,30 +101,22 @@ class MaxwellReader:
         """Return what a batch of messages says (see `ChangeReader.read`)."""
         del keys  # the row has the key
         messages = opened.payloads
-        found = self._reader.read(messages)
-        fields = dict(zip((c.name for c in self._fields), found.arrays, strict=True))
-        faults, kind = found.faults, fields["type"]
+        faults = Faults(len(messages))
+        fields = self._field_reader.read(messages, faults)
+        kind = fields["type"]
         is_there = messages.is_valid().to_numpy(zero_copy_only=False) & ~faults.is_faulty
-        is_upsert = _is(kind, _UPSERTS) & is_there
-        is_delete = _is(kind, (_DELETE,)) & is_there
-        is_ignored = _is(kind, _NOTHING) & is_there
+        is_upsert = are_in(kind, _UPSERTS) & is_there
+        is_delete = are_in(kind, (_DELETE,)) & is_there
+        is_ignored = are_in(kind, _NOTHING) & is_there
         for row in np.flatnonzero(is_there & ~(is_upsert | is_delete | is_ignored)).tolist():
-            shown = (
-                "nothing" if kind[row].as_py() is None else f"`{kind[row].as_py()[:_SHOWN_MAX]}`"
-            )
-            expected = ", ".join((*_UPSERTS, _DELETE, *_NOTHING))
-            faults.add(row, malformed(f"found {shown} in `type`, expected one of {expected}"))
+            expected = (*_UPSERTS, _DELETE, *_NOTHING)
+            faults.add(row, unknown_kind(kind[row].as_py(), field="type", expected=expected))
         data = pc.if_else(
             pa.array(is_upsert | is_delete), fields["data"], pa.scalar(None, pa.binary())
         )
         is_empty = data.is_null().to_numpy(zero_copy_only=False) & (is_upsert | is_delete)
         no_row = malformed("the event has no row: `data` is missing or null")
         faults.add_all(np.flatnonzero(is_empty).tolist(), no_row)
-        parts = {}
-        if self._column_reader is not None:
-            of_events = self._column_reader.read(messages)
-            parts = dict(zip((c.name for c in self._columns), of_events.arrays, strict=True))
-            faults.add_found(of_events.faults)
         positions = None
         if self._has_position:
             is_read = pc.equal(kind, _BOOTSTRAP).fill_null(False)
@@ -135,9 +127,9 @@ class MaxwellReader:
             is_ignored=is_ignored,
             faults=faults,
             positions=positions,
-            columns=parts,
+            columns=self._column_reader.read(messages, faults),
         )
-        is_update = _is(kind, ("update",)) & ~faults.is_faulty
+        is_update = are_in(kind, ("update",)) & ~faults.is_faulty
         return with_old_keys(changes, fields["old"], is_update, self._key_fields)
 
 
@@ -182,8 +174,3 @@ def with_old_keys(
         columns=changes.columns,
         faults=changes.faults,
     )
-
-
-def _is(kinds: pa.StringArray, names: Sequence[str]) -> Bools:
-    found: Bools = pc.is_in(kinds, pa.array(names)).to_numpy(zero_copy_only=False)
-    return found

@@ -9,7 +9,7 @@
 | hstore | the text as key and as value |
 
 In JSON the fields are taken out of the row before anything is read of it, so that they are missing, whatever the type of
-their column. Avro has no such fields; there the values of columns are compared.
+their column. A record in Avro has all of its fields; there the values of columns are compared.
 
 Source: Debezium 3.4, "Toasted values" of its connector for PostgreSQL, and `UnchangedToastedPlaceholder`.
 """

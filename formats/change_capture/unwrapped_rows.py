@@ -9,7 +9,7 @@ from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader, ReadMessages
 
 PREFIX: Final = "__"
-"""What the names of an event's parts begin with."""
+"""Prefix of the names of an event's parts."""
 
 
 class UnwrappedRowReader:

@@ -86,6 +86,16 @@ def test_a_text_that_does_not_fit_refuses_its_message(column: str, text: str, re
     assert [one.partition(":")[0] for one in faults_of(found).values()] == [reason] * 2
 
 
+def test_bytes_that_are_too_long_are_named_with_their_length() -> None:
+    found = found_in(
+        message("INSERT", {"id": "1", "x": "ab"}), columns={"id": "BIGINT", "x": "VARBINARY(1)"}
+    )
+
+    assert faults_of(found) == {
+        0: "out_of_range: field x: found 2 bytes, expected VARBINARY(1) for column x"
+    }
+
+
 def test_messages_without_rows_are_left_out() -> None:
     found = found_in(
         message("CREATE", isDdl=True),
@@ -103,7 +113,7 @@ def test_messages_without_rows_are_left_out() -> None:
         (message("TRUNCATE", isDdl=True), "truncate: "),
         (message("INSERT"), "malformed: `data` has no rows"),
         (message("QUERY", {"id": "1"}), "malformed: found `QUERY` in `type`"),
-        ({"data": []}, "malformed: found nothing in `type`"),
+        ({"data": []}, "malformed: no event of a change: found nothing in `type`"),
         (message("INSERT", data={"id": "1"}), "malformed: `data` or `old` is no list of objects"),
         (message("UPDATE", {"id": "1"}, old=[]), "malformed: `data` has no rows, or `old` has"),
         (message("UPDATE", {"id": "1"}, old=[7]), "malformed: `data` or `old` is no list"),
