@@ -6,8 +6,10 @@ Pure, but for the SQL engine in memory that evaluates expressions over columns w
 2. A constant or a default is a value of the column's type.
 3. A default is for fields that a message can lack, and is then what such a record has: nothing is kept or refused.
 4. An expression is one scalar expression of what is allowed (`formats.expressions`), over fields whose types are
-   known, and its result is of a type that the column holds without loss. Captured changes have none.
+   known, and its result is of a type that the column holds without loss.
 5. The type of a field is declared once: by the column that is read from it, or in `fields`.
+6. Columns of captured changes have neither expressions nor defaults: a change may leave out what it did not touch, and
+   a value that is made from nothing would replace the right one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,26 +48,19 @@ def check_computed_columns(table: TableSpec, stream: StreamSpec) -> Iterator[Fie
     types = {column.name: parsed_type(column.type) for column in reversed(table.columns)}
     for index, mapping in enumerate(stream.columns):
         yield from _check_source(mapping, index)
-        if stream.captures_changes and (mapping.expression, mapping.default) != (None, None):
-            name = "default" if mapping.expression is None else "expression"
-            yield problem_at(
-                "columns",
-                index,
-                name,
-                value=getattr(mapping, name),
-                message="columns that are read from captured changes are not computed",
-                hint="use a constant, or another column source",
-            )
         data_type = types.get(mapping.column)
         if data_type is not None:
             for name, value in (("constant", mapping.constant), ("default", mapping.default)):
                 if value is not None:
                     yield from _check_value(name, value, data_type, index)
-        if mapping.default is not None:
+        if mapping.default is not None and not stream.captures_changes:
             yield from _check_default(stream, mapping, index)
+    if stream.captures_changes:
+        yield from _check_changes(stream)
+        return
     problems = list(_check_fields(stream))
     yield from problems
-    if not problems and not stream.captures_changes:
+    if not problems:
         yield from _check_expressions(stream, types)
 
 
@@ -158,6 +153,24 @@ def _check_default(stream: StreamSpec, mapping: StreamColumn, index: int) -> Ite
     else:
         return
     yield problem_at("columns", index, "default", value=mapping.default, message=message, hint=hint)
+
+
+def _check_changes(stream: StreamSpec) -> Iterator[FieldProblem]:
+    """Yield a problem for whatever would compute columns of captured changes."""
+    for index, mapping in enumerate(stream.columns):
+        for name, value in (("expression", mapping.expression), ("default", mapping.default)):
+            if value is not None:
+                yield problem_at(
+                    "columns",
+                    index,
+                    name,
+                    value=str(value)[:_SHOWN_MAX],
+                    message="columns of captured changes are not computed",
+                    hint="read the column from a field, or give it a `constant`",
+                )
+    for address in stream.fields:
+        message = "columns of captured changes are not computed, so no expression uses this field"
+        yield _field_problem(address, message=message, hint="leave it out")
 
 
 def _check_expressions(

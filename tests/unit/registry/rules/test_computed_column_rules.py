@@ -128,6 +128,29 @@ def test_a_message_that_has_every_field_needs_no_default() -> None:
 
 
 @pytest.mark.parametrize(
+    "declared",
+    [{"type": "debezium", "database": "mysql"}, "maxwell", "canal"],
+    ids=("debezium", "maxwell", "canal"),
+)
+def test_columns_of_captured_changes_are_not_computed(declared: Any) -> None:
+    refused = "columns of captured changes are not computed"
+    columns: list[dict[str, Any]] = [
+        {"column": "a", "expression": "n + 1", "default": 7},
+        {"column": "b", "default": "x"},
+        {"column": "d", "constant": "2026-01-02"},
+    ]
+
+    shown = problems(*columns, format=declared, fields={"n": "INT"}, on_delete="ignore")
+
+    assert shown == [
+        ("/columns/1/expression", refused),
+        ("/columns/1/default", refused),
+        ("/columns/2/default", refused),
+        ("/fields/n", f"{refused}, so no expression uses this field"),
+    ]
+
+
+@pytest.mark.parametrize(
     ("fields", "pointer", "message"),
     [
         ({"n": "INTEGR"}, "n", "found `INTEGR`"),
