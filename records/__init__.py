@@ -8,7 +8,7 @@
 | `condition_parts` | the parts of records, besides their values, that conditions are about |
 | `plan_changes`, `rows_of_records` | the readers of values and captured changes; records that yield several rows |
 | `part_reader` | columns from headers, timestamp, partition, offset and topic |
-| `record_reader` | the columns of records, and the faults of refused ones |
+| `record_reader`, `column_checks` | the columns of records, and the faults of refused ones; the checks of columns that were read |
 | `trial` | sample records, read as the stream would read them |
 | `new_fields/` | fields of messages that a stream does not declare |
 | `record_columns`, `partition_names` | the columns of Kafka records; the length limit of partition names |

@@ -3,30 +3,22 @@
 A record is refused for the first of these reasons:
 
 1. `record_kinds` refuses it;
-2. its value is no message of the stream's format (`malformed`), or has a value that does not fit its column's
-   type (`wrong_type`, `out_of_range`, `not_null` inside of a value); an expression fails for it (`expression`), or
-   gives a value that its column does not hold; or the Kafka key or a header does not
-   contain what is read from it (`malformed_key`, `malformed_header`), or the timestamp is none that its column
-   holds (`out_of_range`);
-3. it lacks the field or the header of a column that rejects such records (`missing_field`), and is no delete;
-4. a value is too long to name a partition's directory (`out_of_range`), or the texts and bytes of the primary
-   key together have more bytes than the table allows (`too_large`; partition columns do not count);
-5. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
-6. all ordering columns are null (`null_ordering`), unless such a record clears the group;
-7. the column with the row kind (`rowkind.field`) has a value that the table does not accept (`row_kind`);
-8. the aggregate function of a column cannot read the value (`unreadable`): once written, it would make every
-   merge of its key fail, and with it full scans and compactions of the table;
-9. it has a field that is not declared (`new_field`), where the stream rejects such fields. Where the stream
-   lets its table evolve, such a record is only named, and the task decides.
+2. its value is no message of the stream's format (`malformed`), or has a value that does not fit its column's type
+   (`wrong_type`, `out_of_range`, `not_null` inside of a value);
+3. an expression fails for it (`expression`), or gives a value that its column does not hold;
+4. the Kafka key or a header does not contain what is read from it (`malformed_key`, `malformed_header`), or the timestamp
+   is none that its column holds (`out_of_range`);
+5. `column_checks` refuses what was read;
+6. it has a field that is not declared (`new_field`), where the stream rejects such fields. Where the stream lets its table
+   evolve, such a record is only named, and the task decides.
 
 Of a delete only the columns are read that it needs (`StreamPlan.delete_columns`); all others are null, and its
 fields are not searched for undeclared ones.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -34,35 +26,31 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from braid.formats.arrays import rows_where
 from braid.formats.change_capture.envelopes import open_envelopes
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.expressions.computed_reader import reader_with_computed
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.key_reader import KeyReader
 from braid.formats.json.message_reader import TOO_DEEP
-from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import ReaderOf, ReadMessages
 from braid.formats.schema_registry.schema_source import SchemaSource
-from braid.lake import RowKind, TableSchema, TypeRoot, ValueChecks, key_is_long, to_arrow_type
+from braid.lake import RowKind, TableSchema
+from braid.records.column_checks import ColumnChecks
 from braid.records.new_fields.schema_delta import SchemaDelta
 from braid.records.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
     UnrepresentableFieldError,
 )
 from braid.records.part_reader import PART_COLUMNS, PartReader
-from braid.records.partition_names import is_long_directory, partition_bytes_max
 from braid.records.plan_changes import plan_changes, value_readers
 from braid.records.record_columns import KEY
 from braid.records.record_kinds import RecordKinds, SortedRecords
 from braid.records.rows_of_records import replaced_rows, spread_faults
 from braid.records.stream_plan import StreamPlan
-from braid.schemas import ColumnSource, OnMissing, OnNewField
+from braid.schemas import OnMissing, OnNewField
 
-_TEXTS: Final = (TypeRoot.CHAR, TypeRoot.VARCHAR)
 _WIDENABLE: Final = (DeadLetterReason.OUT_OF_RANGE, DeadLetterReason.WRONG_TYPE)
 _RETRACTS: Final = (RowKind.DELETE.symbol, RowKind.UPDATE_BEFORE.symbol)
-_SHOWN_MAX: Final = 80
 # Bounds of a message about undeclared fields: the number of names, and the length of each.
 _NAMES_MAX: Final = 10
 _NAME_MAX: Final = 100
@@ -151,7 +139,7 @@ class RecordReader:
         others = [column for column in parts if column.name not in plan.delete_columns]
         self._parts = PartReader(needed, topic=topic) if needed else None
         self._parts_beside = PartReader(others, topic=topic) if others else None
-        self._checks = ValueChecks.of(schema)
+        self._checks = ColumnChecks(plan, schema)
 
     def read(self, records: pa.RecordBatch) -> ReadRecords:
         """Return the columns of a batch, and its faults.
@@ -194,9 +182,7 @@ class RecordReader:
         assert columns.keys() == {c.name for c in plan.columns}, "each column of the plan is read"
         self._set_kind(columns, found.is_delete)
         missing = self._missing(missing, columns, found.is_delete)
-        self._reject_missing(missing, faults)
-        for check in (self._long, self._nulls, self._row_kinds, self._unreadable):
-            check(columns, faults)
+        self._checks.refuse(columns, missing, faults)
         undeclared = messages.with_undeclared
         if plan.spec.on_new_field is OnNewField.REJECT and self._finds_undeclared:
             self._reject_undeclared(values, undeclared, faults)
@@ -331,88 +317,6 @@ class RecordReader:
             deletes = pc.or_(deletes, pc.is_in(kinds, value_set=pa.array(_RETRACTS, kinds.type)))
         return {name: pc.and_not(is_missing, deletes) for name, is_missing in found.items()}
 
-    def _reject_missing(self, missing: Mapping[str, pa.BooleanArray], faults: Faults) -> None:
-        plan = self._plan
-        for column in plan.columns:
-            if plan.written.on_missing.get(column.name) is not OnMissing.REJECT:
-                continue
-            if column.name in missing:
-                message = f"{_what(column)} of column {column.name} is missing"
-                fault = Fault(DeadLetterReason.MISSING_FIELD, message)
-                faults.add_all(rows_where(missing[column.name]), fault)
-
-    def _long(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
-        """Refuse texts that are too long for the name of a directory, and keys that are too long."""
-        plan = self._plan
-        for column in plan.columns:
-            if column.name in plan.partition_keys and column.type.root in _TEXTS:
-                bound = partition_bytes_max(column.name)
-                # A character takes 3 bytes at most when it is escaped: shorter texts need no closer look.
-                may_be_long = pc.greater(pc.binary_length(columns[column.name]), bound // 3)
-                for row in rows_where(may_be_long.fill_null(False)):
-                    if is_long_directory(column.name, columns[column.name][row].as_py()):
-                        message = (
-                            f"the value for partition column {column.name} is too long to name a directory: "
-                            f"more than {bound} bytes of UTF-8, percent-escaped"
-                        )
-                        faults.add(row, Fault(DeadLetterReason.OUT_OF_RANGE, message))
-        names = [plan.columns[index].name for index in plan.long_key_columns]
-        if names:
-            message = (
-                f"the texts and bytes of the key ({', '.join(names)}) have more than "
-                f"{plan.key_bytes_max} bytes together, the table's `braid.key.max-bytes`"
-            )
-            is_long = key_is_long([columns[name] for name in names], plan.key_bytes_max)
-            faults.add_all(rows_where(is_long), Fault(DeadLetterReason.TOO_LARGE, message))
-
-    def _nulls(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
-        """Refuse records without a key, without a value for a NOT NULL column, or without an order."""
-        plan = self._plan
-        for name in plan.written.key:
-            message = f"key column {name} is missing or null"
-            _refuse_nulls(columns[name], Fault(DeadLetterReason.MISSING_KEY, message), faults)
-        for column in plan.columns:
-            if column.name not in plan.written.key and not column.type.nullable:
-                message = f"column {column.name} is NOT NULL and missing or null"
-                _refuse_nulls(
-                    columns[column.name], Fault(DeadLetterReason.NOT_NULL, message), faults
-                )
-        if plan.ordering and not plan.clears_null_ordering:
-            arrays = [columns[name] for name in plan.ordering]
-            if all(array.null_count for array in arrays):
-                message = f"all ordering columns are null: {', '.join(plan.ordering)}"
-                are_null = reduce(pc.and_, (array.is_null() for array in arrays))
-                faults.add_all(rows_where(are_null), Fault(DeadLetterReason.NULL_ORDERING, message))
-
-    def _row_kinds(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
-        """Refuse a row kind that is missing, or that the table does not accept."""
-        plan = self._plan
-        if plan.kind_column is None or plan.kind_column not in columns:
-            return
-        kinds = columns[plan.kind_column]
-        is_wrong = pc.invert(pc.is_in(kinds, value_set=pa.array(plan.row_kinds, kinds.type)))
-        for row in rows_where(is_wrong):
-            found = json.dumps(kinds[row].as_py(), default=str)[:_SHOWN_MAX]
-            message = (
-                f"column {plan.kind_column} holds the row kind: expected one of "
-                f"{', '.join(plan.row_kinds)}, found {found}"
-            )
-            faults.add(row, Fault(DeadLetterReason.ROW_KIND, message))
-
-    def _unreadable(self, columns: Mapping[str, pa.Array], faults: Faults) -> None:
-        """Refuse values that the aggregate function of their column cannot read."""
-        is_accepted = pa.array(~faults.is_faulty)
-        for column in self._plan.columns:
-            if column.name not in self._checks.functions:
-                continue
-            nothing = pa.scalar(None, to_arrow_type(column.type))
-            accepted = pc.if_else(is_accepted, columns[column.name], nothing)
-            for unfit in self._checks.unfit(column.name, accepted):
-                message = (
-                    f"column {column.name}: {unfit.message} (found `{unfit.value}`); {unfit.hint}"
-                )
-                faults.add(unfit.row, Fault(DeadLetterReason.UNREADABLE, message))
-
     def _reject_undeclared(
         self, values: pa.BinaryArray, candidates: list[int], faults: Faults
     ) -> None:
@@ -430,19 +334,3 @@ class RecordReader:
                 more = f" and {len(found) - _NAMES_MAX} more" if len(found) > _NAMES_MAX else ""
                 message = f"the stream does not declare: {shown}{more}"
                 faults.add(row, Fault(DeadLetterReason.NEW_FIELD, message))
-
-
-def _what(column: MappedColumn) -> str:
-    """Return what a column is read from, for the message that a record does not have it."""
-    match column.source:
-        case ColumnSource.HEADER:
-            return f"header {column.address}"
-        case ColumnSource.EXPRESSION:
-            return "every field of the expression"
-        case _:
-            return f"field {column.address}"
-
-
-def _refuse_nulls(array: pa.Array, fault: Fault, faults: Faults) -> None:
-    if array.null_count:
-        faults.add_all(rows_where(array.is_null()), fault)
