@@ -3,7 +3,7 @@
 | module | what |
 |---|---|
 | `schema`, `names` | the types of a schema, and what its names may be |
-| `cursors`, `column_decoder`, `joined_columns` | many messages at once as columns, vectorised |
+| `cursors`, `leaf_decoder`, `column_decoder`, `joined_columns` | many messages at once as columns, vectorised |
 | `exact_decoder` | one message, exactly |
 | `reader` | the reader of a stream's messages |
 """

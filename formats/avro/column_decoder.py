@@ -22,15 +22,18 @@ from braid.formats.avro.joined_columns import (
     joined_branches,
     joined_items,
 )
+from braid.formats.avro.leaf_decoder import (
+    has_leaf_array,
+    read_indexes,
+    read_leaves,
+    read_texts,
+)
 from braid.formats.avro.schema import EMPTY_VALUES_MAX, NESTING_MAX, AvroKind, AvroType
 from braid.formats.field_tree import FieldTree
 from braid.formats.native.kinds import NativeKind
 from braid.formats.native.leaf_arrays import Leaf, leaf_column
 from braid.lake import DataType, TypeRoot, to_arrow_type
 
-_INT_BOUND: Final = 1 << 31
-_DECIMAL_DIGITS: Final = 38
-_DECIMAL_BYTES_MAX: Final = 15  # 16 bytes can have 39 digits
 # A step costs as much for few messages as for many: the messages of a batch that have by far the longest lists, or
 # the deepest trees, are left to the exact decoder.
 _FEW_ROWS: Final = 32
@@ -140,8 +143,8 @@ class _Decoder:
                 return self._list(declared, data_type, rows, depth)
             case AvroKind.MAP, TypeRoot.MAP:
                 return self._map(declared, data_type, rows, depth)
-            case _ if _has_array(declared):
-                values = self._scalars(declared, rows)
+            case _ if has_leaf_array(declared):
+                values = read_leaves(self._cursors, declared, rows)
                 return self._column_of_leaf(values, declared, data_type, rows)
             case _:
                 self._cursors.refuse(rows)
@@ -171,7 +174,7 @@ class _Decoder:
             case AvroKind.FIXED:
                 cursors.spans(rows, declared.size)
             case _:  # what does not fit its type is a fault, wanted or not
-                self._scalars(declared, rows)
+                read_leaves(cursors, declared, rows)
 
     def _skip_items(self, declared: AvroType, rows: Ints, depth: int) -> None:
         item = declared.item
@@ -179,7 +182,7 @@ class _Decoder:
         if declared.kind is AvroKind.MAP:
 
             def skip_entry(some: Ints) -> None:
-                self._texts(some)
+                read_texts(self._cursors, some)
                 self.skip(item, some, depth)
 
             self._items(rows, item.empty_parts, skip_entry)
@@ -199,7 +202,7 @@ class _Decoder:
         if self._is_long_for(rows):
             cursors.refuse(rows)
             return []
-        chosen = self._indexes(len(declared.branches), rows)
+        chosen = read_indexes(cursors, len(declared.branches), rows)
         if cursors.has_odd:
             # Behind the last message a recursive type would not end.
             chosen[cursors.is_odd[rows]] = -1
@@ -234,15 +237,6 @@ class _Decoder:
         """Return whether too many steps were taken for a few rows; counts this one."""
         self._steps_for_few += len(rows) < _FEW_ROWS
         return self._steps_for_few > _STEPS_FOR_FEW_MAX and len(rows) < _FEW_ROWS
-
-    def _indexes(self, count: int, rows: Ints) -> Ints:
-        """Read the indexes of branches or symbols; rows with another number become odd."""
-        found = self._cursors.longs(rows)
-        wrong = np.flatnonzero((found < 0) | (found >= count))
-        if len(wrong):
-            self._cursors.refuse(rows[wrong])
-            found[wrong] = 0
-        return found
 
     def _row(self, declared: AvroType, data_type: DataType, rows: Ints, depth: int) -> pa.Array:
         types = {field.name: field.type for field in data_type.fields}
@@ -284,7 +278,7 @@ class _Decoder:
         values: list[pa.Array] = []
 
         def read(some: Ints) -> None:
-            texts = self._texts(some)
+            texts = read_texts(self._cursors, some)
             keys.append(self._column_of_leaf(texts, _TEXT, types[0], some))
             values.append(self.column(item, types[1], some, depth + 1))
 
@@ -373,83 +367,5 @@ class _Decoder:
         self._cursors.refuse(rows[list(unfit)])
         return column
 
-    def _scalars(self, declared: AvroType, rows: Ints) -> pa.Array:
-        """Read values without parts as the array of their leaf."""
-        cursors = self._cursors
-        match declared.kind:
-            case AvroKind.NULL:
-                return pa.nulls(len(rows), pa.string())
-            case AvroKind.BOOLEAN:
-                found = cursors.fixed(rows, "u1")
-                cursors.refuse(rows[found > 1])
-                return pa.array(found != 0)
-            case AvroKind.INT:
-                numbers = cursors.longs(rows)
-                cursors.refuse(rows[(numbers < -_INT_BOUND) | (numbers >= _INT_BOUND)])
-                return pa.array(numbers)
-            case AvroKind.LONG:
-                return pa.array(cursors.longs(rows))
-            case AvroKind.FLOAT:
-                return pa.array(cursors.fixed(rows, "<f4"))
-            case AvroKind.DOUBLE:
-                return pa.array(cursors.fixed(rows, "<f8"))
-            case AvroKind.ENUM:
-                return pa.array(declared.symbols, pa.string()).take(
-                    pa.array(self._indexes(len(declared.symbols), rows))
-                )
-            case AvroKind.STRING:
-                return self._texts(rows)
-            case _:
-                return self._bytes(declared, rows)
-
-    def _texts(self, rows: Ints) -> pa.StringArray:
-        """Read texts."""
-        starts, lengths = self._cursors.spans(rows, self._cursors.longs(rows))
-        found = self._cursors.binary(starts, lengths)
-        try:
-            return found.cast(pa.string())
-        except pa.ArrowInvalid:
-            texts = [_text(value) for value in found.to_pylist()]
-            self._cursors.refuse(rows[[text is None for text in texts]])
-            return pa.array(["" if text is None else text for text in texts], pa.string())
-
-    def _bytes(self, declared: AvroType, rows: Ints) -> pa.Array:
-        cursors = self._cursors
-        is_fixed = declared.kind is AvroKind.FIXED
-        sizes = declared.size if is_fixed else cursors.longs(rows)
-        starts, lengths = cursors.spans(rows, sizes)
-        match declared.native_kind:
-            case NativeKind.DECIMAL:
-                wrong = np.flatnonzero(lengths > _DECIMAL_BYTES_MAX)
-                if len(wrong):
-                    cursors.refuse(rows[wrong])
-                    lengths = lengths.copy()
-                    lengths[wrong] = 0
-                numbers = pa.py_buffer(cursors.unscaled(starts, lengths))
-                kind = pa.decimal128(_DECIMAL_DIGITS, declared.scale)
-                return pa.Array.from_buffers(kind, len(rows), [None, numbers])
-            case _:
-                return cursors.binary(starts, lengths)
-
-
-def _has_array(declared: AvroType) -> bool:
-    """Return whether values are read as the array of their leaf; all others are left to the exact decoder."""
-    match declared.native_kind:
-        case NativeKind.DECIMAL:  # Arrow has no longer fractions
-            return declared.scale <= _DECIMAL_DIGITS
-        case NativeKind.LIST | NativeKind.MAP | NativeKind.RECORD | NativeKind.UNREADABLE:
-            return False
-        case NativeKind.TEXT:  # not a UUID in bytes
-            return declared.kind is not AvroKind.FIXED
-        case _:
-            return True
-
 
 _TEXT: Final = AvroType(AvroKind.STRING, leaf=Leaf(NativeKind.TEXT))
-
-
-def _text(value: bytes) -> str | None:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return None
