@@ -15,7 +15,7 @@ from braid.schemas import FieldProblem
 from braid.schemas.field_problems import quoted_list
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
-_FRACTION = re.compile(r"\.(\d+)")
+_FRACTION = re.compile(r"[.,]([0-9]+)")  # ISO 8601 has both
 _NANOSECONDS_BOUND: Final = 1 << 63
 _BOOLEANS = {"true": True, "false": False}
 _EXAMPLES: Final[Mapping[TypeRoot, str]] = {
@@ -162,18 +162,25 @@ def _parse_integer(text: str, data_type: DataType) -> int:
 
 def _parse_float(text: str, _: DataType) -> float:
     try:
-        return float(text)
+        return float(_without_underscores(text))
     except ValueError as error:
         message = "not a number"
         raise ValueError(message) from error
+
+
+def _without_underscores(text: str) -> str:
+    """Return the text of a number; raise ValueError for one that only Python reads, such as `1_0`."""
+    if "_" in text or not text.isascii():
+        raise ValueError
+    return text
 
 
 def _parse_decimal(text: str, data_type: DataType) -> Decimal:
     assert data_type.precision is not None
     assert data_type.scale is not None
     try:
-        value = Decimal(text)
-    except InvalidOperation as error:
+        value = Decimal(_without_underscores(text))
+    except (InvalidOperation, ValueError) as error:
         message = "not a decimal number"
         raise ValueError(message) from error
     if not value.is_finite():

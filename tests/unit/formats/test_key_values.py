@@ -31,6 +31,11 @@ def parse(sql: str, text: str) -> object:
         ("TINYINT", "128", "outside -128 to 127"),
         ("BIGINT", "9223372036854775808", "outside"),
         ("DOUBLE", "much", "not a number"),
+        ("DOUBLE", "1_0", "not a number"),
+        ("DECIMAL(4, 2)", "1_0", "not a decimal number"),
+        ("DECIMAL(4, 2)", "\u0661", "not a decimal number"),
+        ("TIME(0)", "12:00:00,5", "more than 0 fractional digits of a second"),
+        ("TIMESTAMP(3)", "2013-01-31T05:15:00.\u0661", "not an ISO 8601 date and time"),
         ("DECIMAL(4, 2)", "1.234", "more than 2 digits after the point"),
         ("DECIMAL(4, 2)", "123", "more than 2 digits before the point"),
         ("DECIMAL(4, 2)", "1e999999999", "more than 2 digits before the point"),
@@ -91,6 +96,12 @@ def test_trailing_zeros_of_a_second_are_no_digits() -> None:
     assert parse("TIMESTAMP(0)", "2013-01-31T05:15:00.000") == parse(
         "TIMESTAMP(0)", "2013-01-31T05:15:00"
     )
+
+
+def test_the_fraction_of_a_second_may_follow_a_comma() -> None:
+    with_point = parse("TIMESTAMP(3)", "2013-01-31T05:15:00.500")
+
+    assert parse("TIMESTAMP(3)", "2013-01-31T05:15:00,500") == with_point
 
 
 def test_a_time_in_another_zone_is_the_same_instant() -> None:
