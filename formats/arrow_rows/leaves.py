@@ -9,6 +9,7 @@ import pyarrow as pa
 from braid.formats.json.message import JsonObject
 from braid.formats.native.kinds import NativeKind, can_fill
 from braid.formats.native.leaf_arrays import Leaf
+from braid.formats.native.values import Unreadable
 from braid.lake import DataType
 
 _UNIT_NS: Final[Mapping[str, int]] = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -59,11 +60,12 @@ def misfit(data_type: pa.DataType, column: DataType) -> str | None:
     kind = kind_of(data_type)
     if can_fill(kind, column.root):
         return None
-    return f"{kind.value}, not {column.with_nullable(True)}"
+    found = _unreadable(data_type).name if kind is NativeKind.UNREADABLE else kind.value
+    return f"{found}, not {column.with_nullable(True)}"
 
 
 def plain_array(values: pa.Array) -> pa.Array:
-    """Return values of a leaf as `leaf_arrays` takes them: numbers of 64 bits, texts and bytes with offsets of 32."""
+    """Return values of a leaf as `leaf_arrays` takes them: whole numbers of 64 bits, texts and bytes with offsets of 32."""
     kinds, found = pa.types, values.type
     if kinds.is_dictionary(found):
         return plain_array(values.dictionary_decode())
@@ -106,10 +108,14 @@ def native_of(item: Any, data_type: pa.DataType) -> Any:
             assert leaf is not None, "dates and times are leaves"
             return leaf.native(plain_array(pa.array([item], data_type))[0].as_py())
         case NativeKind.UNREADABLE:
-            return Leaf(NativeKind.UNREADABLE).native(item)
+            return _unreadable(data_type)
         case _:
             assert isinstance(item, bool | int | float | Decimal | str | bytes), "a plain value"
             return item
+
+
+def _unreadable(data_type: pa.DataType) -> Unreadable:
+    return Unreadable(f"a value of type {data_type}")
 
 
 def _nested_kind(data_type: pa.DataType) -> NativeKind | None:

@@ -89,6 +89,17 @@ def test_values_that_do_not_fit_are_faults_of_their_rows() -> None:
     assert found.arrays[2].to_pylist() == [Decimal("12.0"), None, None]
 
 
+def test_a_value_of_a_type_that_no_column_holds_is_named_by_its_type() -> None:
+    found = read(
+        {"l": pa.array([[Decimal("1.00")], None], pa.list_(pa.decimal256(50, 2)))},
+        ("l", "l", "ARRAY<DECIMAL(9, 2)>"),
+    )
+
+    assert [found.faults[row].message for row in found.faults.rows] == [
+        "field l.0: found a value of type decimal256(50, 2), expected DECIMAL(9, 2) for column l"
+    ]
+
+
 def test_a_field_that_is_absent_is_missing_and_null_is_not() -> None:
     inner = pa.array([{"x": 1}, {"x": None}, None], pa.struct([("x", pa.int64())]))
 
@@ -129,7 +140,8 @@ def test_payloads_name_rows_in_any_order_and_null_names_none() -> None:
         (pa.string(), "INT", "a text, not INT"),
         (pa.float64(), "BIGINT", "a floating-point number, not BIGINT"),
         (pa.list_(pa.int8()), "INT", "a list, not INT"),
-        (pa.duration("s"), "STRING", "a duration, not STRING"),
+        (pa.duration("s"), "STRING", "a value of type duration[s], not STRING"),
+        (pa.decimal256(50, 2), "STRING", "a value of type decimal256(50, 2), not STRING"),
         (pa.int8(), "INT", None),
         (pa.null(), "INT", None),
         (pa.map_(pa.string(), pa.string()), "MAP<STRING, INT>", None),
