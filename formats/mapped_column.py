@@ -1,4 +1,4 @@
-"""Mapped columns: columns of a table that are filled from a part of a record, or from a field in it."""
+"""Mapped columns: columns of a table, each with what fills it: a part of a record, a field in it, an expression, a constant."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -31,12 +31,13 @@ class TimeFormat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MappedColumn:
-    """A column that is filled from a record.
+    """A column that is filled for each record; or a field that is read like one, for a condition or an expression.
 
     Attributes:
-        name: The column's name in the table.
-        path: Field names from the root to the value, or the name of a header; empty for a part as a whole.
-        type: The column's type in the table.
+        name: The column's name in the table; of another field any name that no column has.
+        path: Field names from the root to the value, or the name of a header; empty for a part as a whole, and for what
+            is read from no part.
+        type: The type as which it is read; of a column its type in the table.
         source: The part of the record.
         is_in_condition: Whether it is no column of the table, but a field that only a condition of the
             stream is about.
@@ -46,7 +47,7 @@ class MappedColumn:
         takes_scalars: Whether values of a column of texts are usually none, but numbers.
         keeps_json: Whether a column of bytes gets the JSON text of its value as it is written; for JSON only.
         is_in_expression: Whether it is no column of the table, but a field that only expressions use.
-        expression: The SQL expression that computes the column; it has no path then.
+        expression: The SQL expression that computes the column; None: it is read, or constant.
         constant: The value of the column in every record; None: it is read or computed.
         default: The value where a message does not have the field; None: null.
     """

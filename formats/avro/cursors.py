@@ -147,7 +147,7 @@ class Cursors:
         return both.take(pa.array(np.arange(0, 2 * count, 2)))
 
     def unscaled(self, starts: Ints, lengths: Ints) -> npt.NDArray[np.uint8]:
-        """Return big-endian numbers of at most 16 bytes, values x 16 bytes little endian."""
+        """Return big-endian signed numbers of at most 16 bytes as decimal128 has them: 16 bytes each, little endian."""
         windows = np.lib.stride_tricks.sliding_window_view(self._data, _DECIMAL_BYTES)
         found = windows[starts + lengths - _DECIMAL_BYTES]
         sign = np.where((self._data[starts] >= 0x80) & (lengths > 0), np.uint8(0xFF), np.uint8(0))

@@ -4,12 +4,13 @@
 |---|---|
 | BOOLEAN | boolean |
 | TINYINT to BIGINT | whole numbers of at most the same bounds |
-| FLOAT, DOUBLE | FLOAT, FLOAT and DOUBLE; whole numbers of at most 16 and 32 bits |
+| FLOAT | FLOAT; whole numbers of at most 16 bits |
+| DOUBLE | FLOAT, DOUBLE; whole numbers of at most 32 bits |
 | DECIMAL | DECIMALs and whole numbers with at most its digits before and behind the point |
 | CHAR, VARCHAR; BINARY, VARBINARY | text; bytes: longer ones are found record by record |
 | DATE, TIME | date, time |
 | TIMESTAMP; WITH LOCAL TIME ZONE | timestamp without, with a zone; further digits of the second are dropped |
-| ARRAY, MAP, ROW | list, map, struct with the same names, of what their parts hold without loss |
+| ARRAY, MAP, ROW | list, map, struct with the same names in the same order, of what their parts hold without loss |
 
 A result that is always NULL fits every column.
 """

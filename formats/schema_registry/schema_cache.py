@@ -1,4 +1,4 @@
-"""Cache of a registry's schemas: each with all that it refers to, fetched once in the life of a process.
+"""Cache of a registry's schemas in a process: each with all that it refers to.
 
 A schema never changes under its id, so a known one is kept until newer ones need its place. That there is no
 schema of an id is kept for a few seconds only: producers register a schema before they send, but the member of
