@@ -11,10 +11,10 @@
 | for which `delete_when` holds, or whose event is a delete | what `on_delete` says; dead letters have the reason `delete` |
 | whose event changes no row | left out |
 
-What holds of headers, the Kafka key, the timestamp and the place is known of every record, so a stream's `where` over these
-leaves out tombstones and overlong values of other streams, too, and their values are not read. Conditions are evaluated before anything else is read: a record of another stream may have values in its fields
-that fit none of this stream's columns, and a delete need not have a value for any column but the key and those
-that order it.
+What holds of headers, the Kafka key, the timestamp and the place is known of every record, so a stream's `where` over
+these leaves out tombstones and overlong values of other streams, too, and their values are not read. Conditions are
+evaluated before anything else is read: a record of another stream may have values in its fields that fit none of this
+stream's columns, and a delete need not have a value for any column but the key and those that order it.
 """
 
 from collections.abc import Mapping

@@ -111,7 +111,7 @@ class StreamPlan:
 
     @property
     def part_columns(self) -> tuple[MappedColumn, ...]:
-        """The columns that are read from headers, or from what Kafka knows of the record."""
+        """The columns that are read from headers, or from what Kafka knows of the record, or are constant."""
         return tuple(
             column
             for column in self.columns
@@ -202,7 +202,8 @@ def plan_stream(
 
     Raises:
         InvalidRequest: The table has no such column, a column cannot be read from JSON, or from its part of the
-            record (`UnsupportedFeature`), or two columns read one field of the message in different ways.
+            record (`UnsupportedFeature`), two columns read one field of the message in different ways, or an expression
+            or a condition does not fit the columns' types.
             Registration checks this; another engine may have changed the table since.
     """
     written = stream_columns(spec, stream)

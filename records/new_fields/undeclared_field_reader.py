@@ -55,7 +55,7 @@ class UndeclaredFieldReader:
         """Return what the table needs before the message can be written.
 
         Args:
-            message: A message that `json.message.read_message` returned.
+            message: A message as dicts, lists and scalars (`MessageReader.tree`).
 
         Raises:
             UnrepresentableFieldError: The message has a field, or a value of a column, that no permitted change
@@ -136,7 +136,7 @@ class UndeclaredFieldReader:
 
 
 def name_taken(column: str) -> str:
-    """Return why a field does not become a column: the name of another column differs in case only."""
+    """Return why a field does not become a column: the table has a column of its name, perhaps in another case."""
     return (
         f"the table already has a column {column}, and the stream does not fill it from this field"
     )
