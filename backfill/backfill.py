@@ -104,7 +104,8 @@ class Backfill:
 
         Raises:
             InvalidRequest: The backfill cannot be made, or its source is damaged.
-            StreamFenced: Another process continues the same backfill.
+            StreamNotFound: There is no such stream, or it was deleted before the backfill was claimed.
+            StreamFenced: Another process continues the same backfill, or the stream was deleted.
             LimitExceeded: More records are refused than are allowed.
             LakeError, OSError: Storage, or the source, does not answer; started again, it continues.
         """
@@ -139,6 +140,10 @@ class Backfill:
                 source_id=source.digest,
                 start=source.start,
             )
+            # Deleting a stream fences the backfills that the table has then. One that is claimed afterwards,
+            # by a process that has found the stream before, ends here.
+            registrar = Registrar(self.registry, self.catalog, self.clock)
+            registrar.entry(request.identifier, request.stream)
             self.progress.begin(source.name, position.account)
             commits = BackfillCommits(
                 target.table,

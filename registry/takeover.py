@@ -1,8 +1,8 @@
 """Takeover of a sequence group by another stream: its conditions, and the fencing of former owners.
 
 A sequence group outlives its streams. The stream that takes it over reads another topic, or the same topic
-from another offset, so records may be counted twice. A runner of a former owner may still be working,
-delayed somewhere, and must not commit any more.
+from another offset, so records may be counted twice. A runner of a former owner, or a process of one of its
+backfills, may still be working, delayed somewhere, and must not commit any more.
 """
 
 from collections.abc import Iterator
@@ -103,7 +103,7 @@ def new_entry(table: Table, stream: StreamSpec, definition: StreamDefinition) ->
 def fence_streams(
     catalog: Catalog, leases: LeaseStore, identifier: str, streams: tuple[str, ...]
 ) -> None:
-    """End the epochs of streams, so that no process commits for them without a new claim.
+    """End the epochs of streams and of their backfills, so that no process commits for them without a new claim.
 
     Args:
         catalog: The warehouse's tables.

@@ -416,7 +416,8 @@ class TableCommitter:
             commit_user: Name of the caller.
             known_epochs: By stream, epochs that were in use and that the newest snapshot does not
                 have; the new epochs are above them.
-            only: Names of the streams to fence; None: all streams that the table knows.
+            only: Names of the streams to fence, each with its backfills; None: all streams that the table
+                knows.
 
         Raises:
             CommitConflict, CommitUnknown, StorageUnavailable: Fence again.

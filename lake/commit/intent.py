@@ -6,11 +6,12 @@ stream's batch that the table has already; repeats of other commits are found be
 intents of claims and moves of streams are in `claim_intent` and `move_intent`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from braid.lake.commit.commit_changes import CommitChanges
+from braid.lake.commit.streams.backfill_position import split_backfill_name
 from braid.lake.commit.streams.exactly_once import BatchDecision, decide_batch
 from braid.lake.commit.streams.highest_read import after_batch, after_move
 from braid.lake.commit.streams.offset_ranges import without_read_again
@@ -195,7 +196,7 @@ class StreamFence:
         user: The commit user.
         known_epochs: By stream, epochs that were in use and that the newest snapshot may not have; the
             new epochs are above them.
-        only: Names of the streams to fence; None: all streams that the table knows.
+        only: Names of the streams to fence, each with its backfills; None: all streams that the table knows.
     """
 
     user: str
@@ -209,7 +210,7 @@ class StreamFence:
     def revise(self, streams: StreamAuthority, *, time_ms: int) -> Revision:
         """Return the positions under the next epoch (see `Intent`)."""
         positions = dict(streams.positions)
-        for name in positions if self.only is None else self.only:
+        for name in self._names(streams.positions):
             position = positions.get(name) or StreamPosition(
                 stream=name, epoch=0, topic="", topic_id=""
             )
@@ -218,6 +219,17 @@ class StreamFence:
         return Revision(
             identifier=BATCH_COMMIT_IDENTIFIER, streams=replace(streams, positions=positions)
         )
+
+    def _names(self, positions: Mapping[str, StreamPosition]) -> Set[str]:
+        """Return the names of the positions to fence: of streams, and of backfills, which write their columns."""
+        if self.only is None:
+            return positions.keys()
+        backfills = {
+            name
+            for name in positions
+            if (names := split_backfill_name(name)) is not None and names[0] in self.only
+        }
+        return self.only | backfills
 
 
 def fenced(position: StreamPosition, *, time_ms: int, known_epoch: int = 0) -> StreamPosition:

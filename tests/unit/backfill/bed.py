@@ -32,6 +32,7 @@ from braid.records.record_reader import RecordReader
 from braid.records.stream_plan import StreamPlan, plan_stream
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
+from braid.registry.stream_entries import Verb
 from braid.schemas import BackfillReport, StreamDefinition, TableSpec
 from tests.unit.records.given_streams import given_records
 
@@ -139,6 +140,12 @@ class BackfillBed:
         """Return what opens the files, with their chunks passing through a function."""
         opened = self.source_of()
         return lambda target: _ChangedSource(opened(target), change)
+
+    def delete_stream(self) -> None:
+        """Stop and delete the live stream."""
+        registrar = Registrar(self.registry, self.catalog, self.clock)
+        registrar.apply_verb(TABLE, "s", Verb.STOP)
+        registrar.delete_stream(TABLE, "s")
 
     def claim(self) -> StreamPosition:
         """Start the live stream."""

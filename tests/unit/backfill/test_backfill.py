@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,7 @@ from braid.backfill.backfill import Target
 from braid.backfill.backfill_commits import BackfillCommits
 from braid.backfill.read_chunk import ReadChunk, Source
 from braid.lake import AddColumn, InvalidRequest, LimitExceeded, StreamFenced, parse_type
+from braid.registry.errors import StreamNotFound
 from tests.unit.backfill.bed import PARCELS, BackfillBed
 
 ROWS: list[dict[str, Any]] = [
@@ -137,6 +138,32 @@ def test_another_process_of_the_same_backfill_fences_the_first(bed: BackfillBed)
         bed.backfill(source_of=changed(bed, overtaken)).run()
 
     assert bed.rows(*COLUMNS) == ROWS_OF_TABLE
+
+
+def test_a_deleted_stream_fences_its_backfill(bed: BackfillBed) -> None:
+    def deleted(chunks: Iterator[ReadChunk]) -> Iterator[ReadChunk]:
+        bed.delete_stream()
+        yield from chunks
+
+    with pytest.raises(StreamFenced):
+        bed.backfill(source_of=bed.through(deleted)).run()
+
+    assert bed.rows(*COLUMNS) == []
+
+
+def test_a_backfill_that_is_claimed_after_its_stream_was_deleted_writes_nothing(
+    bed: BackfillBed,
+) -> None:
+    opened = bed.source_of()
+
+    def opened_late(target: Target) -> Source:
+        bed.delete_stream()
+        return opened(target)
+
+    with pytest.raises(StreamNotFound, match="has no stream s"):
+        bed.backfill(source_of=opened_late).run()
+
+    assert bed.rows(*COLUMNS) == []
 
 
 def test_files_that_have_changed_are_refused(bed: BackfillBed) -> None:

@@ -110,6 +110,19 @@ def test_a_fence_of_one_stream_changes_no_other_stream() -> None:
     }
 
 
+def test_a_fence_of_a_stream_fences_its_backfills() -> None:
+    backfills = {
+        name: StreamPosition(stream=name, epoch=4, topic="files", topic_id="")
+        for name in ("s/backfill/history", "other/backfill/history")
+    }
+    streams = StreamAuthority(positions={**STREAMS.positions, **backfills})
+
+    revision = StreamFence(user="u", only=frozenset({"s"})).revise(streams, time_ms=5)
+
+    epochs = {name: position.epoch for name, position in revision.streams.positions.items()}
+    assert epochs == {"s": 3, "other": 9, "s/backfill/history": 5, "other/backfill/history": 4}
+
+
 def test_a_batch_carries_generations_forward() -> None:
     streams = replace(STREAMS, orders={"g": ORDER})
 
