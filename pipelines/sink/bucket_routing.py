@@ -8,7 +8,6 @@ Python and the JVM twice, which costs more than reading the keys once more.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -28,7 +27,7 @@ from braid.formats.readers import message_reader
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import TableSchema, assign_buckets
 from braid.pipelines.sink.poison_records import poison_rows
-from braid.pipelines.sink.trial_writes import is_refusal
+from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
 from braid.records.part_reader import PART_COLUMNS, PartReader
 from braid.records.plan_changes import plan_changes
 from braid.records.record_columns import KEY, OFFSET, PARTITION, VALUE
@@ -55,8 +54,8 @@ def route_to_buckets(
         tasks: Number of partitions to make.
 
     Returns:
-        The same columns and `bucket`. Records whose key cannot be read have the bucket 0 and are in the first
-        task's partition.
+        The same columns and `bucket`. Records whose key cannot be read, or has no bucket, have the bucket 0 and
+        are in the first task's partition.
     """
     router = BucketRouter(plan=plan, schema=schema, schemas=schemas)
 
@@ -115,15 +114,29 @@ class BucketRouter:
         return batch.append_column(BUCKET, pa.array(buckets))
 
     def _buckets(self, batch: pa.RecordBatch) -> npt.NDArray[np.int32]:
-        """Return the bucket of each record, 0 where its key cannot be read."""
+        """Return the bucket of each record, 0 where its key cannot be read, or has no bucket."""
         buckets = np.zeros(batch.num_rows, dtype=np.int32)
         columns, is_readable = self._keys(batch)
         if is_readable.any():
-            # A row whose bucket cannot be computed is refused by the task that has to write it; this
-            # code only decides which task that is.
-            with suppress(Exception):
-                rows = pa.RecordBatch.from_pydict(columns).filter(pa.array(is_readable))
-                buckets[is_readable] = assign_buckets(rows, self.schema)
+            rows = pa.Table.from_pydict(columns).filter(pa.array(is_readable))
+            buckets[is_readable] = self._assigned(rows)
+        return buckets
+
+    def _assigned(self, rows: pa.Table) -> npt.NDArray[np.int32]:
+        """Return the bucket of each key, 0 where none can be computed.
+
+        The task that such a row comes to refuses it; all others keep their buckets.
+        """
+        try:
+            return assign_buckets(rows, self.schema)
+        except Exception as error:
+            if not is_refusal(error):
+                raise
+        refused = find_refused_rows(rows, lambda some: assign_buckets(some, self.schema))
+        is_kept = np.ones(rows.num_rows, dtype=bool)
+        is_kept[list(refused)] = False
+        buckets = np.zeros(rows.num_rows, dtype=np.int32)
+        buckets[is_kept] = assign_buckets(rows.filter(pa.array(is_kept)), self.schema)
         return buckets
 
     def _keys(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], np.ndarray]:

@@ -101,6 +101,20 @@ def test_a_record_whose_reading_raises_leaves_the_others_their_buckets() -> None
     assert routed.num_rows == 10
 
 
+def test_a_key_without_a_bucket_leaves_the_others_theirs() -> None:
+    spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=8)
+    narrow = given_spec({"id": "INT", "a": "STRING"}, ordering=None, buckets=8)
+    schema = given_table(narrow).schema
+    ids = list(range(9))
+    records = given_records([{"id": one} for one in (*ids, 1 << 40)])
+
+    routed = BucketRouter(plan=given_plan(spec), schema=schema)(records)
+
+    expected = assign_buckets(pa.table({"id": pa.array(ids, pa.int32())}), schema).tolist()
+    assert routed.column(BUCKET).to_pylist() == [*expected, 0]
+    assert len(set(expected)) > 1
+
+
 def test_a_delete_goes_to_the_bucket_of_its_row() -> None:
     """One task then has all records of the row, in the order of arrival."""
     spec = given_spec(
