@@ -1,7 +1,8 @@
 """The consumers of a table: readers, each with the oldest snapshot that it still needs.
 
 Each consumer has a file, which is overwritten as the reader advances. A file may be impossible to parse:
-empty or torn after a power failure, or written by another program. Expiry deletes what no consumer needs, so
+empty or torn after a power failure, or written by another program, also under a name that this one would
+refuse. Expiry deletes what no consumer needs, so
 such a file must not count as absent. It counts as a consumer that needs every snapshot, until `UNREADABLE_MS`
 after it was last written, or until `consumer.expiration-time` if that is shorter. No lease lasts longer, and
 a reader that is still alive has rewritten its file by then. Afterwards the file is ignored, which harms
@@ -22,7 +23,7 @@ from braid.lake.files.storage.file_io import FileIO, FileStatus
 from braid.lake.format.consumer import Consumer, parse_consumer, serialize_consumer
 from braid.lake.format.corruption import corrupt_at
 from braid.lake.format.snapshot import Snapshot, parse_snapshot, serialize_snapshot
-from braid.lake.snapshots.tag_store import checked_name
+from braid.lake.snapshots.tag_store import existing_name
 
 LEASE_MS_MAX: Final = 86_400_000
 """The longest that a lease holds without a refresh, milliseconds: a day."""
@@ -82,10 +83,7 @@ class ConsumerStore:
     def list(self) -> list[ConsumerFile]:
         """Return all consumers in the order of their ids; costs one listing and a read of each."""
         found = []
-        for status in self._file_io.list(self._paths.consumer_dir):
-            consumer_id = status.name.removeprefix(CONSUMER_PREFIX)
-            if consumer_id == status.name or status.is_directory:
-                continue
+        for consumer_id, status in self._files():
             file = self._file(consumer_id, status)
             if file is not None:  # else it was deleted since the listing
                 found.append(file)
@@ -95,22 +93,16 @@ class ConsumerStore:
         """Return one consumer, or None if there is none of that id.
 
         Raises:
-            InvalidRequest: The id is not valid.
+            InvalidRequest: There is none, and the id is not valid.
             CorruptData: The file cannot be read.
         """
-        path = self._path(consumer_id)
-        try:
-            data = self._file_io.read_bytes(path)
-        except FileNotFoundError:
-            return None
-        with corrupt_at(path):
-            return parse_consumer(data)
+        return self._read(self._path(consumer_id))
 
     def put(self, consumer_id: str, consumer: Consumer) -> None:
         """Write a consumer, replacing an earlier file of the same id.
 
         Raises:
-            InvalidRequest: The id is not valid.
+            InvalidRequest: There is no such file yet, and the id is not valid.
         """
         self._file_io.overwrite(self._path(consumer_id), serialize_consumer(consumer))
 
@@ -118,7 +110,7 @@ class ConsumerStore:
         """Delete a consumer durably; return whether it existed.
 
         Raises:
-            InvalidRequest: The id is not valid.
+            InvalidRequest: There is none, and the id is not valid.
         """
         is_deleted = self._file_io.delete(self._path(consumer_id))
         if is_deleted:
@@ -159,7 +151,7 @@ class ConsumerStore:
 
     def _file(self, consumer_id: str, status: FileStatus) -> ConsumerFile | None:
         try:
-            consumer = self.find(consumer_id)
+            consumer = self._read(status.path)
         except CorruptData as error:
             return ConsumerFile(
                 id=consumer_id, consumer=None, modified_ms=status.modified_ms, error=str(error)
@@ -181,5 +173,22 @@ class ConsumerStore:
                 marked = parse_snapshot(data)
             yield status, marked
 
+    def _read(self, path: str) -> Consumer | None:
+        try:
+            data = self._file_io.read_bytes(path)
+        except FileNotFoundError:
+            return None
+        with corrupt_at(path):
+            return parse_consumer(data)
+
     def _path(self, consumer_id: str) -> str:
-        return self._paths.consumer(checked_name(consumer_id, field="consumer"))
+        return self._paths.consumer(existing_name(consumer_id, field="consumer", listed=self._ids))
+
+    def _ids(self) -> set[str]:
+        return {consumer_id for consumer_id, _ in self._files()}
+
+    def _files(self) -> Iterator[tuple[str, FileStatus]]:
+        for status in self._file_io.list(self._paths.consumer_dir):
+            consumer_id = status.name.removeprefix(CONSUMER_PREFIX)
+            if consumer_id != status.name and not status.is_directory:
+                yield consumer_id, status

@@ -1,5 +1,6 @@
-"""The tag files of a table, the names of its branches, and the check of a name that becomes a file's."""
+"""The tag files of a table, the names of its branches, and the checks of names that are parts of files' names."""
 
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from braid.lake.errors import InvalidRequest, Problem
@@ -26,7 +27,7 @@ class TagStore:
         Raises:
             CorruptData: A tag file cannot be read, so it is unknown which files it keeps.
         """
-        found = [self.find(name) for name in self.names()]
+        found = [self._read(name, self._paths.tag(name)) for name in self.names()]
         tags = [tag for tag in found if tag is not None]
         return sorted(tags, key=lambda tag: (tag.snapshot.id, tag.name))
 
@@ -34,16 +35,10 @@ class TagStore:
         """Return one tag, or None if there is none of that name.
 
         Raises:
-            InvalidRequest: The name is not valid.
+            InvalidRequest: There is none, and the name is not valid.
             CorruptData: The file cannot be read.
         """
-        path = self._paths.tag(checked_name(name, field="tag"))
-        try:
-            data = self._file_io.read_bytes(path)
-        except FileNotFoundError:
-            return None
-        with corrupt_at(path):
-            return parse_tag(data, name=name)
+        return self._read(name, self._path(name))
 
     def get(self, name: str) -> Tag:
         """Return one tag.
@@ -78,12 +73,27 @@ class TagStore:
             return False
 
     def delete(self, name: str) -> bool:
-        """Delete a tag file durably, but no file that it keeps; return whether it existed."""
-        is_deleted = self._file_io.delete(self._paths.tag(checked_name(name, field="tag")))
+        """Delete a tag file durably, but no file that it keeps; return whether it existed.
+
+        Raises:
+            InvalidRequest: There is none, and the name is not valid.
+        """
+        is_deleted = self._file_io.delete(self._path(name))
         # Next the caller deletes the files that only this tag has kept: a tag that reappeared after a power
         # failure would reference deleted files.
         self._file_io.sync_directory(self._paths.tag_dir)
         return is_deleted
+
+    def _read(self, name: str, path: str) -> Tag | None:
+        try:
+            data = self._file_io.read_bytes(path)
+        except FileNotFoundError:
+            return None
+        with corrupt_at(path):
+            return parse_tag(data, name=name)
+
+    def _path(self, name: str) -> str:
+        return self._paths.tag(existing_name(name, field="tag", listed=self.names))
 
 
 def list_branches(file_io: FileIO, paths: TablePaths) -> list[str]:
@@ -124,6 +134,28 @@ def checked_name(name: str, *, field: str) -> str:
     )
     message = f"the name of the {field} is not valid"
     raise InvalidRequest(message, problems=[problem])
+
+
+def existing_name(name: str, *, field: str, listed: Callable[[], Collection[str]]) -> str:
+    """Return a name that can be a part of a file's name, or that is part of the name of a listed file.
+
+    Another program may have put a file there whose name this one would refuse. It counts as any other:
+    what a tag or consumer keeps must not depend on its name.
+
+    Args:
+        name: Name of a tag or consumer.
+        field: What the name is for, as text for the error.
+        listed: Returns the names of all files; called only for a name that would be refused.
+
+    Raises:
+        InvalidRequest: The name is neither.
+    """
+    try:
+        return checked_name(name, field=field)
+    except InvalidRequest:
+        if name in listed():
+            return name
+        raise
 
 
 def _names(file_io: FileIO, directory: str, prefix: str, *, is_directory: bool) -> list[str]:

@@ -48,6 +48,24 @@ def test_an_id_is_a_plain_name(name: str) -> None:
         store.delete(name)
 
 
+@pytest.mark.parametrize("name", ["", " a", "a\n"])
+def test_a_file_of_another_program_is_a_consumer_whatever_its_name(name: str) -> None:
+    """It may be needed: a name is no reason to expire what it holds, nor to stop expiry."""
+    file_io = MemoryFileIO()
+    store = ConsumerStore(file_io, PATHS)
+    store.put("b", Consumer(next_snapshot=2))
+    file_io.overwrite(PATHS.consumer(name), b"")
+
+    foreign, whole = store.list()
+
+    assert (foreign.id, foreign.consumer) == (name, None)
+    assert (whole.id, whole.consumer) == ("b", Consumer(next_snapshot=2))
+    store.put(name, Consumer(next_snapshot=7))
+    assert store.find(name) == Consumer(next_snapshot=7)
+    assert store.delete(name)
+    assert [file.id for file in store.list()] == ["b"]
+
+
 UNREADABLE = pytest.mark.parametrize(
     "data", [b"", b'{"nextSna', b"\0\0\0", b"[]", b'{"nextSnapshot": "3"}']
 )

@@ -7,7 +7,7 @@ import pytest
 from braid.lake.errors import CorruptData, InvalidRequest
 from braid.lake.files.paths import TablePaths
 from braid.lake.files.storage.memory import MemoryFileIO
-from braid.lake.format.tag import Tag
+from braid.lake.format.tag import Tag, serialize_tag
 from braid.lake.snapshots.tag_store import TagStore, branch_paths, list_branches
 from tests.unit.lake.snapshots.test_snapshot_store import SNAPSHOT
 
@@ -63,6 +63,18 @@ def test_a_name_that_cannot_be_a_file_name_is_refused(name: str) -> None:
         store.create(given_tag(name))
     with pytest.raises(InvalidRequest, match="tag"):
         store.find(name)
+
+
+def test_a_file_of_another_program_is_a_tag_whatever_its_name() -> None:
+    file_io = MemoryFileIO()
+    store = TagStore(file_io, PATHS)
+    store.create(given_tag("a", 1))
+    file_io.write_new(PATHS.tag("b "), serialize_tag(given_tag("b ", 2)))
+
+    assert [tag.name for tag in store.list()] == ["a", "b "]
+    assert store.get("b ").snapshot.id == 2
+    assert store.delete("b ")
+    assert store.names() == ["a"]
 
 
 def test_a_torn_tag_stops_the_listing() -> None:

@@ -375,7 +375,7 @@ def test_damage_in_a_remaining_snapshot_stops_expiry_before_any_deletion() -> No
 
 
 @pytest.mark.parametrize("data", [b"", b'{"nextSna', b"\0\0"])
-@pytest.mark.parametrize("name", ["braid-lease-x", "flink-job"])
+@pytest.mark.parametrize("name", ["braid-lease-x", "flink-job", " a name of others\n"])
 def test_an_unreadable_consumer_keeps_everything_for_a_day_and_then_nothing(
     name: str, data: bytes
 ) -> None:
