@@ -17,6 +17,7 @@ from braid.lake.commit.streams.group_order import GroupClaim, GroupOrder, next_o
 from braid.lake.commit.streams.position_moves import MoveCause, PositionMove, Range
 from braid.lake.commit.streams.read_offsets import offsets_left_older
 from braid.lake.commit.streams.stream_authority import StreamAuthority
+from braid.lake.commit.streams.stream_letters import StreamLetters
 from braid.lake.commit.streams.stream_position import (
     StreamFallback,
     StreamPosition,
@@ -172,13 +173,15 @@ class StreamClaim:
         """Return the position that the claim leaves behind (see `revise`)."""
         known = self._known_position(streams)
         if known is None or self._starts_anew(streams):
+            former_epoch = 0 if known is None else known.epoch
             return StreamPosition(
                 stream=self.stream,
-                epoch=1 if known is None else known.epoch + 1,
+                epoch=former_epoch + 1,
                 topic=self.topic,
                 topic_id=self.topic_id,
                 offsets=dict(self.initial_offsets),
                 commit_time_ms=time_ms,
+                letters=StreamLetters(first_epoch=0 if known is None else former_epoch + 1),
             )
         check_same_topic(known, topic=self.topic, topic_id=self.topic_id)
         return replace(

@@ -22,6 +22,7 @@ class Standing(StrEnum):
     READ_AGAIN = "read_again"
     EARLIER_VERSION = "earlier_version"
     OTHER_TOPIC = "other_topic"
+    FORMER_STREAM = "former_stream"
     UNKNOWN_GENERATION = "unknown_generation"
     UNKNOWN_ATTEMPT = "unknown_attempt"
     CUT = "cut"
@@ -40,6 +41,8 @@ class Standing(StrEnum):
 _WORDS = {
     Standing.EARLIER_VERSION: "sent by a version that noted neither generation nor timestamp of the record",
     Standing.OTHER_TOPIC: "the record is of another topic, or of an earlier topic of the same name",
+    Standing.FORMER_STREAM: "sent by a former stream of this name, which was deleted, and whose position was not "
+    "continued",
     Standing.UNKNOWN_GENERATION: "the record's generation is above that of the table, which was rolled back or "
     "made again",
     Standing.UNKNOWN_ATTEMPT: "the table does not know any more whether the letter's batch was committed, and "
@@ -71,6 +74,8 @@ class LetterJudge:
             return Standing.EARLIER_VERSION
         if (letter.topic, letter.topic_id) != (position.topic, position.topic_id):
             return Standing.OTHER_TOPIC
+        if letter.attempt.epoch < position.letters.first_epoch:
+            return Standing.FORMER_STREAM
         if letter.generation > position.generation:
             return Standing.UNKNOWN_GENERATION
         if holds_offset(position.letters.replayed, letter.partition, letter.offset):

@@ -57,7 +57,7 @@ def allowed_letters(
     letters = position.letters
     bounds = []
     if declared.count is not None:
-        waiting = position.account.dead_lettered - letters.replayed_records
+        waiting = position.open_letters
         why = (
             f"the stream has {waiting} that were not replayed, and `dead_letter_budget.count` "
             f"allows {declared.count}"

@@ -28,12 +28,11 @@ def letter_counts(position: StreamPosition | None) -> DeadLetterCounts:
     """Return the numbers of a stream's dead letters; None: a stream that was never started."""
     if position is None:
         return DeadLetterCounts(total=0, replayed=0, open=0, by_reason={}, replayed_by_reason={})
-    letters, total = position.letters, position.account.dead_lettered
+    letters = position.letters
     return DeadLetterCounts(
-        total=total,
+        total=position.account.dead_lettered,
         replayed=letters.replayed_records,
-        # Letters of a record that was read again are as many, and replayed once.
-        open=max(0, total - letters.replayed_records),
+        open=position.open_letters,
         by_reason=dict(letters.by_reason),
         replayed_by_reason=dict(letters.replayed_by_reason),
     )
@@ -81,7 +80,7 @@ class LetterReader:
 
         Args:
             questions: The questions of the warehouse.
-            clock: Dates the questions.
+            clock: Dates the questions, which are answered in the order of their dates.
             wait_seconds: How long an answer is waited for.
             sleep: Blocks the thread for a number of seconds.
             monotonic_s: A clock for the wait, seconds.

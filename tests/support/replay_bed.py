@@ -96,10 +96,14 @@ class ReplayBed:
         """The table, opened anew."""
         return Catalog(WAREHOUSE, file_io=self.file_io).table(IDENTIFIER)
 
-    def claim(self) -> None:
-        """Claim the stream, as a restart does."""
+    def claim(self, topic: str = "topic", *, former_epoch: int | None = None) -> None:
+        """Claim the stream, as a restart does; with a former epoch, as the start of a stream registered anew does."""
         self.table.committer().claim_stream(
-            "s", topic="topic", topic_id=TOPIC_ID, initial_offsets={0: 0, 1: 0, 2: 0}
+            "s",
+            topic=topic,
+            topic_id=TOPIC_ID,
+            initial_offsets={0: 0, 1: 0, 2: 0},
+            former_epoch=former_epoch,
         )
         self._batch_id = 0
 

@@ -149,6 +149,8 @@ class StreamLetters:
         folded: Replayed records merged with a later one of the same key in the same commit.
         ignored: Replayed records left out, as the stream's declaration demands.
         replayed_by_reason: Replayed records by the reason for which they had been refused.
+        first_epoch: Epoch of the claim that discarded the position of a former stream of this name, whose
+            letters have lower epochs; 0: none was discarded.
     """
 
     by_reason: Mapping[str, int] = field(default_factory=dict)
@@ -159,6 +161,7 @@ class StreamLetters:
     folded: int = 0
     ignored: int = 0
     replayed_by_reason: Mapping[str, int] = field(default_factory=dict)
+    first_epoch: int = 0
 
     @property
     def replayed_records(self) -> int:
@@ -210,6 +213,7 @@ def letters_json(letters: StreamLetters) -> dict[str, Any]:
         "folded": letters.folded,
         "ignored": letters.ignored,
         "replayed_by_reason": dict(letters.replayed_by_reason),
+        "first_epoch": letters.first_epoch,
     }
 
 
@@ -240,4 +244,5 @@ def parse_letters(value: Mapping[str, Any]) -> StreamLetters:
         replayed_by_reason={
             str(name): int(count) for name, count in value["replayed_by_reason"].items()
         },
+        first_epoch=int(value.get("first_epoch", 0)),
     )

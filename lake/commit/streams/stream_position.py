@@ -111,6 +111,13 @@ class StreamPosition:
     highest_read: Mapping[int, HighestRead] = field(default_factory=dict)
     letters: StreamLetters = field(default_factory=StreamLetters)
 
+    @property
+    def open_letters(self) -> int:
+        """Return the number of the account's dead letters that were not replayed."""
+        # A replay may write the record of a letter that the account never counted: it was sent by an attempt of
+        # which the table does not know any more that it was not committed.
+        return max(0, self.account.dead_lettered - self.letters.replayed_records)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamFallback:

@@ -231,6 +231,22 @@ def test_what_cannot_be_right_is_left_and_counted(
     assert bed.position.letters.replayed == {}
 
 
+def test_letters_of_a_former_stream_of_the_name_are_left() -> None:
+    """The present stream counts from zero: as replayed, they would be more than its dead letters."""
+    bed = ReplayBed(SPEC, **NARROW)
+    bed.ingest([long(1, 5), row(2, 1)])
+    for topic in ("another", "topic"):  # deleted and registered anew, with a start
+        bed.claim(topic, former_epoch=bed.position.epoch)
+    bed.ingest([row(3, 1), long(4, 1), row(5, 1)])
+
+    result = bed.replay(given_plan(SPEC))
+
+    assert (result.accepted, result.left) == (1, {"former_stream": 1})
+    assert values(bed) == {2: "a", 3: "a", 4: "1", 5: "a"}
+    assert bed.position.letters.replayed_by_reason == bed.position.letters.by_reason
+    assert bed.position.open_letters == 0
+
+
 def test_letters_of_another_sender_are_none_of_the_stream() -> None:
     bed = ReplayBed(SPEC, **NARROW)
     bed.ingest([b"{"])

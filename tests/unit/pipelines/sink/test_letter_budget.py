@@ -36,7 +36,8 @@ def test_without_a_declared_budget_the_micro_batch_alone_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dead", "replayed", "expected"), [(0, 0, 7), (5, 0, 2), (7, 0, 0), (9, 0, 0), (9, 6, 4)]
+    ("dead", "replayed", "expected"),
+    [(0, 0, 7), (5, 0, 2), (7, 0, 0), (9, 0, 0), (9, 6, 4), (1, 2, 7)],
 )
 def test_a_count_is_of_all_letters_that_were_not_replayed(
     dead: int, replayed: int, expected: int

@@ -93,6 +93,7 @@ LETTERS = StreamLetters(
     folded=2,
     ignored=3,
     replayed_by_reason={"malformed": 2},
+    first_epoch=1,
 )
 
 
