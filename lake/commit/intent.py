@@ -23,7 +23,7 @@ from braid.lake.commit.streams.stream_position import (
     StreamPosition,
     batch_properties,
 )
-from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.errors import InvalidRequest, OffsetMismatch, Problem, StreamFenced
 from braid.lake.format.commit_message import CommitMessage
 from braid.lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 
@@ -251,6 +251,27 @@ def moved(position: StreamPosition, move: PositionMove) -> StreamPosition:
             position.letters, replayed=without_read_again(position.letters.replayed, move.offsets)
         ),
     )
+
+
+def position_of_epoch(streams: StreamAuthority, expected: StreamPosition) -> StreamPosition:
+    """Return the position of a stream whose epoch is still the expected one.
+
+    Raises:
+        OffsetMismatch: The stream has no position.
+        StreamFenced: It was claimed, deleted or moved meanwhile.
+    """
+    stream = expected.stream
+    position = streams.positions.get(stream)
+    if position is None:
+        message = f"stream `{stream}` has no position in the table\nhint: start it first"
+        raise OffsetMismatch(message, stream=stream)
+    if position.epoch != expected.epoch:
+        message = (
+            f"stream `{stream}`: the table has epoch {position.epoch}, expected {expected.epoch}: the "
+            "stream was started or moved meanwhile"
+        )
+        raise StreamFenced(message, stream=stream, epoch=expected.epoch, table_epoch=position.epoch)
+    return position
 
 
 def with_position(streams: StreamAuthority, position: StreamPosition) -> StreamAuthority:

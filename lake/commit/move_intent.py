@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from braid.lake.commit.commit_changes import CommitChanges
-from braid.lake.commit.intent import Revision, moved, with_position
+from braid.lake.commit.intent import Revision, moved, position_of_epoch, with_position
 from braid.lake.commit.streams.position_moves import MoveCause, PositionMove
 from braid.lake.commit.streams.stream_authority import StreamAuthority
 from braid.lake.commit.streams.stream_position import StreamPosition, move_properties
-from braid.lake.errors import OffsetMismatch, StreamFenced
+from braid.lake.errors import OffsetMismatch
 from braid.lake.format.commit_message import CommitMessage
 from braid.lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 
@@ -42,21 +42,7 @@ class StreamMove:
             OffsetMismatch: It has committed since, or it has no position.
         """
         stream = self.expected.stream
-        position = streams.positions.get(stream)
-        if position is None:
-            message = f"stream `{stream}` has no position in the table\nhint: start it first"
-            raise OffsetMismatch(message, stream=stream)
-        if position.epoch != self.expected.epoch:
-            message = (
-                f"stream `{stream}`: the table has epoch {position.epoch}, expected "
-                f"{self.expected.epoch}: the stream was started or moved meanwhile"
-            )
-            raise StreamFenced(
-                message,
-                stream=stream,
-                epoch=self.expected.epoch,
-                table_epoch=position.epoch,
-            )
+        position = position_of_epoch(streams, self.expected)
         if position.offsets != self.expected.offsets:
             message = (
                 f"stream `{stream}`: the position is {dict(position.offsets)}, expected "

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from braid.lake.commit.commit_changes import CommitChanges
-from braid.lake.commit.intent import Revision, with_position
+from braid.lake.commit.intent import Revision, position_of_epoch, with_position
 from braid.lake.commit.streams.offset_ranges import range_count
 from braid.lake.commit.streams.stream_authority import StreamAuthority
 from braid.lake.commit.streams.stream_letters import (
@@ -14,7 +14,7 @@ from braid.lake.commit.streams.stream_letters import (
     added_counts,
 )
 from braid.lake.commit.streams.stream_position import StreamPosition, replay_properties
-from braid.lake.errors import CommitConflict, LimitExceeded, OffsetMismatch, StreamFenced
+from braid.lake.errors import CommitConflict, LimitExceeded
 from braid.lake.format.commit_message import CommitMessage
 from braid.lake.format.snapshot import BATCH_COMMIT_IDENTIFIER, CommitKind
 
@@ -99,20 +99,10 @@ class LetterReplay:
             CommitConflict: Other letters were replayed meanwhile.
         """
         stream, expected = self.expected.stream, self.expected
-        position = streams.positions.get(stream)
-        if position is None:
-            message = f"stream `{stream}` has no position in the table, so it has no dead letters"
-            raise OffsetMismatch(message, stream=stream)
-        if position.letters.replayed == self.letters.replayed:
+        known = streams.positions.get(stream)
+        if known is not None and known.letters.replayed == self.letters.replayed:
             return None
-        if position.epoch != expected.epoch:
-            message = (
-                f"stream `{stream}`: the table has epoch {position.epoch}, expected {expected.epoch}: the "
-                "stream was started or moved meanwhile"
-            )
-            raise StreamFenced(
-                message, stream=stream, epoch=expected.epoch, table_epoch=position.epoch
-            )
+        position = position_of_epoch(streams, expected)
         if position.letters.replayed != expected.letters.replayed:
             message = f"stream `{stream}`: other dead letters were replayed meanwhile"
             raise CommitConflict(message)
