@@ -2,7 +2,8 @@
 
     service ── <id>.question.json ──► runner ── <id>.answer.json ──► service, which deletes both
 
-Nothing is kept: a question whose asker has gone is deleted by a runner after a minute.
+Nothing is kept: a question whose asker has gone is deleted by a runner that has seen it for a minute. Only the
+runner's own clock measures this time: that of the service may differ from it.
 """
 
 from typing import Final
@@ -15,17 +16,20 @@ from braid.registry.store.stored_documents import parse_stored
 from braid.schemas import LetterPage, LetterQuery
 
 STALE_MS: Final = 60_000
+"""Time after which a runner deletes a question that it has seen, milliseconds: no service waits that long."""
 _QUESTION: Final = ".question.json"
 _ANSWER: Final = ".answer.json"
 _QUESTIONS_MAX: Final = 100
 
 
 class LetterQuestions:
-    """The questions of a warehouse."""
+    """The questions of a warehouse; `open_questions` remembers those that it has seen."""
 
     def __init__(self, file_io: FileIO, warehouse: str) -> None:
         self._file_io = file_io
         self._directory = paths.letter_questions_directory(warehouse)
+        # By id of a question, when it was first seen.
+        self._seen_ms: dict[str, int] = {}
 
     def ask(self, query: LetterQuery) -> None:
         """Ask; the question's id is unique."""
@@ -47,15 +51,21 @@ class LetterQuestions:
             self._file_io.delete(f"{self._directory}/{query_id}{suffix}")
 
     def open_questions(self, *, now_ms: int) -> list[LetterQuery]:
-        """Return the questions without an answer, the oldest first, at most a hundred; old ones are deleted.
+        """Return the questions without an answer, the oldest first, at most a hundred.
 
-        One list, and one read per question.
+        Those that an earlier call of this object has seen `STALE_MS` ago are deleted. One list, and one read per
+        question.
 
         Args:
-            now_ms: Milliseconds since the epoch.
+            now_ms: Milliseconds, by the same clock in each call.
         """
         names = {
             status.name for status in self._file_io.list(self._directory) if not status.is_directory
+        }
+        self._seen_ms = {
+            query_id: self._seen_ms.get(query_id, now_ms)
+            for name in names
+            if (query_id := name.removesuffix(_QUESTION)) != name
         }
         found = []
         for name in sorted(names):
@@ -65,7 +75,8 @@ class LetterQuestions:
                 continue
             query_id = name.removesuffix(_QUESTION)
             query = self._read(name)
-            if query is None or query.id != query_id or query.asked_ms + STALE_MS < now_ms:
+            is_stale = self._seen_ms[query_id] + STALE_MS < now_ms
+            if query is None or query.id != query_id or is_stale:
                 self.forget(query_id)
             elif query_id + _ANSWER not in names:
                 found.append(query)

@@ -1,5 +1,7 @@
 """Questions are answered once, and nothing of them stays."""
 
+import pytest
+
 from braid.lake import MemoryFileIO
 from braid.registry.store.letter_questions import STALE_MS, LetterQuestions
 from braid.registry.store.paths import letter_questions_directory
@@ -41,7 +43,8 @@ def test_the_first_answer_counts_and_is_deleted_with_its_question(file_io: Memor
 def test_what_nobody_waits_for_is_deleted(file_io: MemoryFileIO) -> None:
     questions = LetterQuestions(file_io, "/w")
     directory = letter_questions_directory("/w")
-    questions.ask(question("old", asked_ms=0))
+    questions.ask(question("old"))
+    assert questions.open_questions(now_ms=0) == [question("old")]
     questions.ask(question("new", asked_ms=STALE_MS))
     questions.answer("forgotten", LetterPage())
     file_io.write_new(f"{directory}/broken.question.json", b"{")
@@ -49,3 +52,14 @@ def test_what_nobody_waits_for_is_deleted(file_io: MemoryFileIO) -> None:
 
     assert questions.open_questions(now_ms=STALE_MS + 1) == [question("new", asked_ms=STALE_MS)]
     assert [status.name for status in file_io.list(directory)] == ["new.question.json"]
+
+
+@pytest.mark.parametrize("asked_ms", [-3_600_000, 3_600_000], ids=["slow", "fast"])
+def test_a_service_whose_clock_differs_is_answered(file_io: MemoryFileIO, asked_ms: int) -> None:
+    runner = LetterQuestions(file_io, "/w")
+    asked = question("a", asked_ms=asked_ms)
+    LetterQuestions(file_io, "/w").ask(asked)
+
+    assert [runner.open_questions(now_ms=now_ms) for now_ms in (0, STALE_MS)] == [[asked], [asked]]
+    assert runner.open_questions(now_ms=STALE_MS + 1) == []
+    assert file_io.list(letter_questions_directory("/w")) == []
