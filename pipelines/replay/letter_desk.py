@@ -2,7 +2,7 @@
 
 Two threads beside the runner's queries, so that a long replay delays no page. A replay that fails for a cause that
 may pass is tried again after a while; what it has committed before, stays. Any other failure ends it, with the cause
-in its result.
+in its result: in words that a client of the service may read, so without paths of the storage.
 """
 
 import logging
@@ -30,6 +30,7 @@ from braid.registry.errors import DefinitionRefused, FeaturesMissing, RegistryEr
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.letter_questions import LetterQuestions
+from braid.registry.store.paths import without_warehouse
 from braid.registry.store.progress import stream_key
 from braid.schemas import (
     LetterPage,
@@ -45,8 +46,8 @@ _LOG = logging.getLogger(__name__)
 RETRY_MS: Final = 10_000
 _STOP_SECONDS_MAX: Final = 30
 _ERROR_CHARACTERS_MAX: Final = 1_000
-_FINAL: Final = (InvalidRequest, LimitExceeded, CorruptData, DefinitionRefused, FeaturesMissing)
-"""Failures that the next attempt would meet again."""
+_FINAL: Final = (InvalidRequest, LimitExceeded, DefinitionRefused, FeaturesMissing)
+"""Failures that the next attempt would meet again, and that the client can mend; `CorruptData` needs an operator."""
 _DEFECTS: Final = (
     ArithmeticError,
     AssertionError,
@@ -58,6 +59,8 @@ _DEFECTS: Final = (
     pa.ArrowException,
 )
 """Failures that nothing foresees: the next attempt would meet them, too, and other streams wait behind it."""
+
+_UNDISCLOSED: Final = "the log of the runner has the reason, under the id of the replay"
 
 Served = Mapping[str, tuple[TableDocument, StreamEntry]]
 """Streams by `<database>.<table>/<stream>`."""
@@ -82,6 +85,7 @@ class LetterDesk:
         self._clusters = clusters
         self._clock = clock
         self._questions = LetterQuestions(file_io, warehouse)
+        self._hide = without_warehouse(warehouse)
         self._served: Served = {}
         # By request: when a replay is tried again, and results that are not recorded yet.
         self._retry_ms: dict[str, int] = {}
@@ -211,10 +215,16 @@ class LetterDesk:
             )
             return run.run(finished_ms=self._clock.now_ms)
         except _FINAL as error:
-            return ReplayResult(finished_ms=self._clock.now_ms(), error=_one_line(error))
+            return self._failed(self._hide(_one_line(error)))
+        except CorruptData as error:
+            _LOG.error("replay ends stream=%s id=%s error=%s", name, replay.id, _one_line(error))
+            return self._failed(f"stored data cannot be read; {_UNDISCLOSED}")
         except _DEFECTS as error:
             _LOG.exception("replay ends by a defect stream=%s id=%s", name, replay.id)
-            return ReplayResult(finished_ms=self._clock.now_ms(), error=_one_line(error))
+            return self._failed(f"the runner failed ({type(error).__name__}); {_UNDISCLOSED}")
+
+    def _failed(self, error: str) -> ReplayResult:
+        return ReplayResult(finished_ms=self._clock.now_ms(), error=error)
 
     def _check_stop(self) -> None:
         if self._stop.is_set():

@@ -1,4 +1,7 @@
-"""Paths of the registry's documents: every name on storage is built here."""
+"""Paths of the registry's documents, all of which are built here, and texts without the warehouse's address."""
+
+import re
+from collections.abc import Callable
 
 DIRECTORY = "_braid"  # no directory of a database: those end with `.db`
 RUNNER_SUFFIX = ".json"
@@ -42,3 +45,16 @@ def letter_questions_directory(warehouse: str) -> str:
 def new_names_directory(warehouse: str) -> str:
     """Return the directory with a file for each name of a table that is being created."""
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/new-names"
+
+
+def without_warehouse(warehouse: str) -> Callable[[str], str]:
+    """Return a function that puts `<warehouse>` in place of the warehouse's address in a text.
+
+    Example:
+        >>> hide = without_warehouse("/data")
+        >>> hide("/data/shop.db/orders is not readable, /database is")
+        '<warehouse>/shop.db/orders is not readable, /database is'
+    """
+    # Whole path components only: /data is not removed from /database.
+    address = re.compile(rf"{re.escape(warehouse)}(?![^/\s'\"`:;,])")
+    return lambda text: address.sub("<warehouse>", text)

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import re
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
@@ -19,6 +18,7 @@ from braid.registry.errors import (
     RegistryError,
     StreamNotStopped,
 )
+from braid.registry.store.paths import without_warehouse
 from braid.schemas import FieldProblem, ProblemCode
 from braid.schemas.contract import TOO_LONG
 from braid.service.checked_body import FINDINGS_MAX, TOO_MANY, body_model
@@ -78,7 +78,7 @@ async def _on_own_error(request: Request, error: Exception) -> Response:
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _DISCLOSED:
         return _answer(request, code, _UNDISCLOSED)
-    hide = _without_warehouse(request)
+    hide = without_warehouse(request.app.state.components.settings.warehouse)
     return _answer(request, code, hide(_detail(error)), _errors(error, hide))
 
 
@@ -153,14 +153,6 @@ def _methods_of(request: Request) -> list[str]:
             for route in request.app.routes
         )
     ]
-
-
-def _without_warehouse(request: Request) -> Callable[[str], str]:
-    """Return a function that removes the warehouse's address, which only operators know, from texts."""
-    warehouse = re.escape(request.app.state.components.settings.warehouse)
-    # Whole path components only: /data is not removed from /database.
-    address = re.compile(rf"{warehouse}(?![^/\s'\"`:;,])")
-    return lambda text: address.sub("<warehouse>", text)
 
 
 def _detail(error: Exception) -> str:

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
-from braid.lake import Catalog, ManualClock, MemoryFileIO
+from braid.lake import (
+    Catalog,
+    CorruptData,
+    InvalidRequest,
+    LakeError,
+    ManualClock,
+    MemoryFileIO,
+)
 from braid.pipelines.replay.letter_desk import RETRY_MS, LetterDesk
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
@@ -24,13 +31,13 @@ def clock() -> ManualClock:
 
 
 class _FileIO(MemoryFileIO):
-    """Storage with a defect that can be switched on: it meets everybody who reads a snapshot of a table."""
+    """Storage with an error that can be switched on: it meets everybody who reads a snapshot of a table."""
 
-    is_broken = False
+    error: Exception | None = None
 
     def read_bytes(self, path: str) -> bytes:
-        if self.is_broken and "/snapshot/" in path:
-            raise ZeroDivisionError("division by zero")
+        if self.error is not None and "/snapshot/" in path:
+            raise self.error
         return super().read_bytes(path)
 
 
@@ -133,7 +140,7 @@ def test_a_defect_ends_the_replay_and_the_question_that_meet_it(
     registrar.request_replay("shop.orders", "sales", LetterSelection(), request_id="r")
     questions = LetterQuestions(file_io, "/w")
     questions.ask(_question("b", "sales", clock))
-    file_io.is_broken = True
+    file_io.error = ZeroDivisionError("division by zero")
     _serve(desk, registrar)
 
     wait_until(lambda: questions.answer_of("b") is not None)
@@ -142,7 +149,37 @@ def test_a_defect_ends_the_replay_and_the_question_that_meet_it(
     page, result = questions.answer_of("b"), _result(registrar)
     assert page is not None
     assert result is not None
-    assert page.error == result.error == "ZeroDivisionError: division by zero"
+    assert page.error == "ZeroDivisionError: division by zero"
+    # Clients read the result.
+    assert str(result.error).startswith("the runner failed (ZeroDivisionError); the log")
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (
+            CorruptData("/w/shop.db/orders/snapshot/snapshot-1 is torn"),
+            "stored data cannot be read",
+        ),
+        (
+            InvalidRequest("no place for /w/shop.db/orders"),
+            "no place for <warehouse>/shop.db/orders",
+        ),
+    ],
+)
+def test_the_result_of_a_failed_replay_tells_no_path_of_the_storage(
+    desk: LetterDesk, registrar: Registrar, file_io: _FileIO, error: LakeError, shown: str
+) -> None:
+    registrar.request_replay("shop.orders", "sales", LetterSelection(), request_id="r")
+    file_io.error = error
+    _serve(desk, registrar)
+
+    wait_until(lambda: _result(registrar) is not None)
+
+    result = _result(registrar)
+    assert result is not None
+    assert shown in str(result.error)
+    assert "/w/" not in str(result.error)
 
 
 def _result(registrar: Registrar) -> ReplayResult | None:
