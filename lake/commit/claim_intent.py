@@ -2,14 +2,21 @@
 
 The claim finds the position at which the stream continues: the table's, that of the progress document, or the
 start of a new stream. With a sequence group it also decides the group's generation, and fences the stream that
-wrote the group before.
+wrote the group before, and its backfills.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from braid.lake.commit.commit_changes import CommitChanges
-from braid.lake.commit.intent import EPOCH_SHIFT, Revision, fenced, moved, with_position
+from braid.lake.commit.intent import (
+    EPOCH_SHIFT,
+    Revision,
+    backfills_of,
+    fenced,
+    moved,
+    with_position,
+)
 from braid.lake.commit.streams.backfill_position import split_backfill_name
 from braid.lake.commit.streams.exactly_once import check_same_topic
 from braid.lake.commit.streams.former_position import discards_former_position
@@ -148,10 +155,10 @@ class StreamClaim:
         known = streams.orders.get(order.group)
         position = replace(streams.positions[self.stream], generation=order.generation)
         positions = {**streams.positions, self.stream: position}
-        # A group has one stream at a time, so the stream that wrote it before is fenced.
-        former = None if known is None or known.stream == self.stream else known.stream
-        if former is not None and former in positions:
-            positions[former] = fenced(positions[former], time_ms=time_ms)
+        # A group has one stream at a time, so the stream that wrote it before is fenced, and so are its backfills.
+        if known is not None and known.stream != self.stream:
+            for name in {known.stream, *backfills_of({known.stream}, positions)} & positions.keys():
+                positions[name] = fenced(positions[name], time_ms=time_ms)
         return replace(streams, positions=positions, orders={**streams.orders, order.group: order})
 
     def _first_generation(self, streams: StreamAuthority) -> int:

@@ -210,7 +210,8 @@ class StreamFence:
     def revise(self, streams: StreamAuthority, *, time_ms: int) -> Revision:
         """Return the positions under the next epoch (see `Intent`)."""
         positions = dict(streams.positions)
-        for name in self._names(streams.positions):
+        names = positions if self.only is None else self.only | backfills_of(self.only, positions)
+        for name in names:
             position = positions.get(name) or StreamPosition(
                 stream=name, epoch=0, topic="", topic_id=""
             )
@@ -220,16 +221,11 @@ class StreamFence:
             identifier=BATCH_COMMIT_IDENTIFIER, streams=replace(streams, positions=positions)
         )
 
-    def _names(self, positions: Mapping[str, StreamPosition]) -> Set[str]:
-        """Return the names of the positions to fence: of streams, and of backfills, which write their columns."""
-        if self.only is None:
-            return positions.keys()
-        backfills = {
-            name
-            for name in positions
-            if (names := split_backfill_name(name)) is not None and names[0] in self.only
-        }
-        return self.only | backfills
+
+def backfills_of(streams: Set[str], positions: Mapping[str, StreamPosition]) -> set[str]:
+    """Return the names of the positions of backfills, which write columns of some streams."""
+    found = {name: split_backfill_name(name) for name in positions}
+    return {name for name, parts in found.items() if parts is not None and parts[0] in streams}
 
 
 def fenced(position: StreamPosition, *, time_ms: int, known_epoch: int = 0) -> StreamPosition:

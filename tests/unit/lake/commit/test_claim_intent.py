@@ -253,6 +253,27 @@ def test_taking_over_a_group_raises_its_generation_and_fences_the_former_owner()
     assert after.positions["other"] == OTHER
 
 
+def test_taking_over_a_group_fences_the_backfills_of_the_former_owner() -> None:
+    backfills = {
+        name: StreamPosition(stream=name, epoch=4, topic="files", topic_id="")
+        for name in ("s/backfill/history", "other/backfill/history")
+    }
+    streams = StreamAuthority(
+        positions={"s": POSITION, "other": OTHER, **backfills},
+        orders={"g": replace(ORDER, stream="other")},
+    )
+    claim = replace(CLAIM, group=GroupClaim(group="g", cluster="c", partitions=2))
+
+    after = claim.revise(streams, time_ms=5).streams.positions
+
+    assert {name: position.epoch for name, position in after.items()} == {
+        "s": 3,
+        "other": 10,
+        "s/backfill/history": 4,
+        "other/backfill/history": 5,
+    }
+
+
 def test_a_claim_skips_records_that_have_expired_and_says_so() -> None:
     claim = replace(CLAIM, skipped_to={0: 15, 1: 12})
 
