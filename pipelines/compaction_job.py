@@ -5,6 +5,7 @@
 
 Each bucket is a job of its own, so that a bucket that takes long delays no other. A task that Spark
 repeats, because its machine was lost or is slow, does no harm: of two compactions of a bucket only one commits.
+The driver also expires snapshots, unless `--no-expire` or `--full` is given.
 
     spark-submit … compaction_job.py --warehouse PATH [--every SECONDS] [--full] [TABLE…]
 """

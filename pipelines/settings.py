@@ -71,7 +71,7 @@ class RunnerSettings:
             empty: any.
         cores: Spark tasks that run at once.
         memory: Heap of Spark's JVM, as Spark writes it.
-        work_dir: Scratch and checkpoints, emptied of checkpoints at each start; None: a
+        work_dir: Scratch and checkpoints, emptied of both at each start; None: a
             temporary directory that is removed at the end.
         lease_ttl_ms: How long a runner keeps its streams without renewing their leases.
         poll_ms: Interval between two polls of the registry and the queries, milliseconds.

@@ -9,7 +9,8 @@ class Lag:
     """The lag of a stream at one moment.
 
     Attributes:
-        records: Number of records committed to the topic and not to the table.
+        records: Number of offsets from the table's position to the topic's end: at least that of the records,
+            because markers of transactions take offsets, too.
         seconds: An estimate of the age of the oldest of these records, which is too low where one partition
             is behind the others; 0 without any.
     """

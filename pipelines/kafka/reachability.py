@@ -1,4 +1,4 @@
-"""Reachability of a Kafka cluster: whether it accepts connections and the login, determined within milliseconds."""
+"""Reachability of a Kafka cluster: whether one of its addresses accepts connections and the login."""
 
 import ssl
 

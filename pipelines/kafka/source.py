@@ -1,4 +1,4 @@
-"""Kafka source of a stream: Spark's options for it, and the offsets that it starts at."""
+"""Kafka source of a stream: Spark's options for it, the offsets that it starts at, and the checks of its topic."""
 
 import json
 from collections.abc import Iterable, Mapping

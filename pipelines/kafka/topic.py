@@ -1,4 +1,4 @@
-"""Topics of a Kafka cluster: id, partitions and offsets.
+"""Topics of a Kafka cluster: id, partitions and offsets, and the creation of those for dead letters.
 
 Read with kafka-python and not through Spark: Spark requires an offset for every existing partition, has no
 topic ids, and reports end offsets only while micro-batches run.

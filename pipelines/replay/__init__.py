@@ -8,5 +8,5 @@
 | `replay_writer` | the records of some letters: parsed, and written as files |
 | `replay_run` | the replay of a selection, commit by commit |
 | `registered_replay` | the same for a registered stream |
-| `letter_desk` | the thread of a runner that answers questions for letters and carries out replays |
+| `letter_desk` | the threads of a runner that answer questions for letters and carry out replays |
 """

@@ -15,9 +15,9 @@
 | `trial_writes` | rows that the table's writer refuses |
 | `dead_letters`, `dead_letter_sender` | refused records: their letters, and the way to the dead-letter topic |
 
-`records.record_kinds` and then `records.record_reader` refuse records, in the order of the lists at their heads: the format's
-reader for `malformed`, `malformed_key`, `malformed_header`, `wrong_type` and `out_of_range`, they themselves for the others. Two reasons come later: `write_task` refuses
-a record as `new_field` where no column can hold the field, and `trial_writes` finds the rows of `refused_row`.
+`records.record_kinds` and then `records.record_reader` refuse records, in the order of the lists at their heads. Three
+reasons come later: `poison_records` finds the records of `poison`, `write_task` refuses a record as `new_field` where no
+column can hold the field, and `trial_writes` finds the rows of `refused_row`.
 
 Where the stream lets its table evolve (`on_new_field: evolve`), `write_task` takes some refusals back: a record
 refused as wrong_type or out_of_range is no dead letter if a changed table would take it. This attempt leaves the

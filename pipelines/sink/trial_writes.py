@@ -28,8 +28,8 @@ _SCHEDULED_BATCHES: Final = 10
 """Micro-batches that are tried after one with a refused row: where there is one there are more, and finding
 out by a write costs an attempt."""
 
-Try = Callable[[pa.Table], None]
-"""Raises what refuses rows."""
+Try = Callable[[pa.Table], object]
+"""Raises what refuses rows; what it returns is not used."""
 
 
 class TrialSchedule:

@@ -1,1 +1,1 @@
-"""Spark itself: its session, its jars, Java, its checkpoints."""
+"""Spark's session and checkpoints; Java, and the pinned jars of Spark and of all other programs in Java."""

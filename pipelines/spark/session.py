@@ -1,4 +1,4 @@
-"""Spark session of every job: local, quiet, and gone when its Python process is gone.
+"""Spark session of a runner: local, quiet, and gone when its Python process is gone.
 
 Lifetime. Spark's JVM is a child of this Python process and holds the reading end of a pipe whose writing end
 only this process has. However the process ends, SIGKILL included, the JVM reads end-of-file and exits within

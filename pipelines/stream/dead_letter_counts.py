@@ -35,6 +35,6 @@ def counts_before(counts: Mapping[str, int], *, dead_lettered: int) -> dict[str,
 
     Returns:
         `counts`; empty when their sum exceeds the table's number, because they then belong to an earlier
-        table of the same name.
+        table or stream of the same name.
     """
     return dict(counts) if sum(counts.values()) <= dead_lettered else {}

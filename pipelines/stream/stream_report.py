@@ -1,4 +1,4 @@
-"""Report of one stream for its progress document: state, lag, dead letters, and what was committed.
+"""Report of one stream in the progress document of its runner: state, lag, dead letters, and what was committed.
 
 One thread writes; `progress` may be read from any.
 """

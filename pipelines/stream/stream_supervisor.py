@@ -84,7 +84,7 @@ class StreamSupervisor:
             measure_ms: Interval between two reads of the topic's end, milliseconds.
             clock: The clock for leases, waits and lag.
             dead_letters: Returns the dead letters of the stream that runners have reported, by
-                reason; called at once and before each start. Raises nothing.
+                reason; called at once and after each start. Raises nothing.
         """
         self.table = table
         self.stream = stream
