@@ -1,4 +1,4 @@
-"""Wide rows as the service returns them, and the status of a row by stream."""
+"""Wide rows as the service returns them, and the status of a row by sequence group."""
 
 from collections.abc import Mapping
 from enum import StrEnum

@@ -44,7 +44,7 @@ def letter_selection(
     """Return the selection of the parameters of a request.
 
     Raises:
-        InvalidRequest: A range has no partition, or ends before it begins.
+        InvalidRequest: A range has no partition, or is empty.
     """
     if partition is None and start is None and end is None:
         return LetterSelection(reasons=tuple(reasons or ()))

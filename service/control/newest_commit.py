@@ -6,7 +6,7 @@ SNAPSHOTS_MAX = 64  # largest number of snapshots read, newest first; each is on
 
 
 def newest_commit_of(table: Table, position: StreamPosition) -> int | None:
-    """Return the id of the snapshot that a stream's newest batch or claim has created.
+    """Return the id of the snapshot that has last changed a stream's position: by a batch, a claim, a move or a replay.
 
     Later snapshots carry the position forward, so the commit is the oldest snapshot with the same position.
     Snapshots without any positions come from other engines and are skipped.

@@ -1,4 +1,4 @@
-"""Routes of rows: wide rows by their keys, and the status of a row by stream."""
+"""Routes of rows: wide rows by their keys, and the status of a row by sequence group."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -66,7 +66,7 @@ def look_up_rows(components: ComponentsOf, database: str, table: str, body: RowK
 @router.get(
     "/status",
     response_model=RowStatus,
-    description=f"Return the status of a row by stream. {_KEY_PARAMETERS}",
+    description=f"Return the status of a row by sequence group. {_KEY_PARAMETERS}",
 )
 def get_row_status(
     components: ComponentsOf, database: str, table: str, request: Request
