@@ -56,9 +56,7 @@ def _exact(value: object, data_type: DataType) -> object:
         case TypeRoot.FLOAT | TypeRoot.DOUBLE:
             return _float(value, is_single=root is TypeRoot.FLOAT)
         case TypeRoot.DECIMAL:
-            if isinstance(value, Decimal) and value.is_finite():
-                return value
-            return Decimal(_integer(value, 128)) if not isinstance(value, float) else _decimal()
+            return _decimal(value, data_type)
         case TypeRoot.CHAR | TypeRoot.VARCHAR:
             return value if isinstance(value, str) else _refuse("a text")
         case TypeRoot.BINARY | TypeRoot.VARBINARY:
@@ -82,8 +80,27 @@ def _refuse(expected: str) -> object:
     raise ValueError(message)
 
 
-def _decimal() -> object:
-    return _refuse("a Decimal or a whole number")
+def _decimal(value: object, data_type: DataType) -> object:
+    if isinstance(value, float):
+        return _refuse("a Decimal or a whole number")
+    number = value if isinstance(value, Decimal) else Decimal(_integer(value, 128))
+    if not number.is_finite():
+        return _refuse("a Decimal or a whole number")
+    assert data_type.precision is not None, "a DECIMAL has a precision"
+    assert data_type.scale is not None, "a DECIMAL has a scale"
+    # Checked here, because Arrow reads past its table of powers of ten where an exponent is far below
+    # zero: 1e-77 becomes 0, and 1e-9999999 ends the process.
+    if number.is_zero():
+        return Decimal(0)
+    sign, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int), "the number is finite"
+    significant = len("".join(map(str, digits)).rstrip("0"))
+    exponent += len(digits) - significant
+    if -exponent > data_type.scale:
+        return _refuse(f"at most {data_type.scale} digits after the point")
+    if number.adjusted() >= data_type.precision - data_type.scale:
+        return _refuse(f"at most {data_type.precision - data_type.scale} digits before the point")
+    return Decimal((sign, digits[:significant], exponent))
 
 
 def _integer(value: object, bits: int) -> int:

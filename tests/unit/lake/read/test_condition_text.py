@@ -111,6 +111,8 @@ def test_comparisons_are_joined_by_and_and_backticks_name_any_column() -> None:
         ("id = 1e99999999999999999999", "id: not of type BIGINT.*: the exponent is too large"),
         ("id = 1e-999999999", "id: the value is not of type BIGINT"),
         ("paid = 1e999999999", "paid: the value is not of type DECIMAL"),
+        ("paid = 1e-77", "paid: the value is not of type DECIMAL"),
+        ("paid = 1e-999999999", "paid: the value is not of type DECIMAL"),
         ("id = '1'", "id: the value is not of type BIGINT"),
         ("state = 1", "state: the value is not of type"),
         ("day = 'soon'", "day: not of type DATE"),
