@@ -10,5 +10,5 @@ From the top down:
 | `progress` | how far it is, shown and reported |
 | `record_writer`, `rejects`, `json_text` | records become rows; refused ones lines of a file; values as JSON |
 | `files/`, `topic/` | files, and a range of a topic, as sources |
-| `read_chunk` | what all sources have in common |
+| `read_chunk` | the interface of all sources |
 """

@@ -146,7 +146,7 @@ class Backfill:
             registrar.entry(request.identifier, request.stream)
             self.progress.begin(source.name, position.account)
             commits = BackfillCommits(
-                target.table,
+                table=target.table,
                 source=source,
                 position=position,
                 idle_epochs=idle,

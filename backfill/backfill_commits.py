@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from braid.backfill.pace import Pace
@@ -15,6 +16,7 @@ from braid.lake import (
     StreamBatch,
     StreamPosition,
     Table,
+    TableCommitter,
     TableWriter,
     commit_or_discard,
 )
@@ -41,46 +43,36 @@ class CommitRequest:
     is_bulk: bool = False
 
 
+@dataclass(kw_only=True)
 class BackfillCommits:
-    """Writes a source to its end."""
+    """Writes a source to its end, from a claimed position on.
 
-    def __init__(
-        self,
-        table: Table,
-        *,
-        source: Source,
-        position: StreamPosition,
-        idle_epochs: Mapping[str, int],
-        request: CommitRequest,
-        tries_rows: bool,
-        clock: Clock,
-        pace: Pace,
-        progress: Progress,
-    ) -> None:
-        """Begin at a claimed position.
+    Attributes:
+        table: The table.
+        source: Where records come from.
+        position: The position of the backfill, which each commit advances.
+        idle_epochs: By stream without a record, the epoch that it must still have at each commit.
+        request: How commits are made.
+        tries_rows: Whether rows go through a trial write.
+        clock: The clock.
+        pace: Holds the backfill back.
+        progress: Is told how far it is.
+    """
 
-        Args:
-            table: The table.
-            source: Where records come from.
-            position: The position of the backfill.
-            idle_epochs: By stream without a record, the epoch that it must still have at each commit.
-            request: How commits are made.
-            tries_rows: Whether rows go through a trial write.
-            clock: The clock.
-            pace: Holds the backfill back.
-            progress: Is told how far it is.
-        """
-        self._table = table
-        self._source = source
-        self._position = position
-        self._idle_epochs = idle_epochs
-        self._request = request
-        self._tries_rows = tries_rows
-        self._clock = clock
-        self._pace = pace
-        self._progress = progress
-        self._committer = table.committer()
-        self._batch_id = 0
+    table: Table
+    source: Source
+    position: StreamPosition
+    idle_epochs: Mapping[str, int]
+    request: CommitRequest
+    tries_rows: bool
+    clock: Clock
+    pace: Pace
+    progress: Progress
+    _batch_id: int = field(default=0, init=False)
+
+    @cached_property
+    def _committer(self) -> TableCommitter:
+        return self.table.committer()
 
     def to_end(self) -> StreamPosition:
         """Commit what is left of the source, and return the position at its end.
@@ -88,59 +80,59 @@ class BackfillCommits:
         Raises:
             LakeError: What reading, writing and committing raise; what was committed stays.
         """
-        self._pace.start()
-        if dict(self._position.offsets) == dict(self._source.end):
-            return self._position
+        self.pace.start()
+        if dict(self.position.offsets) == dict(self.source.end):
+            return self.position
         work = self._begin()
         try:
-            for chunk in self._source.chunks(self._position.offsets):
+            for chunk in self.source.chunks(self.position.offsets):
                 work.add(chunk)
-                self._progress.read(chunk.records, chunk.done)
-                if not self._request.is_bulk and work.is_due(self._clock.now_ms()):
+                self.progress.read(chunk.records, chunk.done)
+                if not self.request.is_bulk and work.is_due(self.clock.now_ms()):
                     self._commit(work)
                     work = self._begin()
-                self._pace.hold(chunk.records)
+                self.pace.hold(chunk.records)
             if work.end:
                 self._commit(work)
         finally:
             work.writer.abort()  # of what was committed, nothing is left to abort
-        assert dict(self._position.offsets) == dict(self._source.end), "sources end at their end"
-        return self._position
+        assert dict(self.position.offsets) == dict(self.source.end), "sources end at their end"
+        return self.position
 
     def _begin(self) -> "_Work":
         writer = (
-            self._table.bulk_writer(buffer_bytes=_BUFFER_BYTES)
-            if self._request.is_bulk
-            else self._table.writer(buffer_bytes=_BUFFER_BYTES)
+            self.table.bulk_writer(buffer_bytes=_BUFFER_BYTES)
+            if self.request.is_bulk
+            else self.table.writer(buffer_bytes=_BUFFER_BYTES)
         )
         records = RecordWriter(
-            self._table,
-            source=self._source,
-            generation=self._position.generation,
-            rejects=self._request.rejects,
-            rejects_max=self._request.rejects_max,
-            rejected=self._position.account.dead_lettered,
-            tries_rows=self._tries_rows,
-            write=lambda rows, kinds: writer.write(rows, kinds=kinds),
+            table=self.table,
+            source=self.source,
+            generation=self.position.generation,
+            rejects=self.request.rejects,
+            rejects_max=self.request.rejects_max,
+            rejected=self.position.account.dead_lettered,
+            tries_rows=self.tries_rows,
+            write_rows=lambda rows, kinds: writer.write(rows, kinds=kinds),
         )
         return _Work(
             writer=writer,
             records=records,
-            rows_due=self._request.rows,
-            due_ms=self._clock.now_ms() + self._request.interval_ms,
+            rows_due=self.request.rows,
+            due_ms=self.clock.now_ms() + self.request.interval_ms,
         )
 
     def _commit(self, work: "_Work") -> None:
         result = work.writer.prepare_commit()
         # Before the commit: the account that counts them must not be in the table without them.
-        self._request.rejects.flush()
-        start = self._position.offsets
+        self.request.rejects.flush()
+        start = self.position.offsets
         batch = StreamBatch(
-            stream=self._position.stream,
-            epoch=self._position.epoch,
+            stream=self.position.stream,
+            epoch=self.position.epoch,
             batch_id=self._batch_id,
-            topic=self._position.topic,
-            topic_id=self._position.topic_id,
+            topic=self.position.topic,
+            topic_id=self.position.topic_id,
             start={partition: start[partition] for partition in work.end},
             end=work.end,
             account=BatchAccount(
@@ -156,17 +148,17 @@ class BackfillCommits:
                 result.messages,
                 batch,
                 max_sequence_number=result.max_sequence_number,
-                idle_epochs=self._idle_epochs,
+                idle_epochs=self.idle_epochs,
             ),
-            discard=lambda: self._table.delete_uncommitted(result.messages),
+            discard=lambda: self.table.delete_uncommitted(result.messages),
         )
         self._batch_id += 1
-        self._position = replace(
-            self._position,
+        self.position = replace(
+            self.position,
             offsets={**start, **work.end},
-            account=self._position.account + batch.account,
+            account=self.position.account + batch.account,
         )
-        self._progress.committed(self._position.account)
+        self.progress.committed(self.position.account)
 
 
 @dataclass(kw_only=True)

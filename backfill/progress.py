@@ -35,6 +35,7 @@ class Progress:
     _started_ms: int = field(default=0, init=False)
     _reported_ms: int = field(default=0, init=False)
     _is_waiting: bool = field(default=False, init=False)
+    _has_begun: bool = field(default=False, init=False)
 
     def begin(self, source: str, account: BatchAccount) -> None:
         """Begin, or begin again at what is committed.
@@ -43,6 +44,7 @@ class Progress:
             source: Where records come from, in words.
             account: Account of what is in the table.
         """
+        self._has_begun = True
         self.account = account
         self.rows = self._rows_before = account.records
         self._started_ms = self.clock.now_ms()
@@ -70,7 +72,16 @@ class Progress:
         self._tell()
 
     def end(self, error: str | None) -> None:
-        """Report the end: of the backfill, or of its process with an error."""
+        """Report the end: of the backfill, or of its process with an error.
+
+        A process that ends before it has begun reports nothing: it changed nothing, and there may be the report of
+        an earlier one.
+
+        Args:
+            error: Why the process ends, to be shown over HTTP; None at the end of the backfill.
+        """
+        if not self._has_begun:
+            return
         state = BackfillState.FINISHED if error is None else BackfillState.STOPPED
         self._write(self._as_report(state, error=error))
 

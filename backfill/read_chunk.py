@@ -1,4 +1,4 @@
-"""What the sources of backfills have in common: chunks of records that were read, and where each came from."""
+"""Source of a backfill, and a chunk of the records that it has read: the interface of files and of topics."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

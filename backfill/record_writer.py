@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -20,44 +21,34 @@ RowWrite: TypeAlias = Callable[[pa.RecordBatch, pa.Array | None], None]
 _ROW: Final = "_ROW"  # tables can have no column of this name
 
 
+@dataclass(kw_only=True)
 class RecordWriter:
-    """Writes the chunks of one commit after the other."""
+    """Writes the chunks of one commit, in their order.
 
-    def __init__(
-        self,
-        table: Table,
-        *,
-        source: Source,
-        generation: int,
-        rejects: RejectFile,
-        rejects_max: int,
-        rejected: int,
-        tries_rows: bool,
-        write: RowWrite,
-    ) -> None:
-        """Begin.
+    Attributes:
+        table: The table.
+        source: Where the records come from.
+        generation: The generation in which they are written.
+        rejects: Where refused ones go.
+        rejects_max: The largest number of refused records of the whole backfill.
+        rejected: The number that the table's account has already.
+        tries_rows: Whether rows go through a trial write first, so that those that the table refuses become refused
+            records.
+        write_rows: Writes rows, with their kinds where not all are inserts.
+        ignored: Number of records that the stream leaves out, so far.
+        reasons: Number of refused records by reason, so far.
+    """
 
-        Args:
-            table: The table.
-            source: Where the records come from.
-            generation: The generation in which they are written.
-            rejects: Where refused ones go.
-            rejects_max: The largest number of refused records of the whole backfill.
-            rejected: The number that the table's account has already.
-            tries_rows: Whether rows go through a trial write first, so that those that the table refuses become
-                refused records.
-            write: Writes rows, with their kinds where not all are inserts.
-        """
-        self._table = table
-        self._source = source
-        self._generation = generation
-        self._rejects = rejects
-        self._rejects_max = rejects_max
-        self._rejected = rejected
-        self._tries_rows = tries_rows
-        self._write = write
-        self.ignored = 0
-        self.reasons: Counter[str] = Counter()
+    table: Table
+    source: Source
+    generation: int
+    rejects: RejectFile
+    rejects_max: int
+    rejected: int
+    tries_rows: bool
+    write_rows: RowWrite
+    ignored: int = field(default=0, init=False)
+    reasons: Counter[str] = field(default_factory=Counter, init=False)
 
     def write(self, chunk: ReadChunk) -> None:
         """Write the rows of a chunk.
@@ -86,17 +77,17 @@ class RecordWriter:
             records,
             columns,
             chunk.plan,
-            generation=self._generation,
+            generation=self.generation,
             is_delete=is_delete,
             missing=missing,
         )
         has_kinds = chunk.plan.spec.has_deletes and chunk.plan.kind_column is None
-        self._write_rows(rows, _kinds(is_delete) if has_kinds else None, records)
+        self._write_accepted(rows, _kinds(is_delete) if has_kinds else None, records)
 
-    def _write_rows(
+    def _write_accepted(
         self, rows: pa.RecordBatch, kinds: pa.Array | None, records: pa.RecordBatch
     ) -> None:
-        refused = self._refused(rows, kinds) if self._tries_rows else {}
+        refused = self._refused(rows, kinds) if self.tries_rows else {}
         for row, why in sorted(refused.items()):
             fault = Fault(DeadLetterReason.REFUSED_ROW, f"the table refuses the row: {why}")
             self._refuse(records, row, fault)
@@ -106,7 +97,7 @@ class RecordWriter:
             mask = pa.array(is_kept)
             rows, kinds = rows.filter(mask), None if kinds is None else kinds.filter(mask)
         if rows.num_rows:
-            self._write(rows, kinds)
+            self.write_rows(rows, kinds)
 
     def _refused(self, rows: pa.RecordBatch, kinds: pa.Array | None) -> Mapping[int, str]:
         """Return the rows that the table refuses although reading has found no fault, and why."""
@@ -115,20 +106,20 @@ class RecordWriter:
         def attempt(some: pa.Table) -> None:
             places = some.column(_ROW).combine_chunks()
             of_rows = None if kinds is None else kinds.take(places)
-            self._table.try_rows(some.drop_columns([_ROW]), kinds=of_rows)
+            self.table.try_rows(some.drop_columns([_ROW]), kinds=of_rows)
 
         return find_refused_rows(numbered, attempt)
 
     def _refuse(self, records: pa.RecordBatch, row: int, fault: Fault) -> None:
         self.reasons[fault.reason.value] += 1
-        self._rejects.add(self._source.described(records, row), fault)
-        total = self._rejected + self.reasons.total()
-        if total > self._rejects_max:
-            self._rejects.flush()
+        self.rejects.add(self.source.described(records, row), fault)
+        total = self.rejected + self.reasons.total()
+        if total > self.rejects_max:
+            self.rejects.flush()
             message = (
-                f"refused records: {total}, allowed: {self._rejects_max}; the last one: "
+                f"refused records: {total}, allowed: {self.rejects_max}; the last one: "
                 f"{fault.reason.value}: {fault.message[:300]}\n"
-                f"hint: {self._rejects.path} has them with their reasons; mend the source, or allow "
+                f"hint: {self.rejects.path} has them with their reasons; mend the source, or allow "
                 "more with --rejects-max"
             )
             raise LimitExceeded(message)

@@ -5,7 +5,8 @@
 | `file_source` | the rows of all files, as records of the stream |
 | `source_files`, `row_positions` | which files there are; the places of their rows |
 | `file_mapping`, `present_fields` | which field of a file fills which column; columns without a field |
-| `opened_file` | what the readers of all formats have in common |
+| `opened_file`, `damage` | what the readers of all formats have in common; files that cannot be decoded |
 | `parquet_file`, `csv_file`, `json_file`, `avro_file` | the formats |
+| `text_payloads` | what the readers of CSV, JSON and Avro have in common |
 | `text_file`, `text_records` | records of text files |
 """

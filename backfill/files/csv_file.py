@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from braid.backfill.files.opened_file import FileRows, damaged, shown_text
+from braid.backfill.files.damage import damaged
+from braid.backfill.files.opened_file import FileRows
 from braid.backfill.files.present_fields import reader_of_present
 from braid.backfill.files.text_file import TextFile
+from braid.backfill.files.text_payloads import TextPayloads
 from braid.backfill.files.text_records import csv_records
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
@@ -39,7 +40,7 @@ class CsvOptions:
         return [self.delimiter, self.quote, self.null_text]
 
 
-class CsvFile:
+class CsvFile(TextPayloads):
     """A CSV file (see `OpenedFile`)."""
 
     def __init__(
@@ -72,11 +73,6 @@ class CsvFile:
         """Return whether the file has a field (see `OpenedFile`)."""
         return ".".join(path) in self._format.fields
 
-    def misfit(self, column: MappedColumn) -> str | None:
-        """Return None: a text can be a value of every type."""
-        del column
-        return None
-
     def reader_of(self, columns: Sequence[MappedColumn]) -> MessageReader:
         """Return the reader of columns (see `OpenedFile`)."""
         return reader_of_present(
@@ -87,20 +83,7 @@ class CsvFile:
         """Yield the rows from one on (see `OpenedFile`)."""
         yield from self._text.rows(self._records_of, skipped=skipped, names=1)
 
-    def shown(self, payload: bytes) -> dict[str, Any]:
-        """Return the record as it is written (see `OpenedFile`)."""
-        return shown_text(payload)
-
-    def __enter__(self) -> Self:
-        """Return the file."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Close the file."""
         self._text.close()
 
@@ -114,14 +97,14 @@ def _names(
     finally:
         text.close()
     try:
-        line = "" if first is None or not first.count else first.payloads[0].as_py().decode()
+        is_there = first is not None and len(first.numbers) and first.numbers[0] == 0
+        line = first.payloads[0].as_py().decode() if first is not None and is_there else ""
         (names,) = csv.reader(
             io.StringIO(line, newline=""), delimiter=options.delimiter, quotechar=options.quote
         )
-    except ValueError as error:  # no line, or one that is not UTF-8
-        raise damaged(file.path, ValueError("there is no line of names")) from error
+    except (ValueError, csv.Error) as error:  # no line, not UTF-8, or a name that is too long
+        raise damaged(file.path, "the first line is no line of names") from error
     unnamed = [name for name in names if not name.strip() or names.count(name) > 1]
     if unnamed:
-        found = f"the line of names has {unnamed[0]!r} empty or twice"
-        raise damaged(file.path, ValueError(found))
+        raise damaged(file.path, f"the line of names has {unnamed[0]!r} empty or twice")
     return tuple(names)

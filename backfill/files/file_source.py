@@ -5,6 +5,7 @@ lie beside each other. A row has the time of its file.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import Any, Final, assert_never
 
 import numpy as np
@@ -72,14 +73,14 @@ class FileSource:
         sizes = np.array([0, *(file.size for file in files.files)], dtype=np.int64)
         self._bytes_before = np.cumsum(sizes).tolist()
         self._opened_now: OpenedFile | None = None
-        with self._open(files.files[0]) as first:
+        with closing(self._open(files.files[0])) as first:
             self.left_out = self._reader(first, files.files[0].path)[2]
 
     @property
     def name(self) -> str:
-        """Number and address of the files."""
-        count = len(self._files.files)
-        return f"{count} {self._files.format.value} {'file' if count == 1 else 'files'} at {self._files.address}"
+        """Number of the files, and the name of the file, folder or pattern: the status of the stream shows it."""
+        count, name = len(self._files.files), self._files.address.rpartition("/")[2]
+        return f"{count} {self._files.format.value} {'file' if count == 1 else 'files'} of {name}"
 
     @property
     def digest(self) -> str:
@@ -102,7 +103,7 @@ class FileSource:
         first, skipped = split_next_row(offsets[POSITION])
         for number in range(first, len(self._files.files)):
             file = self._files.files[number]
-            with self._open(file) as opened:
+            with closing(self._open(file)) as opened:
                 yield from self._chunks_of(opened, number, skipped if number == first else 0)
 
     def described(self, records: pa.RecordBatch, row: int) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final
 
-from braid.backfill.files.opened_file import FileRows, shown_text
+from braid.backfill.files.opened_file import FileRows
 from braid.backfill.files.text_file import TextFile
+from braid.backfill.files.text_payloads import TextPayloads
 from braid.backfill.files.text_records import line_records
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
@@ -15,7 +15,7 @@ from braid.lake import FileIO, FileStatus
 from braid.schemas import JsonFormat
 
 
-class JsonFile:
+class JsonFile(TextPayloads):
     """A file of JSON lines (see `OpenedFile`)."""
 
     has_field: Final = None
@@ -31,11 +31,6 @@ class JsonFile:
         self._text = TextFile(file_io, file)
         self._record_bytes_max = record_bytes_max
 
-    def misfit(self, column: MappedColumn) -> str | None:
-        """Return None: each row has values of its own kinds."""
-        del column
-        return None
-
     def reader_of(self, columns: Sequence[MappedColumn]) -> MessageReader:
         """Return the reader of columns (see `OpenedFile`)."""
         return message_reader(JsonFormat(), columns)
@@ -45,19 +40,6 @@ class JsonFile:
         records_of = partial(line_records, record_bytes_max=self._record_bytes_max)
         yield from self._text.rows(records_of, skipped=skipped)
 
-    def shown(self, payload: bytes) -> dict[str, Any]:
-        """Return the line (see `OpenedFile`)."""
-        return shown_text(payload)
-
-    def __enter__(self) -> Self:
-        """Return the file."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Close the file."""
         self._text.close()

@@ -1,10 +1,8 @@
 """An opened file of a backfill: what the readers of all formats have in common."""
 
-import base64
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +10,6 @@ import pyarrow as pa
 
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
-from braid.lake import InvalidRequest, Problem
 
 ROWS_MAX: Final = 65_536
 """Largest number of rows that are read at once."""
@@ -66,37 +63,6 @@ class OpenedFile(Protocol):
         """Return the row of a payload among those that were read last, as values that JSON has."""
         ...
 
-    def __enter__(self) -> Self:
-        """Return the file."""
-        ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-        /,
-    ) -> None:
+    def close(self) -> None:
         """Close the file."""
         ...
-
-
-def damaged(path: str, error: Exception) -> InvalidRequest:
-    """Return the error of a file that is not of its format."""
-    text = " ".join(str(error).split())[:300]
-    problem = Problem(
-        field="--from",
-        value=path,
-        message=f"the file cannot be read: {text}",
-        hint="mend the file, and backfill from the mended files under another name",
-    )
-    message = f"{path} cannot be read"
-    return InvalidRequest(message, problems=[problem])
-
-
-def shown_text(payload: bytes) -> dict[str, Any]:
-    """Return a record of text; bytes that are not UTF-8 as base64."""
-    try:
-        return {"record": payload.decode()}
-    except UnicodeDecodeError:
-        return {"record_base64": base64.b64encode(payload).decode()}

@@ -1,15 +1,16 @@
 """Parquet file of a backfill: row groups, of which only the columns that are needed are read."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from braid.backfill.files.opened_file import ROWS_MAX, FileRows, damaged
+from braid.backfill.files.damage import decoded, decoding
+from braid.backfill.files.opened_file import ROWS_MAX, FileRows
 from braid.formats.arrow_rows.leaves import misfit
 from braid.formats.arrow_rows.reader import ArrowRows, ArrowRowsReader, field_type
 from braid.formats.mapped_column import MappedColumn
@@ -29,15 +30,15 @@ class ParquetFile:
         """
         self._path = file.path
         self._input = file_io.open_input(file.path)
-        try:
-            # INT96 of any year, as the precision of other engines.
-            self._file = pq.ParquetFile(
-                self._input, pre_buffer=False, coerce_int96_timestamp_unit="us"
-            )
-        except (pa.ArrowException, OSError) as error:
-            self._input.close()
-            raise damaged(file.path, error) from error
-        self._schema: pa.Schema = self._file.schema_arrow
+        with ExitStack() as failed:
+            failed.callback(self._input.close)
+            with decoding(file.path):
+                # INT96 of any year, as the precision of other engines.
+                self._file = pq.ParquetFile(
+                    self._input, pre_buffer=False, coerce_int96_timestamp_unit="us"
+                )
+                self._schema: pa.Schema = self._file.schema_arrow
+            failed.pop_all()
         self._rows = ArrowRows(pa.RecordBatch.from_pylist([], self._schema))
         self._wanted: set[str] = set()
 
@@ -89,16 +90,7 @@ class ParquetFile:
         """Return the fields of a row that the stream reads (see `OpenedFile`)."""
         return {"record": self._rows.row(payload)}
 
-    def __enter__(self) -> Self:
-        """Return the file."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Close the file."""
         self._input.close()
 
@@ -109,7 +101,5 @@ class ParquetFile:
         return replace(column, time_format=None) if is_time else column
 
     def _batches(self, group: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        try:
-            yield from self._file.iter_batches(ROWS_MAX, row_groups=[group], columns=names)
-        except pa.ArrowException as error:
-            raise damaged(self._path, error) from error
+        batches = self._file.iter_batches(ROWS_MAX, row_groups=[group], columns=names)
+        return decoded(self._path, batches)

@@ -77,6 +77,19 @@ def compression_of(path: str) -> str | None:
     return next((name for ending, name in _COMPRESSIONS.items() if path.endswith(ending)), None)
 
 
+def source_address(text: str) -> str:
+    """Return the absolute path or the address of what `--from` names.
+
+    Args:
+        text: A path, relative to the working directory or absolute, or an address such as `s3://…`.
+
+    Raises:
+        InvalidRequest: It is no such address.
+    """
+    has_scheme = "://" in text or text.startswith("file:")
+    return path_for(text if has_scheme else str(Path(text).absolute()))
+
+
 def find_files(
     address: str,
     *,
@@ -96,8 +109,7 @@ def find_files(
         InvalidRequest: There are no files, too many, or files of several formats.
         StorageUnavailable: Storage does not answer.
     """
-    has_scheme = "://" in address or address.startswith("file:")
-    path = path_for(address if has_scheme else str(Path(address).absolute()))
+    path = source_address(address)
     parent, _, name = path.rpartition("/")
     if parent.endswith(":/"):  # the root of a bucket
         parent, name = path, ""

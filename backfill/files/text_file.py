@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from braid.backfill.files.opened_file import ROWS_MAX, FileRows, damaged
+from braid.backfill.files.damage import decoded
+from braid.backfill.files.opened_file import ROWS_MAX, FileRows
 from braid.backfill.files.source_files import compression_of
 from braid.backfill.files.text_records import TextRecords, is_blank
 from braid.lake import FileIO, FileStatus
@@ -58,20 +59,14 @@ class TextFile:
 
         Raises:
             InvalidRequest: The file is damaged.
+            StorageUnavailable: Storage does not answer.
         """
-        try:
-            for found in records_of(self.stream):
-                first = max(found.first, skipped + names)
-                for start in range(first, found.end, ROWS_MAX):
-                    end = min(found.end, start + ROWS_MAX)
-                    texts = found.texts.slice(start - found.first, end - start)
-                    yield _rows(texts, start - names, self.done)
-        except (pa.ArrowException, EOFError) as error:
-            raise damaged(self.path, error) from error
-        except OSError as error:
-            if self.stream is self._input:
-                raise
-            raise damaged(self.path, error) from error  # a compressed file that is cut off
+        for found in decoded(self.path, records_of(self.stream)):
+            first = max(found.first, skipped + names)
+            for start in range(first, found.end, ROWS_MAX):
+                end = min(found.end, start + ROWS_MAX)
+                texts = found.texts.slice(start - found.first, end - start)
+                yield _rows(texts, start - names, self.done)
 
 
 def _rows(texts: pa.BinaryArray, first: int, done: float) -> FileRows:

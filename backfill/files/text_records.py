@@ -1,12 +1,13 @@
 """Records of text files: lines of JSON, and records of CSV, whose quoted values may have line breaks.
 
 A file is read in blocks. Only the last, incomplete record of a block is kept for the next one, so memory is that of
-a block and of the longest record.
+a block and of the longest record. A block is as long as that record at least: each byte is looked at a few times,
+however long records are and however many of them are cut.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Final, TypeAlias
+from typing import IO, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,6 @@ _BLOCK_BYTES: Final = 4 << 20
 _BREAK: Final = 10
 _BOM: Final = b"\xef\xbb\xbf"
 _BLANK: Final = (b"", b"\n", b"\r\n", b"\r")
-_Ends: TypeAlias = Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ def line_records(file: IO[bytes], *, record_bytes_max: int) -> Iterator[TextReco
         file: The file, at its beginning.
         record_bytes_max: A longer line is not kept as a whole: what exceeds the bound is a record of its own.
     """
-    return _records(file, _line_ends, record_bytes_max)
+    return _records(file, None, record_bytes_max)
 
 
 def csv_records(file: IO[bytes], *, quote: str, record_bytes_max: int) -> Iterator[TextRecords]:
@@ -58,17 +58,7 @@ def csv_records(file: IO[bytes], *, quote: str, record_bytes_max: int) -> Iterat
         quote: The character around values.
         record_bytes_max: The bound.
     """
-    code = ord(quote)
-
-    def ends(block: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        breaks = np.flatnonzero(block == _BREAK)
-        quotes = np.flatnonzero(block == code)
-        if not len(quotes):
-            return breaks + 1
-        found: npt.NDArray[np.int64] = breaks[np.searchsorted(quotes, breaks) % 2 == 0] + 1
-        return found
-
-    return _records(file, ends, record_bytes_max)
+    return _records(file, quote, record_bytes_max)
 
 
 def is_blank(record: bytes) -> bool:
@@ -76,18 +66,14 @@ def is_blank(record: bytes) -> bool:
     return record in _BLANK
 
 
-def _line_ends(block: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    return np.flatnonzero(block == _BREAK) + 1
-
-
-def _records(file: IO[bytes], ends_of: _Ends, record_bytes_max: int) -> Iterator[TextRecords]:
+def _records(file: IO[bytes], quote: str | None, record_bytes_max: int) -> Iterator[TextRecords]:
     number, rest = 0, b""
     while True:
-        block = file.read(_BLOCK_BYTES)
+        block = file.read(max(_BLOCK_BYTES, len(rest)))
         data = rest + block
         if number == 0 and data.startswith(_BOM):
             data = data.removeprefix(_BOM)
-        bounds = _bounds(data, ends_of, record_bytes_max, is_last=not block)
+        bounds = _bounds(data, quote, record_bytes_max, is_last=not block)
         if len(bounds) > 1:
             found = TextRecords(first=number, texts=_texts(data, bounds))
             yield found
@@ -98,20 +84,17 @@ def _records(file: IO[bytes], ends_of: _Ends, record_bytes_max: int) -> Iterator
 
 
 def _bounds(
-    data: bytes, ends_of: _Ends, record_bytes_max: int, *, is_last: bool
+    data: bytes, quote: str | None, record_bytes_max: int, *, is_last: bool
 ) -> npt.NDArray[np.int64]:
     """Return the bounds of the complete records, from 0 on."""
+    line_ends = _LineEnds(data, quote, record_bytes_max)
     found = [np.zeros(1, np.int64)]
     start = 0
     while True:
-        ends = ends_of(np.frombuffer(data, np.uint8)[start:]) + start
-        starts = np.concatenate(([start], ends[:-1])) if len(ends) else ends
-        long = np.flatnonzero(ends - starts > record_bytes_max)
-        kept = ends[: long[0]] if len(long) else ends
+        kept, is_cut = line_ends.after(start)
         found.append(kept)
         start = int(kept[-1]) if len(kept) else start
-        left = len(data) - start
-        if not len(long) and left <= record_bytes_max:
+        if not is_cut and len(data) - start <= record_bytes_max:
             break
         # Too long to be one record: cut at the first line break, at the bound at the latest.
         cut = data.find(b"\n", start, start + record_bytes_max) + 1
@@ -120,6 +103,38 @@ def _bounds(
     if is_last and start < len(data):
         found.append(np.array([len(data)]))
     return np.concatenate(found)
+
+
+class _LineEnds:
+    """The ends of lines in some data, which is searched once, from whichever record on they are asked for."""
+
+    def __init__(self, data: bytes, quote: str | None, record_bytes_max: int) -> None:
+        codes = np.frombuffer(data, np.uint8)
+        ends = np.flatnonzero(codes == _BREAK) + 1
+        self._bound = record_bytes_max
+        self._quotes = np.flatnonzero(codes == ord(quote)) if quote else np.zeros(0, np.int64)
+        # A line ends a record that begins at X if the number of quotes between them is even: if as many quotes are
+        # before the one as before the other, modulo 2.
+        parity = np.searchsorted(self._quotes, ends) % 2
+        self._ends = [ends[parity == even_or_odd] for even_or_odd in (0, 1)]
+        self._long = [np.flatnonzero(np.diff(some) > record_bytes_max) + 1 for some in self._ends]
+
+    def after(self, start: int) -> tuple[npt.NDArray[np.int64], bool]:
+        """Return the ends of records from one on that begins at `start`, and whether a longer one than allowed follows.
+
+        The ends are those before the first record that is too long.
+        """
+        parity = int(np.searchsorted(self._quotes, start)) % 2
+        ends, long = self._ends[parity], self._long[parity]
+        first = int(np.searchsorted(ends, start, side="right"))
+        if first == len(ends):
+            return ends[first:], False
+        if ends[first] - start > self._bound:
+            return ends[first:first], True
+        next_long = int(np.searchsorted(long, first, side="right"))
+        if next_long == len(long):
+            return ends[first:], False
+        return ends[first : long[next_long]], True
 
 
 def _texts(data: bytes, bounds: npt.NDArray[np.int64]) -> pa.BinaryArray:

@@ -40,7 +40,7 @@ def test_speed_and_time_left_follow_from_what_this_process_has_read() -> None:
     assert (reports[-1].done, reports[-1].rows_per_second) == (1.0, None)
 
 
-def test_a_process_that_ends_with_an_error_says_so() -> None:
+def test_a_process_that_ends_with_an_error_says_so_if_it_has_begun() -> None:
     reports = list[BackfillReport]()
     progress = Progress(
         stream="s",
@@ -50,6 +50,9 @@ def test_a_process_that_ends_with_an_error_says_so() -> None:
         show=lambda _: None,
     )
 
+    progress.end("there are no files")
+    assert reports == []
+    progress.begin("1 csv file of part.csv", BatchAccount())
     progress.end("part.csv cannot be read")
 
     assert (reports[0].state, reports[0].error) == (

@@ -2,7 +2,9 @@
 
 import io
 import random
+from typing import Any
 
+import numpy as np
 import pytest
 
 from braid.backfill.files import text_records
@@ -64,3 +66,44 @@ def test_records_are_the_file_again_and_none_is_longer_than_the_bound(
     records = [one for part in found for one in part.texts.to_pylist()]
     assert b"".join(records) == text
     assert all(0 < len(one) <= bound for one in records)
+
+
+@pytest.mark.parametrize("line", [b"x" * 40, b'"x\n', b'"' + b"x" * 39 + b"\n"])
+def test_records_that_are_cut_do_not_make_the_whole_block_be_searched_again(
+    line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = 0
+    find = np.flatnonzero
+
+    def counted(values: Any) -> Any:
+        nonlocal searched
+        searched += len(values)
+        return find(values)
+
+    text = line * 500
+    monkeypatch.setattr(np, "flatnonzero", counted)
+    found = list(csv_records(io.BytesIO(text), quote='"', record_bytes_max=20))
+
+    records = [one for part in found for one in part.texts.to_pylist()]
+    assert b"".join(records) == text
+    assert searched < 10 * len(text)
+
+
+def test_a_record_that_is_longer_than_a_block_is_searched_a_few_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(text_records, "_BLOCK_BYTES", 8)
+    searched = 0
+    find = np.flatnonzero
+
+    def counted(values: Any) -> Any:
+        nonlocal searched
+        searched += len(values)
+        return find(values)
+
+    text = b"x" * 10_000 + b"\n"
+    monkeypatch.setattr(np, "flatnonzero", counted)
+    found = list(line_records(io.BytesIO(text), record_bytes_max=20_000))
+
+    assert [one for part in found for one in part.texts.to_pylist()] == [text]
+    assert searched < 10 * len(text)
