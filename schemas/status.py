@@ -40,7 +40,8 @@ class BackfillStatus(Contract):
         name: The backfill's name.
         state: RUNNING, WAITING (held back, because the live stream is behind), FINISHED, or STOPPED: started
             again, it continues.
-        source: Where its records come from; of files their number and address.
+        source: Where its records come from; of files their number, and the name of the file, folder or pattern
+            without its path.
         generation: Generation of its records in the order of arrival, below 0.
         account: Counts of the records that are in the table.
         done: The part of the source that was read, from 0 to 1.

@@ -14,7 +14,7 @@ from braid.cli.arguments import refuse
 from braid.lake import Catalog, InvalidRequest, Problem, SystemClock, file_io_for
 from braid.registry.alteration.engine_changes import engine_changes
 from braid.registry.alteration.table_changes import plan_changes
-from braid.registry.errors import DefinitionRefused, RegistryError
+from braid.registry.errors import DefinitionRefused
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.schemas import FieldProblem, SchemaChanges, TableChange
@@ -64,6 +64,7 @@ def alter(
 
     Raises:
         LakeError: What `Table.alter` raises.
+        RegistryError: What `Registrar.alter` raises, but `DefinitionRefused`, which becomes an `InvalidRequest`.
     """
     catalog, clock = Catalog(warehouse), SystemClock()
     store = RegistryStore(file_io_for(warehouse), warehouse, clock)
@@ -98,8 +99,6 @@ def _alter_registered(
         problems = registrar.check_alteration(identifier, plan)
     except DefinitionRefused as error:
         raise _refusal(error.problems) from error
-    except RegistryError as error:
-        raise InvalidRequest(str(error)) from error
     if problems:
         raise _refusal(problems)
 

@@ -24,6 +24,7 @@ from braid.lake import (
     parse_duration,
     path_for,
 )
+from braid.registry.errors import NoRunnerAnswers, RegistryConflict, RegistryError
 from braid.registry.names import is_identifier, is_runner_name
 
 EXIT_USAGE: Final = 2
@@ -33,9 +34,14 @@ EXIT_TRY_AGAIN: Final = 75  # EX_TEMPFAIL
 _EXITS: Final[Sequence[tuple[type[Exception], int]]] = (
     (InvalidRequest, EXIT_USAGE),  # correct the command
     (StorageUnavailable, EXIT_TRY_AGAIN),
+    (RegistryConflict, EXIT_TRY_AGAIN),
+    (NoRunnerAnswers, EXIT_TRY_AGAIN),
+    (RegistryError, EXIT_USAGE),
     (LakeError, 1),
     (OSError, 1),
 )
+COMMAND_ERRORS: Final = (LakeError, RegistryError, OSError)
+"""What ends a command with one line; every other exception is a defect."""
 # Errors of mkdir that a retry cannot fix: the path itself cannot be a folder.
 _NO_FOLDER: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EINVAL})
 _MEMORY = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
@@ -171,15 +177,20 @@ def refuse(option: str, value: object, expected: str) -> NoReturn:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Exit with one line and a status for errors of the engine and of the system.
+    """Exit with one line and a status for errors of the engine, of the registry and of the system.
 
     Other exceptions are defects and keep their traceback.
     """
     try:
         yield
-    except (LakeError, OSError) as error:
+    except COMMAND_ERRORS as error:
         status = next(status for kind, status in _EXITS if isinstance(error, kind))
-        _exit("; ".join(line for line in str(error).splitlines() if line), status)
+        _exit("; ".join(error_lines(error)), status)
+
+
+def error_lines(error: Exception) -> list[str]:
+    """Return the lines of an error's message, at least one: without a message the name of its class."""
+    return [line for line in str(error).splitlines() if line] or [type(error).__name__]
 
 
 def _exit(message: str, status: int) -> NoReturn:

@@ -15,21 +15,24 @@ from braid.backfill.backfill_commits import CommitRequest
 from braid.backfill.files.csv_file import CsvOptions
 from braid.backfill.files.file_mapping import parse_fields
 from braid.backfill.files.file_source import FileSource
-from braid.backfill.files.source_files import FileFormat, find_files
+from braid.backfill.files.source_files import FileFormat, find_files, source_address
 from braid.backfill.pace import Pace, PaceSettings
 from braid.backfill.progress import Progress
 from braid.backfill.read_chunk import Source
 from braid.backfill.rejects import RejectFile
 from braid.backfill.stream_lag import StreamLag
 from braid.backfill.topic.offset_range import TopicRange, parse_partition_offsets
-from braid.cli.arguments import refuse
+from braid.cli.arguments import COMMAND_ERRORS, error_lines, refuse
 from braid.formats.clusters.kafka_clusters import KafkaClusters
-from braid.lake import Catalog, Clock, LakeError, SystemClock, file_io_for
+from braid.lake import Catalog, Clock, SystemClock, file_io_for
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _NAME_MAX: Final = 80
+_ERROR_MAX: Final = 300
+_FOLDERS: Final = re.compile(r"(?<!\w)([a-z0-9]+:/)?/([^\s/]+/)+")
+"""The part of paths and addresses before the last name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +65,7 @@ def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | Non
     """Backfill, and print what was done; return the exit status.
 
     Raises:
-        LakeError, OSError: What `Backfill.run` raises.
+        LakeError, RegistryError, OSError: What `Backfill.run` raises.
     """
     clock = clock or SystemClock()
     if not _NAME.fullmatch(arguments.name) or len(arguments.name) > _NAME_MAX:
@@ -77,7 +80,8 @@ def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | Non
         show=lambda line: typer.echo(line, err=True),
     )
     rejects = RejectFile(
-        arguments.rejects or Path(f"{arguments.stream}.{arguments.name}.rejects.jsonl")
+        arguments.rejects
+        or Path(f"{arguments.identifier}.{arguments.stream}.{arguments.name}.rejects.jsonl")
     )
     lag = StreamLag(file_io, warehouse, f"{arguments.identifier}/{arguments.stream}", clock)
     run = Backfill(
@@ -100,8 +104,8 @@ def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | Non
     )
     try:
         position = run.run()
-    except (LakeError, OSError) as error:
-        progress.end(str(error).splitlines()[0][:300])
+    except COMMAND_ERRORS as error:
+        progress.end(_told(error, arguments.source))
         raise
     progress.end(None)
     account = position.account
@@ -112,6 +116,14 @@ def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | Non
         f"{account.ignored} left out{refused}"
     )
     return 0
+
+
+def _told(error: Exception, source: str | None) -> str:
+    """Return the first line of an error for the status of the stream, which everybody may read: without folders."""
+    text = error_lines(error)[0]
+    if source is not None:
+        text = text.replace(source_address(source).rpartition("/")[0] + "/", "")
+    return _FOLDERS.sub("", text)[:_ERROR_MAX]
 
 
 def _request(arguments: BackfillArguments, rejects: RejectFile, clock: Clock) -> BackfillRequest:

@@ -4,9 +4,8 @@ import sys
 
 import typer
 
-from braid.cli.arguments import EXIT_USAGE, refuse
+from braid.cli.arguments import refuse
 from braid.lake import Catalog, SystemClock, file_io_for
-from braid.registry.errors import StreamNotStopped
 from braid.registry.store.documents import RegistryStore
 from braid.registry.table_dropper import TableDropper
 
@@ -21,11 +20,12 @@ def drop(warehouse: str, identifier: str, *, yes: str | None, keep_data: bool) -
         keep_data: Remove only the registration and the streams; keep the files.
 
     Returns:
-        The exit status: 0, or `EXIT_USAGE` when a stream is not stopped.
+        The exit status.
 
     Raises:
         LakeError: The table does not exist, or storage does not answer.
-        RegistryError: Every attempt lost a race against concurrent changes of the table.
+        StreamNotStopped: A stream may still write.
+        RegistryConflict: Every attempt lost a race against concurrent changes of the table.
     """
     file_io, clock = file_io_for(warehouse), SystemClock()
     if yes is None:
@@ -43,10 +43,6 @@ def drop(warehouse: str, identifier: str, *, yes: str | None, keep_data: bool) -
         warehouse=warehouse,
         clock=clock,
     )
-    try:
-        dropper.drop(identifier, keep_data=keep_data)
-    except StreamNotStopped as error:
-        typer.echo(f"error: {'; '.join(str(error).splitlines())}", err=True)
-        return EXIT_USAGE
+    dropper.drop(identifier, keep_data=keep_data)
     typer.echo(f"{identifier}: {'removed, its files are kept' if keep_data else 'dropped'}")
     return 0

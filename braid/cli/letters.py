@@ -2,19 +2,17 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 import typer
 from pydantic import ValidationError
 
 from braid.cli.arguments import refuse
 from braid.formats.clusters.kafka_clusters import KafkaClusters
-from braid.lake import Catalog, InvalidRequest, StreamPosition, SystemClock, file_io_for
+from braid.lake import Catalog, StreamPosition, SystemClock, file_io_for
 from braid.pipelines.replay.letter_pages import LETTERS_MAX, read_page
 from braid.pipelines.replay.letter_standing import Standing
 from braid.pipelines.replay.registered_replay import RegisteredStreams
-from braid.registry.errors import RegistryError
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.stream_entries import entry_of
@@ -60,13 +58,13 @@ def show(
     """Print a stream's dead letters, oldest first, and their numbers by reason; return the exit status.
 
     Raises:
+        RegistryError: There is no such stream, or a newer version has registered it.
         LakeError: Registry, table or Kafka cannot be read.
     """
     streams, registrar = _open(warehouse, clusters)
-    with _as_requests():
-        document = registrar.document(identifier)
-        judge = streams.judge(document, stream)
-        source = streams.letters(entry_of(document, stream))
+    document = registrar.document(identifier)
+    judge = streams.judge(document, stream)
+    source = streams.letters(entry_of(document, stream))
     start: Mapping[int, int] | None = None
     shown = 0
     while shown < last:
@@ -102,20 +100,20 @@ def replay(
         0; 1 if records were refused again, or cannot be replayed.
 
     Raises:
+        RegistryError: There is no such stream, or its dead letters cannot be replayed.
         LakeError: The replay cannot be right, or something does not answer; what was committed stays.
     """
     streams, registrar = _open(warehouse, clusters)
-    with _as_requests():
-        document = registrar.document(identifier)
-        registrar.check_replay(identifier, stream, chosen)
-        registrar.allow_replays(identifier)
-        run = streams.replay(
-            document,
-            stream,
-            chosen,
-            on_commit=lambda count: typer.echo(f"replayed {count}", err=True),
-        )
-        result = run.run(finished_ms=SystemClock().now_ms)
+    document = registrar.document(identifier)
+    registrar.check_replay(identifier, stream, chosen)
+    registrar.allow_replays(identifier)
+    run = streams.replay(
+        document,
+        stream,
+        chosen,
+        on_commit=lambda count: typer.echo(f"replayed {count}", err=True),
+    )
+    result = run.run(finished_ms=SystemClock().now_ms)
     typer.echo(json.dumps(result.model_dump(mode="json"), indent=2))
     for line in _left(result):
         typer.echo(line, err=True)
@@ -128,15 +126,6 @@ def _open(warehouse: str, clusters: KafkaClusters) -> tuple[RegisteredStreams, R
     registry = RegistryStore(file_io, warehouse, clock)
     streams = RegisteredStreams(registry=registry, catalog=catalog, clusters=clusters)
     return streams, Registrar(registry, catalog, clock, clusters=clusters)
-
-
-@contextmanager
-def _as_requests() -> Iterator[None]:
-    """Raise errors of the registry as those of a wrong request, which end the command with one line."""
-    try:
-        yield
-    except RegistryError as error:
-        raise InvalidRequest(str(error)) from error
 
 
 def _line(letter: ListedLetter) -> str:

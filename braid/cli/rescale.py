@@ -17,6 +17,7 @@ def rescale(warehouse: str, identifier: str, buckets: int) -> int:
 
     Raises:
         LakeError: What `Table.rescale` raises.
+        RegistryError: The table is rescaled, and its declaration could not be updated; call again.
     """
     catalog = Catalog(warehouse)
     done = catalog.table(identifier).rescale(buckets)

@@ -2,9 +2,7 @@
 
 import typer
 
-from braid.cli.arguments import EXIT_USAGE
 from braid.lake import Catalog, SystemClock, file_io_for
-from braid.registry.errors import StreamNotStopped
 from braid.registry.stopped_streams import check_streams_stopped
 
 
@@ -12,17 +10,14 @@ def roll_back(warehouse: str, identifier: str, snapshot_id: int | None, tag: str
     """Roll a table back to a snapshot or a tag, and print what was done.
 
     Returns:
-        The exit status: 0, or `EXIT_USAGE` when a stream is not stopped.
+        The exit status.
 
     Raises:
+        StreamNotStopped: A stream may still write.
         LakeError: What `Table.rollback` raises.
     """
     table = Catalog(warehouse).table(identifier)
-    try:
-        check_streams_stopped(file_io_for(warehouse), warehouse, identifier, clock=SystemClock())
-    except StreamNotStopped as error:
-        typer.echo(f"error: {'; '.join(str(error).splitlines())}", err=True)
-        return EXIT_USAGE
+    check_streams_stopped(file_io_for(warehouse), warehouse, identifier, clock=SystemClock())
     done = table.rollback(snapshot_id=snapshot_id, tag=tag)
     removed = len(done.removed_snapshots)
     typer.echo(

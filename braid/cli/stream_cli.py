@@ -93,7 +93,8 @@ def backfill(
     rejects: Annotated[
         Path | None,
         typer.Option(
-            help="File of refused records; by default STREAM.NAME.rejects.jsonl.", metavar="FILE"
+            help="File of refused records; by default TABLE.STREAM.NAME.rejects.jsonl.",
+            metavar="FILE",
         ),
     ] = None,
     rejects_max: Annotated[

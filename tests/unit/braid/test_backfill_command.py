@@ -1,6 +1,7 @@
 """`braid stream backfill`: what is wrong with its arguments is said in one line, before anything is done."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,78 @@ def test_an_error_is_reported_for_the_status_of_the_stream(tmp_path: Path) -> No
         "refused records: 1, allowed: 0; the last one: missing_key: key column id is missing or null"
     )
     assert json.loads(rejects.read_text())["row"] == 1
+
+
+def test_a_stream_that_is_not_registered_is_refused_in_one_line(tmp_path: Path) -> None:
+    bed = BackfillBed(tmp_path)
+
+    result = CliRunner().invoke(
+        app,
+        ["stream", "backfill", TABLE, "x", f"--warehouse={bed.warehouse}", f"--from={bed.files}"],
+    )
+
+    assert result.exit_code == 2, result.exception
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert "x" in line
+    assert BackfillReports(bed.file_io, bed.warehouse).read(TABLE, "x", ["history"]) == {}
+
+
+def test_the_status_names_files_without_their_folders(tmp_path: Path) -> None:
+    bed = BackfillBed(tmp_path / "a secret place")
+    bed.write_json("a.jsonl", [{"id": 1, "version": 1}])
+    (bed.files / "b.jsonl.gz").write_bytes(b"no gzip")
+
+    result = CliRunner().invoke(
+        app,
+        ["stream", "backfill", TABLE, "s", f"--warehouse={bed.warehouse}", f"--from={bed.files}"],
+    )
+
+    assert result.exit_code == 2
+    assert f"{bed.files}/b.jsonl.gz cannot be read" in result.stderr
+    report = BackfillReports(bed.file_io, bed.warehouse).read(TABLE, "s", ["history"])["history"]
+    assert report.error == "files/b.jsonl.gz cannot be read"
+    position = bed.table.committer().stream_positions()["s/backfill/history"]
+    assert position.topic == "2 json files of files"
+
+
+def test_an_error_without_a_message_is_reported_by_its_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bed = BackfillBed(tmp_path)
+    bed.write_json("a.jsonl", [{"id": 1, "version": 1}, {}])
+    rejects = tmp_path / "rejects"
+
+    sync = os.fsync
+
+    def failing(descriptor: int) -> None:
+        if rejects.exists() and os.path.samestat(os.fstat(descriptor), rejects.stat()):
+            raise OSError
+        sync(descriptor)
+
+    monkeypatch.setattr("os.fsync", failing)
+    arguments = [f"--warehouse={bed.warehouse}", f"--from={bed.files}", f"--rejects={rejects}"]
+    result = CliRunner().invoke(
+        app, ["stream", "backfill", TABLE, "s", *arguments, "--rejects-max=0"]
+    )
+
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == "error: OSError"
+    report = BackfillReports(bed.file_io, bed.warehouse).read(TABLE, "s", ["history"])["history"]
+    assert report.error == "OSError"
+
+
+def test_backfills_of_two_tables_do_not_share_a_file_of_refused_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bed = BackfillBed(tmp_path)
+    bed.write_json("a.jsonl", [{"id": 1, "version": 1}, {}])
+    monkeypatch.chdir(tmp_path)
+
+    result = CliRunner().invoke(
+        app,
+        ["stream", "backfill", TABLE, "s", f"--warehouse={bed.warehouse}", f"--from={bed.files}"],
+    )
+
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "shop.parcels.s.history.rejects.jsonl").exists()
