@@ -10,7 +10,7 @@ RegistryError
   FeaturesMissing      use a newer version of this software; `.missing` names the missing features
   PreconditionFailed   read again, then decide again
   NoRunnerAnswers      start a runner
-  RegistryConflict     another process changed the document at the same time; call again
+  RegistryConflict     another request was first: for the same version of the document, or for a replay; call again
 ```
 """
 
@@ -76,6 +76,6 @@ class NoRunnerAnswers(RegistryError):
 
 
 class RegistryConflict(RegistryError):
-    """Another writer has created this version of the document first."""
+    """Another writer has created this version of the document first, or another replay of the stream is under way."""
 
     retryable = True

@@ -45,7 +45,7 @@ from braid.schemas import (
     UpdateRowTtlChange,
 )
 
-_OF_REGISTERED: Final = ("aggregate", "sequence_group", "stream", "source")
+_OF_REGISTERED: Final = ("aggregate", "sequence_group", "stream", "source", "keep")
 
 
 def engine_changes(changes: Sequence[TableChange]) -> tuple[SchemaChange, ...]:
@@ -91,7 +91,7 @@ def _engine(change: TableChange, index: int) -> Sequence[SchemaChange]:
 
 def _added(change: AddColumnChange, index: int) -> Sequence[SchemaChange]:
     for part in _OF_REGISTERED:
-        if getattr(change, part) is not None:
+        if getattr(change, part) not in (None, False):
             raise _only_registered(index, part, str(getattr(change, part)), "leave it out")
     added = AddColumn(
         path=change.path,

@@ -24,7 +24,8 @@ class StreamColumns:
 
     Attributes:
         key: The table's primary key; all of its columns are in `mapped`.
-        mapped: Columns that are read from the message's value or from the Kafka key, with their paths there.
+        mapped: Columns with the source of each: a field of the value or of the Kafka key, another part of the
+            record, an expression or a constant.
         group: The group that the stream owns; None when it owns none.
         partition_column: The column filled with Kafka's partition; None without a group.
         offset_column: The column filled with generation and Kafka's offset; None without a group.

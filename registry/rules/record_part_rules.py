@@ -1,4 +1,4 @@
-"""Rules for columns that are read from a part of the record besides its messages.
+"""Rules for columns that are read from a part of the record other than its key and value.
 
 Pure. The parts are headers, the timestamp, and the record's place: partition, offset and topic; of captured changes also
 the event around the row, and its position.

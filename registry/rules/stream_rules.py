@@ -19,6 +19,8 @@ Pure functions from a table, its streams and one more stream to the problems of 
 11. It reads columns from headers, the timestamp and the place of a record as these parts allow: `record_part_rules`.
 12. Expressions, constants and defaults fit their columns: `computed_column_rules`.
 13. Of a record without a column's field it keeps the older value only where the table declares it: `keep_rules`.
+14. Captured changes lose no value that a database leaves out, and say by themselves what is a delete:
+    `change_capture_rules`.
 
 Two streams may read one topic: each keeps its own position and account, and they own different
 columns.

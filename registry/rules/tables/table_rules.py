@@ -3,11 +3,12 @@
 Pure: from a declaration to the list of all its problems, each with location, value and hint. The rules
 (decision 0008) that concern a table by itself:
 
-1. Every non-key column is protected by exactly one sequence group, because sequence numbers of
-   concurrent writers are not ordered: without an order in the data the older of two versions
-   can win for good. `unordered: allowed` accepts that risk explicitly.
+1. Every non-key column of a partial-update table is protected by exactly one sequence group, because
+   sequence numbers of concurrent writers are not ordered: without an order in the data the older of two
+   versions can win for good. `unordered: allowed` accepts that risk explicitly.
 2. Groups share no column, and contain neither keys nor another group's ordering columns.
-3. A non-key column is nullable: in the file of one stream the columns of the other streams are null.
+3. A non-key column of a partial-update table is nullable: in the file of one stream the columns of the other
+   streams are null.
 4. Generated columns of a group do not collide with declared ones.
 5. Staleness and completeness name groups that exist.
 6. Aggregate functions, deletes and default values give the same row in any order of arrival:
