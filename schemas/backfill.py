@@ -27,10 +27,12 @@ class BackfillReport(Contract):
         state: Its state.
         done: The part of the source that was read, from 0 to 1.
         rows: Rows read since the backfill began, those included that are not committed yet.
-        rows_per_second: Rows a second since the process has started; None before the first ones.
-        seconds_left: Estimated time until the end, at the speed so far; None while that is not known.
+        rows_per_second: Rows a second since the process has started; None before the first ones, and once it has ended.
+        seconds_left: Estimated time until the end, at the speed so far; None while that is not known, and once the
+            process has ended.
         updated_ms: Time of the report, milliseconds since the epoch, UTC.
-        error: Why the process has ended; None while it runs, and after the end of the backfill.
+        error: Why the process has ended, without the folders of files; None while it runs, and after the end of the
+            backfill.
     """
 
     stream: str

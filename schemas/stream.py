@@ -30,7 +30,8 @@ TypeText: TypeAlias = Annotated[str, Field(min_length=1, max_length=TYPE_LENGTH_
 ConditionText: TypeAlias = Annotated[
     str, Field(min_length=1, max_length=CONDITION_LENGTH_MAX, examples=["op = 'd'"])
 ]
-"""Comparisons of fields of a message with values, joined by AND: `type = 'order' AND payload.version >= 2`."""
+"""Comparisons of fields of a message, or of other parts of a record, with values, joined by AND:
+`header(type) = 'order' AND payload.version >= 2`."""
 
 
 Scalar: TypeAlias = (
@@ -175,11 +176,9 @@ class StreamColumn(Contract):
         column: A column of the table.
         path: Field names from the root of the message, joined by dots; for a header its name. None: the
             column's name; for a column that is read from the Kafka key, the key as a whole.
-        source: The record's value, or its Kafka key: text, or a JSON object if there is a path.
-            Only columns of the primary key are read from the Kafka key. Or a header, the record's
-            timestamp, its partition, offset or topic. Of captured changes, the value is the row, and the
-            event around it is the source `change`, its place in the database's log `change_position`. `constant` and
-            `expression` where the column has one.
+        source: The part of the record, as `ColumnSource` lists them. Only columns of the primary key are read from
+            the Kafka key: text, or a JSON object if there is a path. Of captured changes, the value is the row. Left
+            out: `expression` or `constant` where the column has one, else `value`.
         on_missing: The treatment of records without the field; None: `keep` if the column's sequence group
             keeps it, else `null`.
         time_format: The form of a DATE, TIME or TIMESTAMP: `iso`; `epoch_s`, `epoch_ms`, `epoch_us`,
@@ -284,9 +283,10 @@ class StreamDefinition(Contract):
         dead_letter_budget: How many dead letters the stream may have; None: the runner's bound for a micro-batch,
             more than 1,000 that are more than half of its records.
         on_null_ordering: The treatment of records whose ordering columns are all null.
-        where: What the value of a record fulfils that belongs to the stream, such as `type = 'order'`; all
-            other records with a value are left out. None: every record belongs to it.
-        delete_when: What the value of a record fulfils that is a delete, such as `op = 'd'`. None: none does.
+        where: What a record fulfils that belongs to the stream, such as `type = 'order'`; all others are left out,
+            of records without a value only those that a header or another part tells apart. None: every record
+            belongs to it.
+        delete_when: What a record with a value fulfils that is a delete, such as `op = 'd'`. None: none does.
         on_delete: The treatment of these deletes; None: the effect that the table declares.
         on_tombstone: The treatment of records without a value, which is Kafka's form of a delete. Left out, it
             is `dead_letter`, or `ignore` where the records are changes that have said so before.
@@ -370,8 +370,8 @@ class StreamDefinition(Contract):
 class StreamSpec(StreamDefinition):
     """A registered stream: a definition with all defaults filled in.
 
-    `columns` is not empty; `on_delete` is None only without deletes in values; `sequence_group` is None only if the stream owns no group: on a table
-    without groups, or if it writes unordered columns only.
+    `columns` is not empty; `on_delete` is None only without deletes in values; `sequence_group` is None only if the
+    stream owns no group: on a table without groups, or if it writes unordered columns only.
     """
 
     name: str = Field(min_length=1)
@@ -399,7 +399,7 @@ class StreamSpec(StreamDefinition):
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Names of the columns that the stream reads from messages, without the generated ones."""
+        """Names of the columns that the stream fills, whatever their source, without the generated ones."""
         return tuple(mapping.column for mapping in self.columns)
 
     @property
