@@ -8,6 +8,7 @@
 | `change_capture/` | captured changes of databases: their events to rows |
 | `exact_rows` | rows that are read one by one |
 | `registered_reader`, `joined_messages` | messages of several schemas; batches that were read in parts |
+| `message_types` | the types of messages, where a schema tells them |
 | `arrow_rows/` | rows that are Arrow arrays already |
 | `csv_reader`, `raw_reader` | lines of CSV; messages that are one value |
 | `mapping/` | columns that are more than the value of a field |

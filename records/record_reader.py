@@ -33,10 +33,12 @@ from braid.formats.fault import Fault, Faults
 from braid.formats.json.key_reader import KeyReader
 from braid.formats.json.message_reader import TOO_DEEP
 from braid.formats.message_reader import ReaderOf, ReadMessages
+from braid.formats.message_types import message_types
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import RowKind, TableSchema
 from braid.records.column_checks import ColumnChecks
 from braid.records.new_fields.schema_delta import SchemaDelta
+from braid.records.new_fields.typed_field_reader import TypedFieldReader
 from braid.records.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
     UnrepresentableFieldError,
@@ -122,6 +124,8 @@ class RecordReader:
         if reader_of is not None:
             reader_of = partial(reader_with_computed, fields=plan.fields, reader_of=reader_of)
         changes = plan_changes(plan, schemas) if reader_of is None else None
+        evolves = plan.spec.on_new_field is OnNewField.EVOLVE and reader_of is None
+        self._types = message_types(plan.spec.format, schemas) if evolves else None
         self._kinds = RecordKinds(plan, schemas, reader_of=reader_of, changes=changes)
         self._of_deletes = [c for c in plan.value_columns if c.name in plan.delete_columns]
         self._values, self._deletes = (
@@ -223,14 +227,22 @@ class RecordReader:
 
         Returns:
             The change by row, for the rows that need one; such a row may have a fault, which the change removes.
+
+        Raises:
+            StorageUnavailable: The schema registry of the stream does not answer.
         """
         faults = found.faults
         marked = [row for row in found.with_undeclared if row not in faults]
-        values = found.values
+        unfit = frozenset(found.widenable)
+        typed = None if self._types is None else TypedFieldReader(fields, self._types)
         changes = {}
-        for row in sorted({*found.widenable, *marked}):
+        for row in sorted({*unfit, *marked}):
+            value = found.values[row].as_py()
             try:
-                delta = fields.read(self.tree(values[row].as_py()))
+                if typed is None:
+                    delta = fields.read(self.tree(value))
+                else:
+                    delta = typed.read(value, partial(self.tree, value), is_unfit=row in unfit)
             except UnrepresentableFieldError as error:
                 faults.add(row, Fault(DeadLetterReason.NEW_FIELD, str(error)))
             except ValueError:

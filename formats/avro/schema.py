@@ -14,8 +14,10 @@ from enum import StrEnum
 from typing import Any, Final
 
 from braid.formats.avro.names import is_full_name, is_name
+from braid.formats.native.column_types import leaf_column_type
 from braid.formats.native.kinds import NativeKind
 from braid.formats.native.leaf_arrays import Leaf
+from braid.lake import DataType
 
 NESTING_MAX: Final = 64
 """Deepest nesting of a schema's text, and of the values of a recursive type."""
@@ -93,6 +95,7 @@ class AvroType:
     Attributes:
         kind: Its encoding.
         leaf: What its values are; None of types with parts.
+        precision: Digits, of a decimal.
         scale: Digits after the point, of a decimal.
         size: Bytes of a FIXED.
         symbols: Of an ENUM, by their index.
@@ -106,6 +109,7 @@ class AvroType:
 
     kind: AvroKind
     leaf: Leaf | None = None
+    precision: int = 0
     scale: int = 0
     size: int = 0
     symbols: tuple[str, ...] = ()
@@ -125,6 +129,19 @@ class AvroType:
     def native_kind(self) -> NativeKind:
         """The kind of its values; a UNION has none."""
         return _PARTS[self.kind] if self.leaf is None else self.leaf.kind
+
+    @property
+    def column_type(self) -> DataType | None:
+        """The type of a column that holds each of its values; None of types with parts, and of durations."""
+        if self.leaf is None:
+            return None
+        is_short = self.kind in (AvroKind.INT, AvroKind.FLOAT)
+        return leaf_column_type(self.leaf, is_short=is_short, digits=(self.precision, self.scale))
+
+    @property
+    def identity(self) -> int:
+        """What its type has in common with itself only."""
+        return id(self)
 
     @property
     def possible(self) -> tuple["AvroType", ...]:
@@ -370,7 +387,7 @@ def _add_logical_type(found: AvroType, schema: dict[str, Any]) -> None:
             return
         if found.kind is AvroKind.FIXED and 10**precision > 1 << max(0, 8 * found.size - 1):
             return
-        found.scale = scale
+        found.precision, found.scale = precision, scale
     found.leaf = leaf
 
 

@@ -4,6 +4,7 @@
 |---|---|
 | `kinds` | the kinds of value, and which types of column can be filled from them |
 | `native_types` | the types of a schema, and how the columns of a stream fit them |
+| `column_types` | the types of columns that hold all values of a type without parts |
 | `values` | single values as Python objects, and as JSON |
 | `exact_values` | one value as the value of a column's type, or the fault why it is none |
 | `record_values` | the columns of one record |

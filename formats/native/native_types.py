@@ -1,6 +1,6 @@
 """Native types: what a format's schema says about the values of its messages, and how the columns of a stream fit it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from braid.formats.field_tree import FieldTree
@@ -28,6 +28,11 @@ class NativeType(Protocol):
         ...
 
     @property
+    def column_type(self) -> DataType | None:
+        """The type of a column that holds each of its values; None of types with parts, and where there is none."""
+        ...
+
+    @property
     def item(self) -> "NativeType | None":
         """The type of the items of a list, or of the values of a map."""
         ...
@@ -35,6 +40,11 @@ class NativeType(Protocol):
     @property
     def fields(self) -> Mapping[str, "NativeType"]:
         """The fields of a record, by name."""
+        ...
+
+    @property
+    def identity(self) -> Hashable:
+        """What a record's type has in common with itself only, however it is reached in its schema."""
         ...
 
 

@@ -6,5 +6,5 @@
 | `proto_file` | files of Protobuf as texts |
 | `native_messages` | one message as native values |
 | `reader` | the reader of bare messages of one type |
-| `indexed_reader` | the reader of messages that name their type by its place in a file |
+| `indexed_types`, `indexed_reader` | the types of a file by their place in it; the reader of messages that name their type by its place in a file |
 """

@@ -35,9 +35,12 @@ from google.protobuf import (
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError
 
+from braid.formats.native.column_types import leaf_column_type
 from braid.formats.native.kinds import NativeKind
+from braid.formats.native.leaf_arrays import Leaf
 from braid.formats.protobuf.errors import ProtobufSchemaError
 from braid.formats.protobuf.proto_file import parse_proto_file
+from braid.lake import DataType
 
 _WELL_KNOWN: Final = {
     module.DESCRIPTOR.name: module.DESCRIPTOR
@@ -82,6 +85,9 @@ _KINDS: Final = {
     FieldDescriptor.CPPTYPE_ENUM: NativeKind.TEXT,
 }
 
+_SHORT: Final = (FieldDescriptor.CPPTYPE_INT32, FieldDescriptor.CPPTYPE_FLOAT)
+_MICROS: Final = Leaf(NativeKind.MOMENT, 10**3)
+
 
 class MessageType:
     """The type of a message; one that is recursive contains itself.
@@ -105,6 +111,11 @@ class MessageType:
         return NativeKind.RECORD
 
     @property
+    def column_type(self) -> None:
+        """None: it has parts."""
+        return None
+
+    @property
     def item(self) -> "FieldType | None":
         """None: it is no list."""
         return None
@@ -113,6 +124,11 @@ class MessageType:
     def fields(self) -> "Mapping[str, FieldType]":
         """Its fields, by name."""
         return {field.name: FieldType(field) for field in self.descriptor.fields}
+
+    @property
+    def identity(self) -> str:
+        """The full name of the message."""
+        return str(self.descriptor.full_name)
 
     @cached_property
     def special_name(self) -> str | None:
@@ -182,6 +198,22 @@ class FieldType:
             return NativeKind.BYTES
         return _KINDS.get(self.descriptor.cpp_type, NativeKind.TEXT)
 
+    @property
+    def column_type(self) -> DataType | None:
+        """The type of a column that holds each of its values; None of types with parts, and of durations.
+
+        Digits of a Timestamp behind the microsecond are dropped: a TIMESTAMP(9) has too few years.
+        """
+        if self.wrapped is not None:
+            return self.wrapped.column_type
+        leaf = _MICROS if self.native_kind is NativeKind.MOMENT else Leaf(self.native_kind)
+        cpp_type = self.descriptor.cpp_type
+        return leaf_column_type(
+            leaf,
+            is_short=cpp_type in _SHORT,
+            is_unsigned=cpp_type == FieldDescriptor.CPPTYPE_UINT64,
+        )
+
     @cached_property
     def item(self) -> "FieldType | None":
         """The type of the items of a list, or of the values of a map."""
@@ -193,6 +225,12 @@ class FieldType:
                 return self.message.fields["value"]
             case _:
                 return None
+
+    @property
+    def identity(self) -> str:
+        """The full name of the message in it, or of the field."""
+        inner = self.descriptor if self.message is None else self.message.descriptor
+        return str(inner.full_name)
 
     @property
     def fields(self) -> "Mapping[str, FieldType]":

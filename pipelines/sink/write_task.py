@@ -273,8 +273,10 @@ class _TaskRun:
             change would help are refused.
         """
         changes = self._reader.wanted_changes(found, reader)
-        for row, delta in changes.items():
+        # Messages of one schema share what they need.
+        for delta in {id(delta): delta for delta in changes.values()}.values():
             self._deltas.add(delta)
+        for row in changes:
             if row in found.faults:
                 found.faults.remove(row)
         return list(changes)

@@ -45,9 +45,9 @@ class UndeclaredFieldReader:
 
     def undeclared(self, message: Any) -> list[str]:
         """Return the addresses of the fields that are not declared, nulls included."""
-        found = [".".join(path) for path, _ in self._beside((), self._tree, message)]
+        found = [".".join(path) for path, _ in self._beside((), self.tree, message)]
         for column in self.plan.field_columns:
-            value = _value_at(message, column)
+            value = value_at(message, column.path)
             found += _undeclared_in(value, column.type, (*column.path,))
         return list(dict.fromkeys(found))
 
@@ -65,26 +65,39 @@ class UndeclaredFieldReader:
         # then nothing of it may change the table.
         new = {
             path: shape_of(value)
-            for path, value in self._beside((), self._tree, message)
+            for path, value in self._beside((), self.tree, message)
             if value is not None
         }
         for path in new:
-            self._check_new(path)
-        wider = {}
+            self.check_new(path)
+        return SchemaDelta(new=new, wider=self.wider(message))
+
+    def wider(self, message: Any, *, finds_fields: bool = True) -> dict[str, Shape]:
+        """Return the columns that need a wider type for the values of a message.
+
+        Args:
+            message: A message as `read` takes it.
+            finds_fields: Whether fields that a ROW lacks are new fields; else they are ignored.
+
+        Raises:
+            UnrepresentableFieldError: As `read`.
+        """
+        found = {}
         for column in self.plan.field_columns:
-            value = _value_at(message, column)
+            value = value_at(message, column.path)
             if column.time_format is not None:
                 if not is_time(value, column):
                     _refuse_column(column.address, "its value is not of the column's time format")
                 continue
-            shape = _excess(value, column.type, column.address)
+            shape = _excess(value, column.type, column.address, finds_fields=finds_fields)
             if shape is not None:
-                self._check_wider(column)
-                wider[column.name] = shape
-        return SchemaDelta(new=new, wider=wider)
+                self.check_wider(column)
+                found[column.name] = shape
+        return found
 
     @cached_property
-    def _tree(self) -> FieldTree:
+    def tree(self) -> FieldTree:
+        """The fields that are declared."""
         return field_tree(self.plan.field_columns, self.plan.paths_of_other_streams)
 
     @cached_property
@@ -104,20 +117,30 @@ class UndeclaredFieldReader:
         for name, inner in tree.objects.items():
             yield from self._beside((*path, name), inner, value.get(name))
 
-    def _check_new(self, path: FieldPath) -> None:
+    def check_new(self, path: FieldPath) -> None:
+        """Check that a field can become a column.
+
+        Raises:
+            UnrepresentableFieldError: It cannot.
+        """
         address, name = ".".join(path), path[-1]
         reason = self._refusal(address)
         if reason is not None:
-            _refuse_field(address, reason)
+            refuse_field(address, reason)
         problem = next(check_column_name(name), None)
         if problem is not None:
-            _refuse_field(address, f"it cannot be a column: {problem.message}")
+            refuse_field(address, f"it cannot be a column: {problem.message}")
         # Other engines fold the case of names, so two columns never differ in case alone.
         known = self._folded.get(name.lower())
         if known is not None:
-            _refuse_field(address, name_taken(known))
+            refuse_field(address, name_taken(known))
 
-    def _check_wider(self, column: MappedColumn) -> None:
+    def check_wider(self, column: MappedColumn) -> None:
+        """Check that a column can get a wider type.
+
+        Raises:
+            UnrepresentableFieldError: It cannot.
+        """
         reason = self._refusal(column.name)
         if reason is not None:
             _refuse_column(column.address, reason)
@@ -142,9 +165,10 @@ def name_taken(column: str) -> str:
     )
 
 
-def _value_at(message: Any, column: MappedColumn) -> Any:
+def value_at(message: Any, path: FieldPath) -> Any:
+    """Return the value at a path through objects; None where there is none."""
     value = message
-    for name in column.path:
+    for name in path:
         if not isinstance(value, dict):
             return None
         value = value.get(name)
@@ -159,11 +183,11 @@ def _undeclared_in(value: Any, data_type: DataType, path: FieldPath) -> Iterator
                 yield ".".join((*path, name))
             else:
                 yield from _undeclared_in(item, types[name], (*path, name))
-    for item, item_type in _held(value, data_type):
+    for item, item_type in held(value, data_type):
         yield from _undeclared_in(item, item_type, path)
 
 
-def _held(value: Any, data_type: DataType) -> Iterator[tuple[Any, DataType]]:
+def held(value: Any, data_type: DataType) -> Iterator[tuple[Any, DataType]]:
     """Yield the items of an ARRAY, or the values of a MAP."""
     if data_type.element is not None and isinstance(value, list):
         for item in value:
@@ -173,7 +197,7 @@ def _held(value: Any, data_type: DataType) -> Iterator[tuple[Any, DataType]]:
             yield item, data_type.value
 
 
-def _excess(value: Any, data_type: DataType, address: str) -> Shape | None:
+def _excess(value: Any, data_type: DataType, address: str, *, finds_fields: bool) -> Shape | None:
     """Return the part of a value that its type does not hold; None when the type holds everything.
 
     Raises:
@@ -182,9 +206,9 @@ def _excess(value: Any, data_type: DataType, address: str) -> Shape | None:
     if value is None:
         return None
     if data_type.root is TypeRoot.ROW:
-        return _excess_of_row(value, data_type, address)
+        return _excess_of_row(value, data_type, address, finds_fields=finds_fields)
     if data_type.root in (TypeRoot.ARRAY, TypeRoot.MAP):
-        return _excess_of_items(value, data_type, address)
+        return _excess_of_items(value, data_type, address, finds_fields=finds_fields)
     if is_fitting(value, data_type):
         return None
     shape = shape_of(value)
@@ -193,20 +217,24 @@ def _excess(value: Any, data_type: DataType, address: str) -> Shape | None:
     return shape
 
 
-def _excess_of_items(value: Any, data_type: DataType, address: str) -> Shape | None:
+def _excess_of_items(
+    value: Any, data_type: DataType, address: str, *, finds_fields: bool
+) -> Shape | None:
     is_array = data_type.root is TypeRoot.ARRAY
     if not isinstance(value, list if is_array else dict):
         _refuse_column(address, f"its value is not of type {data_type}")
     found = [
         shape
-        for item, item_type in _held(value, data_type)
-        if (shape := _excess(item, item_type, address)) is not None
+        for item, item_type in held(value, data_type)
+        if (shape := _excess(item, item_type, address, finds_fields=finds_fields)) is not None
     ]
     kind = Kind.LIST if is_array else Kind.MAP
     return Shape(kind=kind, item=join_all(found)) if found else None
 
 
-def _excess_of_row(value: Any, data_type: DataType, address: str) -> Shape | None:
+def _excess_of_row(
+    value: Any, data_type: DataType, address: str, *, finds_fields: bool
+) -> Shape | None:
     if not isinstance(value, dict):
         _refuse_column(address, f"its value is not of type {data_type}")
     types = {inner.name: inner.type for inner in data_type.fields}
@@ -215,25 +243,38 @@ def _excess_of_row(value: Any, data_type: DataType, address: str) -> Shape | Non
     for name, item in value.items():
         here = f"{address}.{name}"
         if name in types:
-            shape = _excess(item, types[name], here)
+            shape = _excess(item, types[name], here, finds_fields=finds_fields)
+        elif not finds_fields:
+            shape = None
         else:
             shape = None if item is None else shape_of(item)
             if shape is not None:
-                _check_inner_name(name, folded, here)
+                check_inner_name(name, folded, here)
         if shape is not None:
             found.append((name, shape))
     return Shape(kind=Kind.OBJECT, fields=tuple(found)) if found else None
 
 
-def _check_inner_name(name: str, folded: Mapping[str, str], address: str) -> None:
+def check_inner_name(name: str, folded: Mapping[str, str], address: str) -> None:
+    """Check that a field can be added to a ROW.
+
+    Args:
+        name: The name of the field.
+        folded: The names of the ROW's fields, by their lower-case forms.
+        address: The field's place in the message.
+
+    Raises:
+        UnrepresentableFieldError: It cannot.
+    """
     problem = next(check_column_name(name), None)
     if problem is not None:
-        _refuse_field(address, f"it cannot be a field of a column: {problem.message}")
+        refuse_field(address, f"it cannot be a field of a column: {problem.message}")
     if name.lower() in folded:
-        _refuse_field(address, f"it differs from the field {folded[name.lower()]} in case only")
+        refuse_field(address, f"it differs from the field {folded[name.lower()]} in case only")
 
 
-def _refuse_field(address: str, why: str) -> NoReturn:
+def refuse_field(address: str, why: str) -> NoReturn:
+    """Raise the error for a field that stays out."""
     message = f"field {address[:_SHOWN_MAX]} is not declared and stays out: {why}"
     raise UnrepresentableFieldError(message)
 

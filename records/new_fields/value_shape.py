@@ -1,4 +1,4 @@
-"""Shapes of JSON values, from which the type of a new column is derived.
+"""Shapes of JSON values, and of the types of schemas, from which the type of a new column is derived.
 
 | values | type of a new column |
 |---|---|
@@ -9,10 +9,13 @@
 | lists | ARRAY of what the items have in common |
 | texts, values of different types, and what no type above holds as written | STRING: texts as they are, others as JSON |
 
+Where a schema tells the type of a field (`type_shape`), the shape has that type; two of them have the
+narrowest number or timestamp that holds both, or are a text.
+
 The type does not depend on the order of the values.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -26,8 +29,13 @@ from braid.registry.names import is_column_name
 _SAFE_WHOLE: Final = 1 << 53  # a DOUBLE holds every whole number up to this one
 _BIGINT_BOUND: Final = 1 << 63
 _DECIMAL_BOUND: Final = 10**38
-_DEPTH_MAX: Final = 8
+_PRECISION_MAX: Final = 38
+_WHOLE_DIGITS: Final = {TypeRoot.INT: 10, TypeRoot.BIGINT: 19}
+DEPTH_MAX: Final = 8
+"""Deepest nesting of a new column; what is nested deeper is a text."""
 _STRING: Final = parse_type("STRING")
+_BIGINT: Final = parse_type("BIGINT")
+_DOUBLE: Final = parse_type("DOUBLE")
 
 
 class Kind(StrEnum):
@@ -43,6 +51,7 @@ class Kind(StrEnum):
     LIST = "list"
     MAP = "map"
     OBJECT = "object"
+    TYPED = "typed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +59,17 @@ class Shape:
     """The shape of one value, or the join of several.
 
     Attributes:
-        kind: `NOTHING` for null and for unknown items; `MAP` only for a part of a column that is one.
+        kind: `NOTHING` for null and for unknown items; `MAP` only where a column or a schema says so; `TYPED`
+            for values without parts whose schema tells their type.
         item: The joined shape of the items of a LIST, or of the values of a MAP.
         fields: Shapes of the fields of an OBJECT, by name, in the order in which they came.
+        type: The type of TYPED values, nullable; no STRING, whose kind is TEXT.
     """
 
     kind: Kind
     item: "Shape | None" = None
     fields: tuple[tuple[str, "Shape"], ...] = ()
+    type: DataType | None = None
 
 
 NOTHING: Final = Shape(kind=Kind.NOTHING)
@@ -67,10 +79,10 @@ _WHOLE_KINDS: Final = (Kind.WHOLE, Kind.LONG, Kind.HUGE)
 _TYPES: Final[Mapping[Kind, DataType]] = {
     Kind.NOTHING: _STRING,
     Kind.BOOLEAN: parse_type("BOOLEAN"),
-    Kind.WHOLE: parse_type("BIGINT"),
-    Kind.LONG: parse_type("BIGINT"),
+    Kind.WHOLE: _BIGINT,
+    Kind.LONG: _BIGINT,
     Kind.HUGE: parse_type("DECIMAL(38, 0)"),
-    Kind.NUMBER: parse_type("DOUBLE"),
+    Kind.NUMBER: _DOUBLE,
     Kind.TEXT: _STRING,
 }
 
@@ -91,14 +103,19 @@ def shape_of(value: Any, *, depth: int = 0) -> Shape:
             return _shape_of_whole(abs(value))
         case float() | Decimal():
             return Shape(kind=Kind.NUMBER) if _is_exact(value) else TEXT
-        case list() if depth < _DEPTH_MAX:
+        case list() if depth < DEPTH_MAX:
             items = (shape_of(item, depth=depth + 1) for item in value)
             return Shape(kind=Kind.LIST, item=join_all(items))
-        case dict() if depth < _DEPTH_MAX and _are_names(value):
+        case dict() if depth < DEPTH_MAX and _are_names(value):
             fields = ((name, shape_of(item, depth=depth + 1)) for name, item in value.items())
             return Shape(kind=Kind.OBJECT, fields=tuple(fields))
         case _:
             return TEXT
+
+
+def typed(data_type: DataType) -> Shape:
+    """Return the shape of values without parts that a schema gives a type."""
+    return TEXT if data_type == _STRING else Shape(kind=Kind.TYPED, type=data_type)
 
 
 def join(one: Shape, other: Shape) -> Shape:
@@ -107,6 +124,9 @@ def join(one: Shape, other: Shape) -> Shape:
         return one
     if one.kind is Kind.NOTHING:
         return other
+    if one.type is not None and other.type is not None:
+        wider = _common_type(one.type, other.type)
+        return TEXT if wider is None else typed(wider)
     if one.kind is other.kind:
         return _join_parts(one, other)
     kinds = {one.kind, other.kind}
@@ -131,8 +151,13 @@ def type_of(shape: Shape) -> DataType:
         'ROW<`a` ARRAY<DOUBLE>>'
     """
     match shape.kind:
+        case Kind.TYPED:
+            assert shape.type is not None, "a typed shape has its type"
+            return shape.type
         case Kind.LIST:
             return DataType(root=TypeRoot.ARRAY, element=type_of(shape.item or NOTHING))
+        case Kind.MAP:
+            return DataType(root=TypeRoot.MAP, key=_STRING, value=type_of(shape.item or NOTHING))
         case Kind.OBJECT:
             fields = new_fields(shape)
             # A ROW has at least one field: an object without any value is kept as its text.
@@ -151,7 +176,9 @@ def new_fields(shape: Shape) -> tuple[DataField, ...]:
 
 
 def shape_to_json(shape: Shape) -> Any:
-    """Return the shape as a JSON value: `kind`, or `[kind, item]`, or `[kind, [[name, field], ...]]`."""
+    """Return the shape as a JSON value: `kind`, or `[kind, item]`, `[kind, [[name, field], ...]]`, `[kind, type]`."""
+    if shape.type is not None:
+        return [shape.kind.value, str(shape.type)]
     if shape.kind is Kind.OBJECT:
         return [shape.kind.value, [[name, shape_to_json(item)] for name, item in shape.fields]]
     if shape.item is not None:
@@ -167,6 +194,8 @@ def shape_from_json(value: Any) -> Shape:
     if kind is Kind.OBJECT:
         fields = tuple((name, shape_from_json(item)) for name, item in inside)
         return Shape(kind=kind, fields=fields)
+    if kind is Kind.TYPED:
+        return Shape(kind=kind, type=parse_type(inside))
     return Shape(kind=kind, item=shape_from_json(inside))
 
 
@@ -187,16 +216,36 @@ def _is_exact(value: float | Decimal) -> bool:
     return not isinf(nearest) and Decimal(repr(nearest)) == value
 
 
+def are_names(names: Collection[str]) -> bool:
+    """Return whether different names can be those of a ROW's fields."""
+    folded = {name.lower() for name in names}
+    return bool(names) and len(folded) == len(names) and all(map(is_column_name, names))
+
+
 def _are_names(value: dict[str, Any]) -> bool:
-    """Return whether the names in an object can be those of a ROW's fields."""
-    folded = {name.lower() for name in value}
-    is_repeated = getattr(value, "repeated", None) is not None
-    return (
-        bool(value)
-        and not is_repeated
-        and len(folded) == len(value)
-        and all(is_column_name(name) for name in value)
-    )
+    return getattr(value, "repeated", None) is None and are_names(value)
+
+
+def _common_type(one: DataType, other: DataType) -> DataType | None:
+    """Return the narrowest type that holds the values of both, whatever is joined first; None: only STRING does."""
+    roots = {one.root, other.root}
+    if one == other or (len(roots) == 1 and roots <= {TypeRoot.TIMESTAMP, TypeRoot.TIMESTAMP_LTZ}):
+        return max(one, other, key=lambda t: t.precision or 0)
+    if roots <= _WHOLE_DIGITS.keys():
+        return _BIGINT
+    # A DOUBLE would lose digits of a BIGINT.
+    if roots <= {TypeRoot.INT, TypeRoot.FLOAT, TypeRoot.DOUBLE}:
+        return _DOUBLE
+    if not roots <= {*_WHOLE_DIGITS, TypeRoot.DECIMAL}:
+        return None
+    scale = max(one.scale or 0, other.scale or 0)
+    precision = scale + max(map(_whole_digits, (one, other)))
+    return parse_type(f"DECIMAL({precision}, {scale})") if precision <= _PRECISION_MAX else None
+
+
+def _whole_digits(data_type: DataType) -> int:
+    digits = _WHOLE_DIGITS.get(data_type.root)
+    return (data_type.precision or 0) - (data_type.scale or 0) if digits is None else digits
 
 
 def _join_parts(one: Shape, other: Shape) -> Shape:

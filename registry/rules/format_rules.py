@@ -53,7 +53,6 @@ def check_format(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]
                 yield from _check_avro_events(table, stream, stream.format, stream.format.messages)
             return
         case AvroFormat() | ProtobufFormat():
-            yield from _check_no_evolution(stream)
             yield from _check_schema(table, stream, stream.format)
             return
         case CsvFormat():
@@ -129,16 +128,6 @@ def _fields_hint(message: NativeType, path: Sequence[str]) -> str:
     return f"fields: {quoted_list(names)}" if names else "name a field of the schema"
 
 
-def _check_no_evolution(stream: StreamSpec) -> Iterator[FieldProblem]:
-    if stream.on_new_field is OnNewField.EVOLVE:
-        yield problem_at(
-            "on_new_field",
-            value=stream.on_new_field,
-            message=f"columns are not added from the schemas of the format `{stream.format.type}`",
-            hint="use `ignore` or `reject`, and declare the columns",
-        )
-
-
 def _declared_message(declared: AvroFormat | ProtobufFormat) -> NativeType | None:
     """Return the type of all messages; None where each names its schema by id.
 
@@ -159,7 +148,13 @@ def _check_avro_events(
     table: TableSpec, stream: StreamSpec, declared: DebeziumFormat, messages: AvroFormat
 ) -> Iterator[FieldProblem]:
     """Yield the problems of events in Avro."""
-    yield from _check_no_evolution(stream)
+    if stream.on_new_field is OnNewField.EVOLVE:
+        yield problem_at(
+            "on_new_field",
+            value=stream.on_new_field,
+            message="columns are not added from the schemas of captured changes in Avro",
+            hint="use `ignore` or `reject`, and declare the columns",
+        )
     if declared.database is SourceDatabase.MONGODB and not declared.unwrapped:
         yield problem_at(
             "format",

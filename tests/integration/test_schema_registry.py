@@ -183,7 +183,7 @@ def encoded(schema_id: int, record: Mapping[str, Any], schema: Any, *referred: A
     return message.getvalue()
 
 
-def test_avro_is_read_by_the_schema_of_each_message_and_producers_may_evolve_it(
+def test_avro_is_read_by_the_schema_of_each_message_and_new_fields_become_columns(
     bed: IngestBed, schema_registry: SchemaRegistry
 ) -> None:
     topic = bed.topic("orders", partitions=1)
@@ -204,26 +204,28 @@ def test_avro_is_read_by_the_schema_of_each_message_and_producers_may_evolve_it(
         encoded(first_id, order(3), first)[:-1],
         json.dumps(order(4)).encode(),
     ]
-    shop = NamedSchemaRegistry(name="shop", urls=(schema_registry.url,))
-    bed.schemas = RegistrySchemas(connection=connect(shop))
-    plan = bed.plan(
-        "left",
-        topic=topic,
-        format={"type": "avro", "schema_registry": "shop"},
-        columns=JSON_STREAM["columns"],
-    )
-
-    with bed.running(plan) as ingest:
+    with running(bed, schema_registry) as declared:
+        declared.register(
+            "left",
+            topic=topic,
+            format={"type": "avro", "schema_registry": "shop"},
+            columns=JSON_STREAM["columns"],
+            on_new_field="evolve",
+        )
         bed.produce(topic, old)
-        ingest.process_available()
-        # Both schemas, the old one again, in one micro-batch.
+        declared.wait_for("left", has_read(100))
+        # Both schemas, the old one again, at once.
         bed.produce(topic, [*new[:50], *old[:10], *refused, *new[50:]])
-        ingest.process_available()
+        read = declared.wait_for("left", has_read(214))
 
-    assert [(row["id"], row["a"]) for row in bed.rows("a")] == [
-        (key, f"of {key}") for key in range(200)
+    # The field `b` cannot become a column, because the table has one of that name; it has no value.
+    columns = [column.column for column in declared.entry("left").spec.columns]
+    assert columns == ["id", "a", "a_version", "to"]
+    assert bed.rows("a", "to") == [
+        {"id": key, "a": f"of {key}", "to": None if key < 100 else {"zip": "89073"}}
+        for key in range(200)
     ]
-    assert bed.position("left").account.dead_lettered == len(refused)
+    assert read.account.dead_lettered == len(refused)
     letters = bed.records(f"{topic}.dead-letters")
     assert [letter.value for letter in letters] == refused
 
