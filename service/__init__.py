@@ -13,5 +13,5 @@ From the top down; each imports only what is below it:
 | `control/` | the logic of the routes |
 | `components`, `open_tables`, `body_thread` | what requests share: registry, open tables, the thread for bodies |
 | `settings`, `limits` | settings of a process, and the bounds of requests |
-| `views`, `times` | models of the API besides `schemas` and `control/schema_history`; times as text |
+| `views`, `times`, `shown_texts` | models of the API besides `schemas` and `control/schema_history`; times as text; texts without the warehouse's address |
 """

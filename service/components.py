@@ -1,17 +1,24 @@
 """Components of the service: created once per app and passed to each request."""
 
 from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel
 
 from braid.lake import Clock, FileIO, Table
 from braid.registry.registrar import Registrar
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.registry.store.documents import RegistryStore
+from braid.registry.store.paths import without_warehouse
 from braid.registry.store.progress import ProgressStore
 from braid.registry.table_dropper import TableDropper
 from braid.schemas import TableDocument
 from braid.service.body_thread import BodyThread
 from braid.service.open_tables import OpenTables
 from braid.service.settings import ServiceSettings
+from braid.service.shown_texts import with_shown_texts
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +50,10 @@ class Components:
     backfills: BackfillReports
     bodies: BodyThread
     started_ms: int
+
+    def shown(self, status: ModelT) -> ModelT:
+        """Return a status whose texts do not have the warehouse's address."""
+        return with_shown_texts(status, without_warehouse(self.settings.warehouse))
 
     def registered(self, identifier: str) -> tuple[TableDocument, Table]:
         """Return a table's document and the table; the document is at least as new as the table's schema.

@@ -83,7 +83,7 @@ def get_changes(
 @router.get("/consumers")
 def get_consumers(components: ComponentsOf, database: str, table: str) -> ConsumerList:
     """List the consumers of all engines and the leases, which keep snapshots from expiring."""
-    return list_consumers(components.tables.get(f"{database}.{table}"))
+    return components.shown(list_consumers(components.tables.get(f"{database}.{table}")))
 
 
 @router.put("/consumers/{consumer}")

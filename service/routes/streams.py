@@ -145,7 +145,7 @@ def _status(components: Components, document: TableDocument, stream: str) -> Str
     positions = table.committer().stream_positions()
     position = positions.get(stream)
     reports = components.progress.read_all()
-    return stream_status(
+    status = stream_status(
         document,
         entry,
         report=_report(components, reports, document.identifier, stream),
@@ -156,6 +156,7 @@ def _status(components: Components, document: TableDocument, stream: str) -> Str
         backfills=_backfills(components, document.identifier, stream, positions),
         unreadable_reports=reports.unreadable,
     )
+    return components.shown(status)
 
 
 def _backfills(

@@ -90,11 +90,12 @@ def validate_table(
 @router.get("/{database}/{table}/maintenance")
 def get_maintenance(components: ComponentsOf, database: str, table: str) -> MaintenanceStatus:
     """Return the state of a table's compaction, and the runners that do it."""
-    return maintenance_status(
+    status = maintenance_status(
         components.tables.get(f"{database}.{table}"),
         components.progress.read_all(),
         alive_since_ms=components.clock.now_ms() - components.settings.runner_timeout_ms,
     )
+    return components.shown(status)
 
 
 def _parse_token(token: str) -> str:

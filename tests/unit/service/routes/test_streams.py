@@ -12,6 +12,7 @@ from braid.registry.store.progress import ProgressStore
 from braid.schemas import (
     BackfillReport,
     BackfillState,
+    FieldProblem,
     RunnerProgress,
     StreamFailure,
     StreamProgress,
@@ -328,6 +329,27 @@ def test_the_status_of_a_failed_stream_has_the_reason(
     status = sales.get(f"{SALES}/status").json()
 
     assert (status["state"], status["trace"]) == ("FAILED", "topic is gone")
+
+
+def test_no_status_has_the_address_of_the_warehouse(
+    sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    problem = FieldProblem(pointer=None, field="warehouse", value="/w/a", message="/w/a is torn")
+    failure = StreamFailure(cause="/w/a is torn", errors=(problem,), since_ms=0, attempts=1)
+    report(
+        file_io,
+        clock,
+        StreamProgress(state=StreamState.FAILED, trace="CorruptData: /w/a", failure=failure),
+    )
+    file_io.overwrite("/w/shop.db/orders/consumer/consumer-a", b"{")
+
+    status = sales.get(f"{SALES}/status")
+    consumers = sales.get("/v1/tables/shop/orders/consumers")
+
+    assert status.json()["trace"] == "CorruptData: <warehouse>/a"
+    assert status.json()["failure"]["errors"][0]["value"] == "<warehouse>/a"
+    assert "<warehouse>/shop.db/orders/consumer/" in consumers.json()["consumers"][0]["error"]
+    assert "/w/" not in status.text + consumers.text
 
 
 def test_a_stopped_stream_can_be_deleted(sales: HttpClient) -> None:

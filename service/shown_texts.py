@@ -1,0 +1,34 @@
+"""Texts of statuses without the warehouse's address, which only operators know.
+
+Reports of runners and backfills, and unreadable files, give their causes as texts that may have paths of the storage.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def with_shown_texts(status: ModelT, hide: Callable[[str], str]) -> ModelT:
+    """Return a status with every text of its values, nested ones included, as `hide` returns it.
+
+    Args:
+        status: The status.
+        hide: Returns the text to show (`without_warehouse`).
+    """
+    values = {name: _shown(getattr(status, name), hide) for name in type(status).model_fields}
+    return status.model_copy(update=values)
+
+
+def _shown(value: Any, hide: Callable[[str], str]) -> Any:
+    if type(value) is str:  # a member of an enumeration is no text
+        return hide(value)
+    if isinstance(value, BaseModel):
+        return with_shown_texts(value, hide)
+    if isinstance(value, Mapping):
+        return {name: _shown(inner, hide) for name, inner in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_shown(inner, hide) for inner in value)
+    return value
