@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from braid.demo.ports import free_port
-from braid.demo.processes import Supervisor
+from braid.demo.processes import ChildProcess, Supervisor
 from braid.demo.s3_fault_proxy import Faults, S3FaultProxy
 from braid.pipelines.spark.jars import java_executable, resolve
 
@@ -68,8 +68,14 @@ class S3Server:
         self._is_temporary = base_dir is None
         self._dir = (base_dir or Path(tempfile.mkdtemp(prefix="braid-s3-"))).absolute()
         self._supervisor = Supervisor(self._dir)
+        self._child: ChildProcess | None = None
         self._port = free_port()
         self.proxy = S3FaultProxy(self.bare_endpoint, faults=faults)
+
+    @property
+    def process_id(self) -> int | None:
+        """The server's process id; None while it does not run."""
+        return self._child.process_id if self._child and self._child.is_running else None
 
     @property
     def bare_endpoint(self) -> str:
@@ -118,7 +124,7 @@ class S3Server:
             f"jclouds.filesystem.basedir={self.data_dir.parent}\n"
         )
         logging.write_text(_LOGGING)
-        child = self._supervisor.start(
+        self._child = self._supervisor.start(
             "s3proxy",
             [
                 *(str(self._java), *_JVM, f"-Dlogback.configurationFile={logging}"),
@@ -126,7 +132,7 @@ class S3Server:
                 *("--properties", str(settings)),
             ],
         )
-        child.wait_ready(self._answers, timeout_s=_START_TIMEOUT_S)
+        self._child.wait_ready(self._answers, timeout_s=_START_TIMEOUT_S)
         return self
 
     def close(self) -> None:

@@ -13,9 +13,11 @@ from typing import Final
 from tests.support.chaos.streams import REPEATABLE, STREAMS
 
 _PAUSE_MS: Final = (200, 3_000)
+_PAST_LEASE_MS: Final = 17_000
+"""A runner that sleeps for so long has lost its leases, and another one has its streams when it wakes up."""
 _LATE: Final = 0.2
 _LATE_STEPS: Final = (1, 3)
-_FAULTS_MAX: Final = 0.08
+_FAULTS: Final = (0.01, 0.08)
 
 
 class Target(StrEnum):
@@ -39,7 +41,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Stop a process by SIGSTOP for a while, which the plan draws."""
+    """Stop a process by SIGSTOP for a while; the plan draws how long, unless the action says it."""
 
     target: Target
     milliseconds: int = 0
@@ -101,21 +103,23 @@ FULL_DECK: Final[Sequence[Action]] = (
     *(Kill(target) for target in _KILLED),
     *(Kill(target) for target in (Target.EXECUTOR, Target.COMPACTOR)),
     *(Pause(target) for target in Target),
+    *(Pause(target, _PAST_LEASE_MS) for target in (Target.RUNNER, Target.DRIVER)),
     *(StoreFaults() for _ in range(2)),
     *(Declare(stream, is_mended=is_mended) for stream in STREAMS for is_mended in (True, False)),
     *(Replay(stream) for stream in STREAMS),
     *(SetBack(stream) for stream in REPEATABLE),
 )
-"""All kinds of actions: 26 steps."""
+"""All kinds of actions: 28 steps."""
 
 SHORT_DECK: Final[Sequence[Action]] = (
     *(Kill(target) for target in _KILLED),
     *(Pause(target) for target in (Target.BROKER, Target.RUNNER, Target.DRIVER, Target.STORE)),
     *(Declare(stream, is_mended=True) for stream in STREAMS),
+    StoreFaults(),
     *(Replay(stream) for stream in STREAMS),
     *(SetBack(stream) for stream in REPEATABLE),
 )
-"""Each kind of action at least once: 18 steps."""
+"""Each kind of action at least once: 19 steps."""
 
 
 def chaos_plan(
@@ -156,11 +160,11 @@ def chaos_plan(
 def _drawn(drawn: random.Random, action: Action) -> Action:
     """Return an action with what chance decides about it."""
     match action:
-        case Pause():
+        case Pause(milliseconds=0):
             return replace(action, milliseconds=drawn.randint(*_PAUSE_MS))
         case StoreFaults():
-            return replace(action, share=round(drawn.uniform(0, _FAULTS_MAX), 3))
+            return replace(action, share=round(drawn.uniform(*_FAULTS), 3))
         case SetBack():
             return replace(action, share=round(drawn.random(), 2))
-        case Kill() | Declare() | Replay():
+        case Kill() | Pause() | Declare() | Replay():
             return action

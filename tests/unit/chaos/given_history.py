@@ -23,7 +23,8 @@ def given_topic() -> list[Placed]:
 
 def given_commits() -> list[Commit]:
     """All of it read in three batches; between them a claim, and a move back that is named."""
-    account, commits = {"accepted": 0, "folded": 0, "ignored": 0, "dead_lettered": 0}, []
+    account = {"accepted": 0, "folded": 0, "ignored": 0, "dead_lettered": 0}
+    commits: list[Commit] = []
 
     def add(offset: int, batch: Batch | None = None, moves: tuple[Move, ...] = ()) -> None:
         for name, count in (batch.account if batch else {}).items():

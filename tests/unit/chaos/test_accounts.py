@@ -23,13 +23,16 @@ def with_range(commits: list[Commit], number: int, read: Range, records: int) ->
     commit = commits[number]
     assert commit.batch is not None
     more = records - sum(commit.batch.account.values())
-    account = commit.batch.account | {"accepted": commit.batch.account["accepted"] + more}
+    account = {**commit.batch.account, "accepted": commit.batch.account["accepted"] + more}
     changed = replace(commit, batch=replace(commit.batch, ranges={0: read}, account=account))
     later = [
         replace(
             one,
             accounts={
-                ORDERS: one.accounts[ORDERS] | {"accepted": one.accounts[ORDERS]["accepted"] + more}
+                ORDERS: {
+                    **one.accounts[ORDERS],
+                    "accepted": one.accounts[ORDERS]["accepted"] + more,
+                }
             },
         )
         for one in [changed, *commits[number + 1 :]]
