@@ -11,7 +11,13 @@ from pydantic import Field, StringConstraints
 
 from braid.schemas.aggregate import AggregateSpec
 from braid.schemas.contract import Contract, StrictBool, at_most
-from braid.schemas.table import TYPE_LENGTH_MAX, Deletes, RowTtlSpec, SequenceGroupSpec
+from braid.schemas.table import (
+    TYPE_LENGTH_MAX,
+    Deletes,
+    RowTtlSpec,
+    SequenceGroupSpec,
+    Unordered,
+)
 
 CHANGES_MAX: Final = (
     1_000  # of one request; each change is applied to the result of those before it
@@ -67,6 +73,7 @@ class AddColumnChange(_ColumnChange):
         stream: The stream that reads the column, if no group implies one.
         source: The column's path in a message: field names joined by dots; None: the column's name.
         keep: Whether the group keeps the column; see `SequenceGroupSpec.keep`.
+        unordered: See `ColumnSpec.unordered`.
     """
 
     change: Literal["add_column"]
@@ -79,6 +86,7 @@ class AddColumnChange(_ColumnChange):
     stream: Name | None = None
     source: Name | None = None
     keep: StrictBool = False
+    unordered: Unordered | None = None
 
 
 class DropColumnChange(_ColumnChange):

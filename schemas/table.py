@@ -60,6 +60,8 @@ class ColumnSpec(Contract):
         description: A description for people; kept in the table's schema.
         default: The value that is written for a record without one, as text such as `0`; only for
             columns that records of other streams do not affect. None: null.
+        unordered: `allowed` admits that the column's value depends on the order in which records arrive: without a
+            sequence group, or by its function. None: what the table says.
     """
 
     name: str = Field(min_length=1, examples=["dep_delay"])
@@ -67,6 +69,7 @@ class ColumnSpec(Contract):
     aggregate: AggregateSpec | None = None
     description: str | None = None
     default: str | None = None
+    unordered: Unordered | None = None
 
 
 class SequenceGroupSpec(Contract):
@@ -165,7 +168,8 @@ class TableSpec(Contract):
         completeness: The groups that make a row complete.
         unordered: `allowed` admits declarations that depend on the order in which records arrive:
             columns without a sequence group (if different jobs write two versions at once, the
-            older one may win for good), and functions and deletes that are refused otherwise.
+            older one may win for good), and functions and deletes that are refused otherwise. A column
+            can say so for itself alone.
         comment: A comment for people; kept in the table's schema.
         options: Further options of the table format, by their own names.
     """
@@ -191,6 +195,15 @@ class TableSpec(Contract):
     def column_names(self) -> tuple[str, ...]:
         """Names of the declared columns, in order, without the generated ones."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def unordered_columns(self) -> frozenset[str]:
+        """Names of the columns whose value may depend on the order in which records arrive."""
+        return frozenset(
+            column.name
+            for column in self.columns
+            if (column.unordered or self.unordered) is Unordered.ALLOWED
+        )
 
     def sequence_group(self, name: str) -> SequenceGroupSpec | None:
         """Return the group of that name; None if there is none."""

@@ -178,6 +178,7 @@ def _add_column(
         aggregate=change.aggregate,
         description=change.description,
         default=change.default,
+        unordered=change.unordered,
     )
     spec = spec.model_copy(update={"columns": insert_column(spec.columns, column, position)})
     altered = altered.with_spec(spec)

@@ -38,7 +38,7 @@ _REPEATABLE = frozenset(
         "theta_sketch",
     }
 )
-_RISK = "accept the risk for the table with `unordered: allowed`"
+_RISK = "accept the risk for the column, or for the table, with `unordered: allowed`"
 
 
 def sequence_fields(spec: TableSpec) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from braid.registry.layout.column_functions import (
     why_order_matters,
 )
 from braid.registry.layout.declared_types import declared_type
-from braid.schemas import AggregateSpec, Deletes, FieldProblem, StreamSpec, TableSpec, Unordered
+from braid.schemas import AggregateSpec, Deletes, FieldProblem, StreamSpec, TableSpec
 from braid.schemas.field_problems import problem_at, quoted_list
 from braid.schemas.problem import JsonPath
 
@@ -129,7 +129,7 @@ def _check_order(
             "streams have only nulls for it",
             hint=_OTHER_TABLE,
         )
-    elif table.unordered is Unordered.ALLOWED or name in _NULLS_ARE_VALUES:
+    elif column in table.unordered_columns or name in _NULLS_ARE_VALUES:
         return
     elif reason is not None:
         yield problem_at(
@@ -150,7 +150,7 @@ def _check_order(
             message=f"several streams write the table, and the value of `{name}` of `{column}` "
             "after a delete depends on the order in which records arrive",
             hint="declare the column's `aggregate` with `ignore_retract: true`, or accept the risk "
-            "for the table with `unordered: allowed`",
+            "for the column, or for the table, with `unordered: allowed`",
         )
 
 

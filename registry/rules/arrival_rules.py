@@ -39,7 +39,7 @@ def is_ordered_by_arrival_alone(table: TableSpec, stream: StreamSpec) -> bool:
             group = None if name is None else table.sequence_group(name)
             return group is not None and group.ordering is None
         case MergeEngine.AGGREGATION:
-            return not sequence_fields(table) and _depends_on_order(table, stream)
+            return not sequence_fields(table) and any(_order_dependent(table, stream))
         case _:
             return not sequence_fields(table)
 
@@ -56,10 +56,15 @@ def is_keyed(table: TableSpec, stream: StreamSpec) -> bool:
 def needs_keyed_partitions(table: TableSpec, stream: StreamSpec) -> bool:
     """Return whether several partitions require a keyed stream, and added partitions require a new order.
 
-    A table with `unordered: allowed` accepts the risk, so it returns False there unless the stream is keyed.
+    `unordered: allowed` of the table, or in an aggregation table of every column that depends on the order, accepts the
+    risk, so it returns False there unless the stream is keyed.
     """
-    is_required = table.unordered is Unordered.REFUSED or is_keyed(table, stream)
-    return is_required and is_ordered_by_arrival_alone(table, stream)
+    if not is_ordered_by_arrival_alone(table, stream):
+        return False
+    is_accepted = table.unordered is Unordered.ALLOWED
+    if table.merge_engine is MergeEngine.AGGREGATION:
+        is_accepted = table.unordered_columns.issuperset(_order_dependent(table, stream))
+    return not is_accepted or is_keyed(table, stream)
 
 
 def shows_older_rows(table: TableSpec, stream: StreamSpec) -> bool:
@@ -72,7 +77,7 @@ def shows_older_rows(table: TableSpec, stream: StreamSpec) -> bool:
         return True  # compactions may have dropped the delete
     if stream.sequence_group is not None or table.merge_engine is MergeEngine.FIRST_ROW:
         return False
-    return table.merge_engine is not MergeEngine.AGGREGATION or _depends_on_order(table, stream)
+    return table.merge_engine is not MergeEngine.AGGREGATION or any(_order_dependent(table, stream))
 
 
 def check_key_source(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
@@ -101,11 +106,11 @@ def check_key_source(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProb
             )
 
 
-def _depends_on_order(table: TableSpec, stream: StreamSpec) -> bool:
+def _order_dependent(table: TableSpec, stream: StreamSpec) -> Iterator[str]:
+    """Yield the columns of a stream whose function depends on the order of arrival."""
     for column, function in column_functions(table).items():
         data_type = declared_type(table, column)
         if column not in stream.column_names or data_type is None:
             continue
         if why_order_matters(function.function, data_type) is not None:
-            return True
-    return False
+            yield column

@@ -30,6 +30,16 @@ def check_new_fields(
             message=f"the stream has {len(stream.columns)} columns already",
             hint="allow more, or use another `on_new_field`",
         )
+    is_loose = table.merge_engine is MergeEngine.PARTIAL_UPDATE and stream.sequence_group is None
+    is_allowed = table.unordered is Unordered.ALLOWED
+    if stream.on_new_field is OnNewField.EVOLVE and is_loose and not is_allowed:
+        yield problem_at(
+            "on_new_field",
+            value=stream.on_new_field,
+            message="the stream has no sequence group, so none would order its new columns, and the table allows that "
+            "of single columns only",
+            hint="use `ignore` or `reject`, or a table with `unordered: allowed` or a group for the stream",
+        )
     if table.merge_engine is not MergeEngine.AGGREGATION or not others:
         return
     function = table.default_aggregate or LAST_NON_NULL_VALUE
@@ -38,7 +48,7 @@ def check_new_fields(
     evolving = [
         one.name for one in (stream, *others.values()) if one.on_new_field is OnNewField.EVOLVE
     ]
-    if evolving and not is_free and table.unordered is not Unordered.ALLOWED:
+    if evolving and not is_free and not is_allowed:
         yield problem_at(
             "on_new_field",
             value=stream.on_new_field,

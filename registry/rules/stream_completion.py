@@ -16,7 +16,6 @@ from braid.schemas import (
     StreamDefinition,
     StreamSpec,
     TableSpec,
-    Unordered,
     has_row_image,
 )
 
@@ -93,6 +92,6 @@ def _default_columns(table: TableSpec, group_name: str | None) -> tuple[str, ...
     group = None if group_name is None else table.sequence_group(group_name)
     if group is not None:
         needed.update(group.columns, group.ordering or ())
-    elif table.unordered is Unordered.ALLOWED:
-        needed.update(ungrouped_columns(table))
+    else:
+        needed.update(table.unordered_columns.intersection(ungrouped_columns(table)))
     return tuple(name for name in table.column_names if name in needed)

@@ -52,7 +52,6 @@ from braid.schemas import (
     SequenceGroupSpec,
     StreamSpec,
     TableSpec,
-    Unordered,
 )
 from braid.schemas.field_problems import problem_at, quoted_list
 
@@ -325,7 +324,7 @@ def _check_plain(
     for index, column in enumerate(stream.column_names):
         if column not in plain:
             continue
-        if table.unordered is not Unordered.ALLOWED:
+        if column not in table.unordered_columns:
             message = f"no sequence group orders this column: {UNORDERED_RISK}"
             hint = "declare the column in a sequence group of the table"
         elif column in owners:

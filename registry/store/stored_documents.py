@@ -80,6 +80,9 @@ CHANGE_CAPTURE: Final = "change_capture"
 COMPUTED_COLUMNS: Final = "computed_columns"
 """A column of a stream has an expression, a constant or a default: a version that ignores it writes null, or reads a
 field of the column's name."""
+UNORDERED_COLUMNS: Final = "unordered_columns"
+"""Single columns of a table may depend on the order of arrival: a version that ignores it drops this with the next change
+of the table, and then refuses the table's streams."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
     {
         MESSAGE_FORMATS,
@@ -101,7 +104,12 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
 )
 """Features that follow from the declaration of a stream."""
 
-FEATURES: Final[frozenset[str]] = _OF_DECLARATIONS | {ROW_TTL, START_ANEW, DEAD_LETTER_REPLAYS}
+FEATURES: Final[frozenset[str]] = _OF_DECLARATIONS | {
+    ROW_TTL,
+    START_ANEW,
+    DEAD_LETTER_REPLAYS,
+    UNORDERED_COLUMNS,
+}
 """The features of this version. A change of documents that older versions must not act on adds its name
 here, and to `features` of the documents and streams that need it."""
 
@@ -193,11 +201,13 @@ def with_table_features(document: TableDocument) -> TableDocument:
     """Return the document with the features that its declaration needs, or the one that is pending."""
     pending = document.pending
     tables = [document.table] if pending is None else [document.table, pending.table]
-    features = set(document.features) - {ROW_TTL, ON_MISSING}
+    features = set(document.features) - {ROW_TTL, ON_MISSING, UNORDERED_COLUMNS}
     if any(table.row_ttl is not None for table in tables):
         features.add(ROW_TTL)
     if any(group.keep for table in tables for group in table.sequence_groups):
         features.add(ON_MISSING)
+    if any(column.unordered is not None for table in tables for column in table.columns):
+        features.add(UNORDERED_COLUMNS)
     return document.model_copy(update={"features": tuple(sorted(features))})
 
 

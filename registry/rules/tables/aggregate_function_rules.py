@@ -28,7 +28,6 @@ from braid.schemas import (
     FieldProblem,
     MergeEngine,
     TableSpec,
-    Unordered,
 )
 from braid.schemas.field_problems import problem_at, quoted_list
 from braid.schemas.problem import JsonPath
@@ -97,12 +96,13 @@ def _check_options(aggregate: AggregateSpec, index: int) -> Iterator[FieldProble
 
 
 def _check_order(spec: TableSpec) -> Iterator[FieldProblem]:
-    if spec.merge_engine is not MergeEngine.PARTIAL_UPDATE or spec.unordered is Unordered.ALLOWED:
+    if spec.merge_engine is not MergeEngine.PARTIAL_UPDATE:
         return
+    allowed = spec.unordered_columns
     grouped = {name: group.name for group in spec.sequence_groups for name in group.columns}
     declared = {column.name: column.type for column in spec.columns}
     for column, function in column_functions(spec).items():
-        if column not in grouped or function.function == LAST_VALUE:
+        if column not in grouped or column in allowed or function.function == LAST_VALUE:
             continue
         data_type = parsed_type(declared[column])
         if data_type is None:

@@ -5,7 +5,7 @@ Pure: from a declaration to the list of all its problems, each with location, va
 
 1. Every non-key column of a partial-update table is protected by exactly one sequence group, because
    sequence numbers of concurrent writers are not ordered: without an order in the data the older of two
-   versions can win for good. `unordered: allowed` accepts that risk explicitly.
+   versions can win for good. `unordered: allowed` of the column or of the table accepts that risk explicitly.
 2. Groups share no column, and contain neither keys nor another group's ordering columns.
 3. A non-key column of a partial-update table is nullable: in the file of one stream the columns of the other
    streams are null.
@@ -27,6 +27,7 @@ from braid.lake import (
     parse_type,
 )
 from braid.registry import names
+from braid.registry.layout.column_functions import column_functions
 from braid.registry.layout.declared_types import parsed_type, type_fault
 from braid.registry.layout.physical_table import physical_groups, ungrouped_columns
 from braid.registry.rules.tables.aggregate_function_rules import check_aggregate_functions
@@ -37,7 +38,7 @@ from braid.registry.rules.tables.engine_check import FIELD_OF_OPTION, check_with
 from braid.registry.rules.tables.keep_rules import check_keep
 from braid.registry.rules.tables.row_ttl import check_row_ttl
 from braid.registry.rules.tables.settable_options import check_option, orders_whole_rows
-from braid.schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec, Unordered
+from braid.schemas import BUCKETS_MAX, FieldProblem, MergeEngine, TableSpec
 from braid.schemas.field_problems import problem_at, quoted_list
 
 # Options that are the same for every table.
@@ -260,19 +261,34 @@ def _check_generated(spec: TableSpec) -> Iterator[FieldProblem]:
 
 def _check_unordered(spec: TableSpec) -> Iterator[FieldProblem]:
     is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
-    if not is_partial or spec.unordered is Unordered.ALLOWED:
+    plain, functions = ungrouped_columns(spec), column_functions(spec)
+    for index, one in enumerate(spec.columns):
+        is_open = (is_partial and one.name in plain) or one.name in functions
+        if one.unordered is not None and not is_open:
+            yield problem_at(
+                "columns",
+                index,
+                "unordered",
+                value=one.unordered,
+                message="nothing orders the column but its group or the merge engine, so this has no effect",
+                hint="leave it out; it is for columns without a sequence group or with a function",
+            )
+    if not is_partial:
         return
     # Reversed, so that a repeated name leads to its first column.
     positions = {name: index for index, name in reversed(list(enumerate(spec.column_names)))}
-    for column in ungrouped_columns(spec):
+    allowed = spec.unordered_columns
+    for column in plain:
+        if column in allowed:
+            continue
         yield problem_at(
             "columns",
             positions[column],
             "name",
             value=column,
             message=f"no sequence group orders this column: {UNORDERED_RISK}",
-            hint="add it to the `columns` of a sequence group, or accept the risk for the table "
-            "with `unordered: allowed`",
+            hint="add it to the `columns` of a sequence group, or accept the risk for the column, or "
+            "for the table, with `unordered: allowed`",
         )
 
 

@@ -17,6 +17,26 @@ def test_what_is_left_out_gets_the_documented_default() -> None:
     assert spec.staleness.default_seconds is None
 
 
+@pytest.mark.parametrize(
+    ("of_table", "expected"),
+    [(None, {"b"}), ("refused", {"b"}), ("allowed", {"a", "b"})],
+)
+def test_a_column_says_for_itself_whether_its_order_matters(
+    of_table: str | None, expected: set[str]
+) -> None:
+    columns = [
+        {"name": "a", "type": "INT"},
+        {"name": "b", "type": "INT", "unordered": "allowed"},
+        {"name": "c", "type": "INT", "unordered": "refused"},
+    ]
+    whole = {} if of_table is None else {"unordered": of_table}
+
+    spec = TableSpec.model_validate({"columns": columns, "primary_key": ["a"], **whole})
+
+    assert spec.unordered_columns == expected
+    assert TableSpec.model_validate(spec.model_dump(mode="json")) == spec
+
+
 def test_a_declaration_survives_json() -> None:
     spec = TableSpec.model_validate(
         MINIMAL

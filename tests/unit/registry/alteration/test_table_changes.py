@@ -6,6 +6,7 @@ from braid.lake import Catalog, Table
 from braid.registry.alteration.table_changes import plan_changes
 from braid.registry.errors import DefinitionRefused
 from braid.registry.registrar import Registrar
+from braid.registry.store.stored_documents import UNORDERED_COLUMNS
 from braid.schemas import SchemaChanges, StreamColumn, Unordered
 from tests.unit.registry.alteration.changing import (
     ORDERS,
@@ -316,6 +317,26 @@ def test_a_stream_of_an_unordered_table_reads_a_new_column(
 
     assert document.streams["one"].spec.column_names == ("id", "region", "total", "extra")
     assert agrees(document, catalog.table("shop.loose"))
+
+
+def test_a_new_column_may_be_unordered_beside_the_groups_of_a_table(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    spec = orders()
+    registrar.put_table("shop", "part", spec)
+    registrar.put_stream("shop.part", "sales", definition("sales"))
+    add = {"change": "add_column", "column": "seen", "type": "INT", "stream": "sales"}
+    refused = SchemaChanges.model_validate({"changes": [add]}).changes
+    requested = SchemaChanges.model_validate({"changes": [add | {"unordered": "allowed"}]}).changes
+
+    with pytest.raises(DefinitionRefused):
+        registrar.alter("shop.part", plan_changes(refused))
+    document = registrar.alter("shop.part", plan_changes(requested))
+
+    assert document.table.unordered_columns == {"seen"}
+    assert document.streams["sales"].spec.column_names[-1] == "seen"
+    assert document.features == (UNORDERED_COLUMNS,)
+    assert agrees(document, catalog.table("shop.part"))
 
 
 def test_an_option_is_set_before_the_changes_that_come_after_it(

@@ -94,6 +94,8 @@ def test_functions_that_depend_on_order_take_one_stream_or_the_risk(
     assert (problem.pointer, problem.value) == ("/name", "v")
     allowed = totals(CLICKS, column("v", sql, function), unordered="allowed")
     assert joining(allowed, "v", others=theirs) == []
+    alone = totals(CLICKS, column("v", sql, function) | {"unordered": "allowed"})
+    assert joining(alone, "v", others=theirs) == []
 
 
 @pytest.mark.parametrize("unordered", ["refused", "allowed"])

@@ -116,6 +116,16 @@ def test_a_table_that_allows_any_order_needs_keyed_partitions_only_where_declare
     assert needs_keyed_partitions(orders(), stream(orders()))
 
 
+def test_sums_beside_a_value_that_may_be_unordered_need_no_keyed_partitions() -> None:
+    refused = orders(**SUMS)
+    *others, note = SUMS["columns"]
+    table = orders(**SUMS | {"columns": [*others, note | {"unordered": "allowed"}]})
+
+    assert needs_keyed_partitions(refused, stream(refused))
+    assert not needs_keyed_partitions(table, stream(table))
+    assert needs_keyed_partitions(table, stream(table, partitioned_by_key=True))
+
+
 @pytest.mark.parametrize(
     ("change", "places"),
     [

@@ -50,6 +50,29 @@ def test_with_several_streams_the_default_function_decides(
     assert all(f"new columns of `{evolving}`" in problem.message for problem in problems)
 
 
+def test_a_stream_of_unordered_columns_evolves_only_where_the_table_allows_them() -> None:
+    columns = [
+        one.model_dump() | ({} if one.name in ("id", "region") else {"unordered": "allowed"})
+        for one in orders().columns
+    ]
+    single = orders(sequence_groups=[], columns=columns)
+    every = orders(sequence_groups=[], unordered="allowed")
+
+    found = [
+        [
+            p.field
+            for p in check_stream(table, {}, stream(table, "s", "id", "region", "total", **fields))
+        ]
+        for table, fields in (
+            (single, {}),
+            (single, {"on_new_field": "evolve"}),
+            (every, {"on_new_field": "evolve"}),
+        )
+    ]
+
+    assert found == [[], ["on_new_field"], []]
+
+
 def test_a_stream_of_a_group_may_evolve() -> None:
     table = orders()
     names = ("id", "region", "paid", "method")

@@ -253,6 +253,22 @@ def test_an_unordered_column_has_one_owner_where_the_table_allows_it() -> None:
     assert places(problems) == [("/columns/2/column", "carrier")]
 
 
+def test_a_stream_writes_no_column_without_a_group_but_those_that_may_be_unordered() -> None:
+    names = [column["name"] for column in ORDERS["columns"]]
+    allowed = names.index("carrier")
+    columns = [*ORDERS["columns"]]
+    columns[allowed] = columns[allowed] | {"unordered": "allowed"}
+    table = orders(sequence_groups=[], columns=columns)
+    fields = {"columns": mapped(*KEY, "carrier"), "topic": "t"}
+
+    assert problems_of("a", fields, table=table) == []
+    assert complete_stream(table, definition(topic="t"), name="a").column_names == (*KEY, "carrier")
+    problems = problems_of("b", fields, table=table, others={"a": fields})
+    assert places(problems) == [("/columns/2/column", "carrier")]
+    others = {"columns": mapped(*KEY, "carrier", "total"), "topic": "t"}
+    assert places(problems_of("a", others, table=table)) == [("/columns/3/column", "total")]
+
+
 def test_a_column_that_json_cannot_fill_is_refused() -> None:
     columns = [*ORDERS["columns"]]
     columns[7] = {"name": "carrier", "type": "MAP<INT, STRING>"}

@@ -28,6 +28,7 @@ from braid.registry.store.stored_documents import (
     START_ANEW,
     TIME_FORMATS,
     TRIGGERS,
+    UNORDERED_COLUMNS,
     dump_document,
     features_of,
     missing_features,
@@ -56,6 +57,7 @@ from braid.schemas import (
     StreamSpec,
     TableDocument,
     TableSpec,
+    Unordered,
 )
 
 STREAM = StreamSpec(name="s", topic="t", columns=(StreamColumn(column="k"),), dead_letter_topic="d")
@@ -287,6 +289,26 @@ def test_a_table_whose_rows_expire_needs_a_feature() -> None:
 
     assert found == [("other",), ("other", ROW_TTL), ("other", ROW_TTL)]
     assert with_table_features(DOCUMENT.model_copy(update={"features": (ROW_TTL,)})) == DOCUMENT
+
+
+def test_columns_that_may_be_unordered_are_a_feature_of_the_table() -> None:
+    columns = tuple(
+        one.model_copy(update={"unordered": Unordered.ALLOWED}) for one in DOCUMENT.table.columns
+    )
+    table = DOCUMENT.table.model_copy(update={"columns": columns})
+    pending = PendingSchema(schema_id=1, schema_file="", table=table, streams={})
+
+    found = [
+        with_table_features(DOCUMENT.model_copy(update=update)).features
+        for update in (
+            {},
+            {"table": table},
+            {"pending": pending},
+            {"features": (UNORDERED_COLUMNS,)},
+        )
+    ]
+
+    assert found == [(), (UNORDERED_COLUMNS,), (UNORDERED_COLUMNS,), ()]
 
 
 def test_kept_columns_are_a_feature_of_the_table_and_missing_fields_of_the_stream() -> None:

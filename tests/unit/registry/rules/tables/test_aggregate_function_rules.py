@@ -273,6 +273,7 @@ def test_functions_that_depend_on_order_need_a_word_for_it(
     assert str(problem.hint).startswith(hint)
     assert "`unordered: allowed`" in str(problem.hint)
     assert found(grouped(column("v", sql, function), unordered="allowed")) == []
+    assert found(grouped(column("v", sql, function) | {"unordered": "allowed"})) == []
 
 
 def test_a_function_outside_of_a_group_is_refused_even_where_order_may_matter() -> None:

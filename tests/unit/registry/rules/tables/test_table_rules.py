@@ -271,6 +271,24 @@ def test_the_risk_of_unordered_columns_is_named_and_can_be_taken() -> None:
     assert places(sequence_groups=groups, unordered="allowed") == []
 
 
+def test_the_risk_can_be_taken_for_one_column_alone() -> None:
+    def with_risk(index: int) -> list[dict[str, Any]]:
+        return [
+            column | ({"unordered": "allowed"} if place == index else {})
+            for place, column in enumerate(ORDERS["columns"])
+        ]
+
+    carrier, paid = groups_with(2, columns=["carrier"]), groups_with(1, columns=["paid"])
+
+    assert places(sequence_groups=carrier, columns=with_risk(8)) == []
+    assert places(sequence_groups=[carrier[0], paid[1], carrier[2]], columns=with_risk(8)) == [
+        ("/columns/6/name", "method")
+    ]
+    # Key and group order these columns, so the word would have no effect.
+    assert places(columns=with_risk(0)) == [("/columns/0/unordered", "allowed")]
+    assert places(columns=with_risk(7)) == [("/columns/7/unordered", "allowed")]
+
+
 def test_contradicting_options_are_reported_with_their_location() -> None:
     options = {"snapshot.num-retained.max": "3", "num-sorted-run.stop-trigger": "1"}
 
