@@ -34,7 +34,7 @@ from braid.pipelines.sink.trial_writes import is_refusal
 from braid.registry.declared_table import read_declared_table
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
-from braid.registry.store.stored_documents import features_missing, missing_features
+from braid.registry.store.stored_documents import check_features
 from braid.registry.stream_entries import entry_of
 from braid.schemas import StreamEntry, TableDocument
 
@@ -208,8 +208,5 @@ def open_target(
     Registrar(registry, catalog, clock).add_arrival_columns(identifier)
     state = read_declared_table(registry, catalog, identifier)
     entry = entry_of(state.document, stream)
-    missing = missing_features(state.document, entry)
-    if missing:
-        what = f"the stream {stream} of {identifier}"
-        raise features_missing(what, missing)
+    check_features(state.document, entry)
     return Target(document=state.document, entry=entry, table=state.table)

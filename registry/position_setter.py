@@ -7,7 +7,7 @@ from braid.registry.errors import DefinitionRefused, StreamNotStopped
 from braid.registry.position_rules import MovePlan, plan_move
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.revision import NO_PRECONDITION, Precondition, revision_of
-from braid.registry.store.stored_documents import features_missing, missing_features
+from braid.registry.store.stored_documents import check_features
 from braid.registry.stream_entries import entry_of
 from braid.registry.takeover import COMMIT_USER
 from braid.schemas import (
@@ -117,10 +117,7 @@ class PositionSetter:
 
     def _check_stopped(self, document: TableDocument, stream: str) -> None:
         entry = entry_of(document, stream)
-        missing = missing_features(document, entry)
-        if missing:
-            what = f"the stream {stream} of {document.identifier}"
-            raise features_missing(what, missing)
+        check_features(document, entry)
         lease = self._store.leases().holder(document.identifier, stream)
         if entry.desired_state is not DesiredState.STOPPED:
             state = f"the desired state of the stream {stream} is {entry.desired_state.value}"

@@ -20,7 +20,7 @@ from braid.registry.declared_table import read_declared_table
 from braid.registry.errors import DefinitionRefused
 from braid.registry.rules.replay_rules import check_replay, counts_repetitions
 from braid.registry.store.documents import RegistryStore
-from braid.registry.store.stored_documents import features_missing, missing_features
+from braid.registry.store.stored_documents import check_features
 from braid.registry.stream_entries import entry_of
 from braid.schemas import LetterSelection, StreamEntry, TableDocument
 
@@ -119,10 +119,7 @@ class RegisteredStreams:
         ):
             raise ReplayWithdrawn
         assert entry is not None, "a stream that is not found has raised"
-        missing = missing_features(document, entry)
-        if missing:
-            what = f"the stream {stream} of {identifier}"
-            raise features_missing(what, missing)
+        check_features(document, entry)
         problems = check_replay(document.table, entry.spec, LetterSelection()) if is_replay else ()
         refused = tuple(problems)
         if refused:

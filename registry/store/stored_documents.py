@@ -224,6 +224,18 @@ def missing_features(document: TableDocument, stream: StreamEntry | None = None)
     return tuple(sorted(listed - FEATURES))
 
 
+def check_features(document: TableDocument, stream: StreamEntry) -> None:
+    """Refuse to act for a stream whose features this version lacks.
+
+    Raises:
+        FeaturesMissing: A newer version has registered the stream, or changed its table.
+    """
+    missing = missing_features(document, stream)
+    if missing:
+        what = f"the stream {stream.spec.name} of {document.identifier}"
+        raise features_missing(what, missing)
+
+
 def features_missing(what: str, missing: Sequence[str]) -> FeaturesMissing:
     """Return the error of a document that this version must not act on."""
     message = (
