@@ -1,4 +1,4 @@
-"""Values of files as JSON text: exact, number by number.
+"""Values of files as JSON text, without loss.
 
 Decimals are texts with all their digits, bytes base64, dates and times ISO 8601, NaN and infinities their names.
 """

@@ -1,9 +1,10 @@
 """Avro file of a backfill: blocks of records, decoded one by one and read as JSON, which loses nothing (`json_text`)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from importlib.util import find_spec
 from itertools import islice
-from typing import IO, Any, cast
+from typing import IO, Any, Final, cast
 
 import fastavro
 import numpy as np
@@ -16,8 +17,11 @@ from braid.backfill.json_text import json_text
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
 from braid.formats.readers import message_reader
-from braid.lake import FileIO, FileStatus
+from braid.lake import FileIO, FileStatus, InvalidRequest, Problem
 from braid.schemas import JsonFormat
+
+_PACKAGES: Final[Mapping[str, str]] = {"snappy": "cramjam", "lz4": "lz4"}
+"""Packages by which fastavro decompresses, of codecs that need one that is not installed with it."""
 
 
 class AvroFile(TextPayloads):
@@ -27,7 +31,7 @@ class AvroFile(TextPayloads):
         """Read the header.
 
         Raises:
-            InvalidRequest: The file is no Avro file of records.
+            InvalidRequest: The file is no Avro file of records, or a package that decompresses it is not installed.
         """
         self._path, self._size = file.path, max(1, file.size)
         # All that is read of it is what `IO` has.
@@ -38,6 +42,7 @@ class AvroFile(TextPayloads):
                 self._blocks = fastavro.block_reader(self._input)
                 schema: Any = self._blocks.writer_schema
                 self._names = frozenset(field["name"] for field in schema["fields"])
+                _check_codec(file.path, self._blocks.codec)
             failed.pop_all()
 
     def has_field(self, path: tuple[str, ...]) -> bool:
@@ -71,6 +76,20 @@ class AvroFile(TextPayloads):
     def close(self) -> None:
         """Close the file."""
         self._input.close()
+
+
+def _check_codec(path: str, codec: str | None) -> None:
+    package = _PACKAGES.get(codec or "")
+    if package is None or find_spec(package) is not None:
+        return
+    problem = Problem(
+        field="--from",
+        value=path,
+        message=f"the file is compressed with {codec}, for which the package {package} is not installed",
+        hint=f"pip install {package}, or write the file with another codec, such as deflate or zstandard",
+    )
+    message = f"{path} cannot be read"
+    raise InvalidRequest(message, problems=[problem])
 
 
 def _text(record: Any) -> bytes:

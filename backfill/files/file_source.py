@@ -32,7 +32,6 @@ from braid.records.stream_plan import StreamPlan, plan_stream
 from braid.schemas import StreamSpec, TableSpec
 
 _HEADERS_TYPE: Final = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-_SHOWN_MAX: Final = 200
 
 
 class FileSource:

@@ -55,11 +55,6 @@ class SourceFiles:
     files: tuple[FileStatus, ...]
     format: FileFormat
 
-    @property
-    def total_bytes(self) -> int:
-        """Size of all files."""
-        return sum(file.size for file in self.files)
-
     def digest(self, *options: object) -> str:
         """Return what tells these files, read with some options, from any others.
 

@@ -8,6 +8,7 @@ import lzma
 import os
 import random
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import fastavro
@@ -118,4 +119,17 @@ def test_a_csv_file_whose_first_line_has_no_names_is_damaged(tmp_path: Path, tex
     with pytest.raises(InvalidRequest, match=r"a\.csv cannot be read"):
         bed.backfill().run()
 
+    assert bed.table.latest_snapshot() is None
+
+
+@pytest.mark.skipif(find_spec("cramjam") is not None, reason="the package is installed")
+def test_a_codec_whose_package_is_missing_is_no_damage(tmp_path: Path) -> None:
+    bed = BackfillBed(tmp_path)
+    (bed.files / "a.avro").write_bytes(avro("null").replace(b"\x08null", b"\x0csnappy", 1))
+
+    with pytest.raises(InvalidRequest, match=r"a\.avro cannot be read") as caught:
+        bed.backfill().run()
+
+    (problem,) = caught.value.problems
+    assert "pip install cramjam" in (problem.hint or "")
     assert bed.table.latest_snapshot() is None
