@@ -114,6 +114,15 @@ def native_of(item: Any, data_type: pa.DataType) -> Any:
             return item
 
 
+def native_at(values: pa.Array, row: int) -> Any:
+    """Return the native value of a row of an array of leaves."""
+    leaf = leaf_of(values.type)
+    assert leaf is not None, "the values have no parts"
+    if leaf.kind is NativeKind.UNREADABLE:
+        return _unreadable(values.type)
+    return leaf.native(plain_array(values.slice(row, 1))[0].as_py())
+
+
 def _unreadable(data_type: pa.DataType) -> Unreadable:
     return Unreadable(f"a value of type {data_type}")
 

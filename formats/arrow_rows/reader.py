@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from braid.formats.arrays import replace_rows
-from braid.formats.arrow_rows.leaves import leaf_of, native_of, plain_array
+from braid.formats.arrow_rows.leaves import leaf_of, native_at, native_of, plain_array
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.exact_values import ValueFault
 from braid.formats.mapped_column import MappedColumn
@@ -136,9 +136,8 @@ def _column(values: pa.Array | None, column: MappedColumn, faults: Faults) -> pa
     leaf = leaf_of(values.type)
     if leaf is not None:
         array, unfit = leaf_column(plain_array(values), leaf, column.type)
-        rows = [(row, leaf.native(plain_array(values.slice(row, 1))[0].as_py())) for row in unfit]
-        for row, value in rows:
-            _add_fault(value, column, faults, row)
+        for row in unfit:
+            _add_fault(native_at(values, row), column, faults, row)
         return array
     return _nested_column(values, column, faults)
 

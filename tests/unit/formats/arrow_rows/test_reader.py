@@ -95,9 +95,14 @@ def test_a_value_of_a_type_that_no_column_holds_is_named_by_its_type() -> None:
         ("l", "l", "ARRAY<DECIMAL(9, 2)>"),
     )
 
+    whole = read({"d": pa.array([None, 5], pa.duration("s"))}, ("d", "d", "STRING"))
+
     assert [found.faults[row].message for row in found.faults.rows] == [
         "field l.0: found a value of type decimal256(50, 2), expected DECIMAL(9, 2) for column l"
     ]
+    assert {row: whole.faults[row].message for row in whole.faults.rows} == {
+        1: "field d: found a value of type duration[s], expected STRING for column d"
+    }
 
 
 def test_a_field_that_is_absent_is_missing_and_null_is_not() -> None:
