@@ -10,74 +10,43 @@ write each of them once more, under commits of its own. This writer sorts them b
 Memory: that of `TableWriter`, and a batch of each run of one bucket. Disk: the rows, uncompressed.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
-from uuid import UUID
 
 import pyarrow as pa
 
 from braid.lake.errors import Problem, UnsupportedFeature
-from braid.lake.files.clock import Clock
-from braid.lake.files.paths import TablePaths
-from braid.lake.files.storage.file_io import FileIO
 from braid.lake.files.storage.scratch import ScratchDirectory
 from braid.lake.format.bucket import BucketId
 from braid.lake.format.data_file import DataFileMeta, FileSource
 from braid.lake.format.schema import TableSchema
 from braid.lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from braid.lake.lsm.round_merge import PlainMerge
-from braid.lake.merge.fold import FoldCounters, Machine, fold
+from braid.lake.merge.fold import FoldCounters, fold
 from braid.lake.options.table_options import DYNAMIC_BUCKET, ChangelogProducer
 from braid.lake.write.buckets.routing import RoutedRows
 from braid.lake.write.files.level_file import null_columns_of
 from braid.lake.write.files.rolling_files import RollingFiles
-from braid.lake.write.table_writer import BUFFER_BYTES, TableWriter
+from braid.lake.write.table_writer import TableWriter
 
 _SUFFIX: Final = ".run"
 
 
 class BulkWriter(TableWriter):
-    """Writes rows into sorted runs of the highest level. Not thread-safe."""
+    """Writes rows into sorted runs of the highest level. Not thread-safe.
 
-    def __init__(
-        self,
-        file_io: FileIO,
-        paths: TablePaths,
-        schema: TableSchema,
-        *,
-        first_sequence_number: int,
-        clock: Clock,
-        uuid_source: Callable[[], UUID],
-        buffer_bytes: int = BUFFER_BYTES,
-        machine: Machine = Machine.COLUMN,
-    ) -> None:
-        """Check that the table can be filled so; nothing is written yet.
+    Made as a `TableWriter`, of a table with a fixed bucket count.
+    """
 
-        Args:
-            file_io: Storage.
-            paths: The table's paths.
-            schema: The table's schema.
-            first_sequence_number: As for `TableWriter`.
-            clock: Gives the creation time of files.
-            uuid_source: Returns the part of file names that all files of this writer share.
-            buffer_bytes: Bytes of buffered rows before a run is written.
-            machine: The execution that folds.
+    def _prepare(self, schema: TableSchema) -> None:
+        """Check that the table can be filled so, and make a folder for runs.
 
         Raises:
             UnsupportedFeature: The table cannot be written, or needs what only files of level 0 give it.
             StorageUnavailable: The local disk has no room for runs.
         """
         _check_bulk(schema)
-        super().__init__(
-            file_io,
-            paths,
-            schema,
-            first_sequence_number=first_sequence_number,
-            clock=clock,
-            uuid_source=uuid_source,
-            buffer_bytes=buffer_bytes,
-            machine=machine,
-        )
+        super()._prepare(schema)
         self._scratch = ScratchDirectory(name="braid-bulk")
         self._runs: dict[BucketId, list[str]] = {}
         self._empty: dict[BucketId, frozenset[str]] = {}

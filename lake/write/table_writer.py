@@ -112,7 +112,7 @@ class TableWriter:
         Raises:
             UnsupportedFeature: This writer cannot write the table (see `check_writable`).
         """
-        check_writable(schema)
+        self._prepare(schema)
         self._dynamic: DynamicBuckets | None = None
         if schema.table_options.bucket == DYNAMIC_BUCKET:
             self._dynamic = dynamic_buckets or DynamicBuckets(file_io, paths, schema, ())
@@ -134,6 +134,14 @@ class TableWriter:
         self._buffered_bytes = 0
         self._uncommitted: list[str] = []
         self._reset_result()
+
+    def _prepare(self, schema: TableSchema) -> None:
+        """Check that the table can be written; called first of all.
+
+        Raises:
+            UnsupportedFeature: This writer cannot write the table (see `check_writable`).
+        """
+        check_writable(schema)
 
     @property
     def identifier(self) -> str:
