@@ -73,6 +73,7 @@ def stream_status(
     running = progress if state is StreamState.RUNNING else None
     measured = running if running and _is_measured(running, now_ms) else None
     end_offsets = measured.end_offsets if measured else {}
+    lag_records = _lag_records(offsets, end_offsets)
     return StreamStatus(
         database=document.database,
         table=document.name,
@@ -86,8 +87,8 @@ def stream_status(
         epoch=position.epoch if position is not None else (progress.epoch if progress else None),
         offsets=dict(offsets),
         end_offsets=dict(end_offsets) if end_offsets else None,
-        lag_records=_lag_records(offsets, end_offsets),
-        lag_seconds=measured.lag_seconds if measured else None,
+        lag_records=lag_records,
+        lag_seconds=_lag_seconds(lag_records, measured),
         broker_reached_at=_moment(progress.broker_reached_ms if progress else None),
         storage_reached_at=_moment(progress.storage_reached_ms if progress else None),
         last_commit=_last_commit(position, report, snapshot_id),
@@ -183,6 +184,13 @@ def _lag_records(offsets: Mapping[int, int], end_offsets: Mapping[int, int]) -> 
     if not end_offsets:
         return None
     return sum(max(0, end - offsets.get(partition, 0)) for partition, end in end_offsets.items())
+
+
+def _lag_seconds(lag_records: int | None, measured: StreamProgress | None) -> float | None:
+    # The table may have a commit that is newer than the runner's measurement: then nothing waits any more.
+    if lag_records == 0:
+        return 0.0
+    return measured.lag_seconds if measured else None
 
 
 def _last_commit(

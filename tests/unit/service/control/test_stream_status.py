@@ -2,6 +2,7 @@
 
 import pytest
 
+from braid.lake import StreamPosition
 from braid.registry.rules.stream_completion import complete_stream
 from braid.registry.store.progress import Report
 from braid.schemas import (
@@ -19,8 +20,10 @@ from tests.unit.registry.shop import definition, orders
 NOW_MS = 1_000_000
 
 
-def status_of(progress: StreamProgress | None, *, later_ms: int = 0) -> StreamStatus:
-    """The status of a stream whose table holds nothing of it yet, some time after the report."""
+def status_of(
+    progress: StreamProgress | None, *, later_ms: int = 0, position: StreamPosition | None = None
+) -> StreamStatus:
+    """The status of a stream with a position in its table or none, some time after the report."""
     document = TableDocument(database="shop", name="orders", table=orders())
     report = None
     if progress is not None:
@@ -29,7 +32,7 @@ def status_of(progress: StreamProgress | None, *, later_ms: int = 0) -> StreamSt
         document,
         StreamEntry(spec=complete_stream(document.table, definition(), name="sales")),
         report=report,
-        position=None,
+        position=position,
         now_ms=NOW_MS + later_ms,
         alive_since_ms=NOW_MS - 30_000,
     )
@@ -96,3 +99,14 @@ def test_offsets_past_an_earlier_end_are_no_lag() -> None:
     )
 
     assert status.lag_records == 0
+
+
+def test_a_commit_after_the_measurement_leaves_nothing_waiting() -> None:
+    measured = StreamProgress(
+        state=StreamState.RUNNING, offsets={0: 5}, end_offsets={0: 9}, lag_seconds=17.5
+    )
+    position = StreamPosition(stream="sales", epoch=1, topic="t", topic_id="", offsets={0: 9})
+
+    status = status_of(measured, position=position)
+
+    assert (status.lag_records, status.lag_seconds) == (0, 0.0)
