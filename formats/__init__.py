@@ -4,6 +4,7 @@
 |---|---|
 | `message_reader`, `readers`, `fault` | the shape that every format of messages has; the choice of a reader; the fault of a record |
 | `json/` | JSON: messages and Kafka keys to columns |
+| `keys/` | Kafka keys to columns, in JSON and behind the ids of schemas |
 | `avro/`, `protobuf/`, `native/` | Avro; Protobuf; values of formats with a schema |
 | `change_capture/` | captured changes of databases: their events to rows |
 | `exact_rows` | rows that are read one by one |

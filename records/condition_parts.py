@@ -5,28 +5,33 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from braid.formats.fault import Faults
-from braid.formats.json.key_reader import KeyReader
+from braid.formats.keys.key_readers import key_reader
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.records.part_reader import PART_COLUMNS, PartReader
 from braid.records.record_columns import KEY
-from braid.schemas import ColumnSource
+from braid.schemas import ColumnSource, StreamSpec
 
 
 class ConditionPartReader:
     """Reads the parts of one stream's records."""
 
-    def __init__(self, parts: Sequence[MappedColumn], *, topic: str) -> None:
+    def __init__(
+        self, parts: Sequence[MappedColumn], stream: StreamSpec, schemas: SchemaSource | None
+    ) -> None:
         """Prepare to read.
 
         Args:
             parts: The parts, none of which is a field of the value.
-            topic: The topic of the records.
+            stream: The stream of the records.
+            schemas: The schemas that keys name; None where the stream names no registry.
         """
+        topic, declared = stream.topic, stream.key_format
         self._parts = PartReader([one for one in parts if not one.source.is_message], topic=topic)
         keys = [one for one in parts if one.source is ColumnSource.KEY]
         # A key is read as one value, or as an object with fields.
         kinds = ([one for one in keys if not one.path], [one for one in keys if one.path])
-        self._keys = [(kind, KeyReader(kind)) for kind in kinds if kind]
+        self._keys = [(kind, key_reader(kind, declared, schemas)) for kind in kinds if kind]
 
     def read(self, records: pa.RecordBatch) -> tuple[Mapping[str, pa.Array], Faults]:
         """Return the values of the parts by name, and the faults of records whose parts cannot be read.

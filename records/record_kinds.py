@@ -109,7 +109,7 @@ class RecordKinds:
         reader_of = reader_of or partial(message_reader, plan.spec.format, schemas=schemas)
         self._reader = reader_of(plan.conditions.fields) if plan.conditions.fields else None
         parts = plan.conditions.parts
-        self._parts = ConditionPartReader(parts, topic=plan.spec.topic) if parts else None
+        self._parts = ConditionPartReader(parts, plan.spec, schemas) if parts else None
 
     def sort(self, records: pa.RecordBatch) -> SortedRecords:
         """Return a batch by the kinds of its records.

@@ -30,8 +30,8 @@ from braid.formats.change_capture.envelopes import open_envelopes
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.expressions.computed_reader import reader_with_computed
 from braid.formats.fault import Fault, Faults
-from braid.formats.json.key_reader import KeyReader
 from braid.formats.json.message_reader import TOO_DEEP
+from braid.formats.keys.key_readers import key_reader
 from braid.formats.message_reader import ReaderOf, ReadMessages
 from braid.formats.message_types import message_types
 from braid.formats.schema_registry.schema_source import SchemaSource
@@ -136,7 +136,11 @@ class RecordReader:
                 reader_of(self._of_deletes) if plan.spec.has_deletes else None,
             )
         )
-        self._keys = KeyReader(plan.key_columns) if plan.key_columns else None
+        self._keys = (
+            key_reader(plan.key_columns, plan.spec.key_format, schemas)
+            if plan.key_columns
+            else None
+        )
         self._opens_keys = changes is not None
         topic, parts = plan.spec.topic, plan.part_columns
         needed = [column for column in parts if column.name in plan.delete_columns]

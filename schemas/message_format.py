@@ -191,6 +191,18 @@ MessageFormat: TypeAlias = Annotated[
 """The format of a message's value. A format without options can be given by its name, as `"json"` alone always is."""
 
 
+class KeyFormat(Contract):
+    """Kafka keys that begin with the id of their schema (Confluent's wire format).
+
+    Attributes:
+        type: The language of the schemas.
+        schema_registry: The schema registry, by its name in the operators' file.
+    """
+
+    type: Literal["json", "avro", "protobuf"]
+    schema_registry: RegistryName
+
+
 def schema_registry_of(declared: MessageFormat) -> str | None:
     """Return the name of the schema registry that a format needs; None if it needs none."""
     match declared:

@@ -15,7 +15,13 @@ from braid.schemas.contract import (
     StrictBool,
     at_most,
 )
-from braid.schemas.message_format import JsonFormat, MessageFormat, captures_changes
+from braid.schemas.message_format import (
+    JsonFormat,
+    KeyFormat,
+    MessageFormat,
+    captures_changes,
+    schema_registry_of,
+)
 from braid.schemas.table import TYPE_LENGTH_MAX
 from braid.schemas.trigger import AvailableNowTrigger, IntervalTrigger, Trigger
 
@@ -272,6 +278,8 @@ class StreamDefinition(Contract):
         topic: The Kafka topic.
         format: The format of values: `json`, `raw`, `maxwell`, `canal`, or an object with the format's `type` and
             options.
+        key_format: The format of Kafka keys that name a schema of a registry; None: a key is one value, or a JSON
+            object.
         columns: The columns that the stream writes; empty: the key and the stream's whole group, each
             column from the field of its name, or from the field that the registered stream reads already.
         fields: SQL types of the fields of values that expressions use, by path; a field that a column is
@@ -315,6 +323,7 @@ class StreamDefinition(Contract):
     name: str | None = None
     topic: str = Field(min_length=1, max_length=249, examples=["departures"])
     format: MessageFormat = Field(default=JsonFormat(), examples=["json"])
+    key_format: KeyFormat | None = None
     columns: Annotated[tuple[StreamColumn, ...], at_most(COLUMNS_MAX)] = ()
     fields: Annotated[Mapping[str, TypeText], at_most(COLUMNS_MAX)] = Field(
         default_factory=dict, examples=[{"payload.price": "DECIMAL(9, 2)"}]
@@ -350,6 +359,14 @@ class StreamDefinition(Contract):
     def has_deletes(self) -> bool:
         """Whether some records are written as deletes, by declaration."""
         return self.on_tombstone.deletes or (self.on_delete is not None and self.on_delete.deletes)
+
+    @property
+    def schema_registry(self) -> str | None:
+        """The name of the schema registry that values, keys or both need; None if they need none."""
+        of_values = schema_registry_of(self.format)
+        if of_values is None and self.key_format is not None:
+            return self.key_format.schema_registry
+        return of_values
 
     @property
     def captures_changes(self) -> bool:

@@ -1,7 +1,8 @@
 """Reader of Kafka keys: columns from a key that is one value, or a JSON object.
 
 How a key that is one value is read depends on the column's type: texts, dates and times take the key's text as
-it is; BINARY takes the key's bytes; for all other types the key is one JSON number or boolean.
+it is; BINARY takes the key's bytes; for all other types the key is one JSON number or boolean. A key that a JSON
+schema describes is one JSON value for every type.
 """
 
 import re
@@ -33,12 +34,14 @@ _SHOWN_CHARACTERS: Final = 80
 class KeyReader:
     """Reads the Kafka keys of one stream."""
 
-    def __init__(self, columns: Sequence[MappedColumn]) -> None:
+    def __init__(self, columns: Sequence[MappedColumn], *, is_json: bool = False) -> None:
         """Prepare to read.
 
         Args:
             columns: The columns that are read from the key: with a path in it, or one column without.
+            is_json: Whether a key that is one value is JSON, texts included.
         """
+        self._is_json = is_json
         self._columns = tuple(as_texts(columns))
         self._times = [
             (index, column, time_texts(column.time_format, column.type))
@@ -86,25 +89,27 @@ class KeyReader:
         if key is None:
             return None
         try:
-            return _value(key, column.type)
+            return _value(key, column.type, is_json=self._is_json)
         except ValueFault as fault:
             if fault.reason is DeadLetterReason.OUT_OF_RANGE:
                 message = f"the record's Kafka key: found {fault.found}, expected {fault.expected} for column {column.name}"
                 faults.add(row, Fault(fault.reason, message))
                 return None
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
         faults.add(row, _malformed(key, column))
         return None
 
 
-def _value(key: bytes, data_type: DataType) -> Any:
+def _value(key: bytes, data_type: DataType, *, is_json: bool) -> Any:
     """Return the value of a key that is one value as a whole.
 
     Raises:
         ValueFault: It does not fit the type.
         ValueError: It is no value of the type.
     """
+    if is_json:
+        return exact_value(read_message(key), data_type)
     if data_type.root in _BINARIES:
         if data_type.length is not None and len(key) > data_type.length:
             found = f"{len(key)} bytes"

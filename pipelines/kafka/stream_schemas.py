@@ -13,13 +13,13 @@ from braid.schemas import StreamSpec, schema_registry_of
 
 
 def resolve_schemas(stream: StreamSpec, clusters: KafkaClusters) -> SchemaSource | None:
-    """Return the schemas that a stream's messages name; None where its format names no registry.
+    """Return the schemas that a stream's messages and keys name; None where their formats name no registry.
 
     Raises:
         InvalidRequest: The file names no such registry, does not allow it for the topic, or refers to a secret
             that does not exist.
     """
-    name = schema_registry_of(stream.format)
+    name = stream.schema_registry
     if name is None:
         return None
     registry = clusters.schema_registries.get(name)
@@ -41,6 +41,7 @@ def resolve_schemas(stream: StreamSpec, clusters: KafkaClusters) -> SchemaSource
 
 
 def _refusal(stream: StreamSpec, *, name: str, message: str, hint: str) -> InvalidRequest:
-    problem = Problem(field="format.schema_registry", value=name, message=message, hint=hint)
+    part = "key_format" if schema_registry_of(stream.format) is None else "format"
+    problem = Problem(field=f"{part}.schema_registry", value=name, message=message, hint=hint)
     summary = f"stream {stream.name} cannot read its schemas"
     return InvalidRequest(summary, problems=[problem])

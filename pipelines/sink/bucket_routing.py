@@ -20,7 +20,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from braid.formats.change_capture.changes import ChangeReader
 from braid.formats.change_capture.envelopes import open_envelopes
-from braid.formats.json.key_reader import KeyReader
+from braid.formats.keys.key_readers import RecordKeyReader, key_reader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader, ReadMessages
 from braid.formats.readers import message_reader
@@ -200,7 +200,7 @@ class BucketRouter:
         )
 
     @cached_property
-    def _keys_of_records(self) -> KeyReader | None:
+    def _keys_of_records(self) -> RecordKeyReader | None:
         """The reader of the key in the Kafka key."""
         _, columns = self._key_columns
-        return KeyReader(columns) if columns else None
+        return key_reader(columns, self.plan.spec.key_format, self.schemas) if columns else None

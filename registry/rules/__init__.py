@@ -5,6 +5,7 @@
 | `tables/` | rules of tables |
 | `stream_rules` | rules of a stream beside the others of its table; calls the modules of the other rows |
 | `format_rules` | formats of messages: their options, and the fields that their messages have |
+| `key_format_rules` | formats of Kafka keys |
 | `mapping_rules`, `message_paths`, `json_types` | columns, the fields that they are read from, and types that JSON does not have |
 | `time_format_rules` | forms of dates and times |
 | `computed_column_rules` | expressions, constants and defaults |

@@ -37,6 +37,7 @@ from braid.registry.rules.arrival_rules import check_key_source
 from braid.registry.rules.change_capture_rules import check_change_capture
 from braid.registry.rules.computed_column_rules import check_computed_columns
 from braid.registry.rules.format_rules import check_format
+from braid.registry.rules.key_format_rules import check_key_format
 from braid.registry.rules.mapping_rules import check_mapping
 from braid.registry.rules.new_field_rules import check_kept_columns, check_new_fields
 from braid.registry.rules.record_kind_rules import check_record_kinds
@@ -76,6 +77,7 @@ def check_stream(
     return [
         *_check_names(others, stream),
         *check_format(table, stream),
+        *check_key_format(stream),
         *check_mapping(table, stream),
         *check_time_formats(table, stream),
         *check_computed_columns(table, stream),

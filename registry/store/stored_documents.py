@@ -29,7 +29,6 @@ from braid.schemas import (
     StreamEntry,
     StreamSpec,
     TableDocument,
-    schema_registry_of,
 )
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -83,6 +82,8 @@ field of the column's name."""
 UNORDERED_COLUMNS: Final = "unordered_columns"
 """Single columns of a table may depend on the order of arrival: a version that ignores it drops this with the next change
 of the table, and then refuses the table's streams."""
+KEY_FORMATS: Final = "key_formats"
+"""Kafka keys of a stream begin with the id of a schema: a version that ignores it refuses each of them."""
 _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
     {
         MESSAGE_FORMATS,
@@ -100,6 +101,7 @@ _OF_DECLARATIONS: Final[frozenset[str]] = frozenset(
         DEAD_LETTER_BUDGETS,
         CHANGE_CAPTURE,
         COMPUTED_COLUMNS,
+        KEY_FORMATS,
     }
 )
 """Features that follow from the declaration of a stream."""
@@ -169,8 +171,10 @@ def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str
         needed.add(SCHEMA_FORMATS)
     if stream.tells_kinds:
         needed.add(RECORD_KINDS)
-    if schema_registry_of(stream.format) is not None:
+    if stream.schema_registry is not None:
         needed.add(SCHEMA_REGISTRIES)
+    if stream.key_format is not None:
+        needed.add(KEY_FORMATS)
     if any(column.on_missing is not None for column in stream.columns):
         needed.add(ON_MISSING)
     if any(one.time_format or one.time_zone for one in stream.columns):

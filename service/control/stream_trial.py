@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from braid.lake import TableSchema
 from braid.records.stream_plan import plan_stream
 from braid.records.trial import try_records
-from braid.schemas import SampleRecord, StreamSpec, TableDocument, schema_registry_of
+from braid.schemas import SampleRecord, StreamSpec, TableDocument
 from braid.schemas.field_problems import problem_at
 from braid.service.views import StreamValidation
 
@@ -29,11 +29,11 @@ def tried_stream(
     """
     if not samples:
         return StreamValidation(valid=True, errors=())
-    if schema_registry_of(stream.format) is not None:
+    if stream.schema_registry is not None:
         # Only runners have logins of registries.
         problem = problem_at(
             "samples",
-            message="messages of the stream name their schemas by id, which the service cannot look up",
+            message="messages or keys of the stream name their schemas by id, which the service cannot look up",
             hint="leave `samples` out, or try the stream with the schema in its declaration",
         )
         return StreamValidation(valid=False, errors=(problem,))

@@ -8,7 +8,7 @@ import itertools
 import json
 import random
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -172,7 +172,7 @@ def avro_order(**more: str | list[str]) -> dict[str, Any]:
     return {"type": "record", "name": "Order", "fields": listed}
 
 
-def encoded(schema_id: int, record: Mapping[str, Any], schema: Any, *referred: Any) -> bytes:
+def encoded(schema_id: int, record: Any, schema: Any, *referred: Any) -> bytes:
     """Return a record in the wire format, as a producer encodes it."""
     named: dict[str, Any] = {}
     for other in referred:
@@ -230,7 +230,7 @@ def test_avro_is_read_by_the_schema_of_each_message_and_new_fields_become_column
     assert [letter.value for letter in letters] == refused
 
 
-def test_protobuf_is_read_by_the_place_of_each_message_in_its_schema(
+def test_protobuf_is_read_by_the_place_of_each_message_and_keys_by_schemas_of_their_own(
     bed: IngestBed, schema_registry: SchemaRegistry
 ) -> None:
     topic = bed.topic("orders", partitions=1)
@@ -259,12 +259,22 @@ def test_protobuf_is_read_by_the_place_of_each_message_in_its_schema(
         for key in range(40)
     ]
     second = [message(new_id, b"\2\2", "shop.Order", **order(key)) for key in range(40, 80)]
+    key_id = schema_registry.register(f"{topic}-key", {"type": "long"})
+    keys = [encoded(key_id, key, "long") for key in range(80)]
     refused = [first[0][:-1], message(new_id, b"\2\6", "shop.Order", id=1), first[0][:5], b"\0"]
     shop = NamedSchemaRegistry(name="shop", urls=(schema_registry.url,))
     bed.schemas = RegistrySchemas(connection=connect(shop))
     format_ = {"type": "protobuf", "schema_registry": "shop"}
-    plan = bed.plan("left", topic=topic, format=format_, columns=JSON_STREAM["columns"])
-    bed.produce(topic, [*first[:20], *second, *refused, *first[20:]])
+    key_format = {"type": "avro", "schema_registry": "shop"}
+    columns = [{"column": "id", "source": "key"}, {"column": "a"}, {"column": "a_version"}]
+    plan = bed.plan("left", topic=topic, format=format_, key_format=key_format, columns=columns)
+    # The last one has a key without a schema.
+    refused.append(second[0])
+    bed.produce(
+        topic,
+        [*first[:20], *second, *refused, *first[20:]],
+        keys=[*keys[:20], *keys[40:], *keys[:4], b"7", *keys[20:40]],
+    )
 
     bed.ingest_available(plan)
 

@@ -10,6 +10,9 @@ import pyarrow as pa
 from braid.formats.json_values import json_row
 from braid.formats.schema_registry.schema_source import SchemaKind
 from braid.records.record_reader import RecordReader
+from braid.registry.rules.stream_completion import complete_stream
+from braid.registry.rules.stream_rules import check_stream
+from braid.schemas import StreamDefinition
 from tests.support.given_schemas import GivenSchemas
 from tests.unit.records.given_streams import given_plan, given_records, given_spec, given_table
 
@@ -50,3 +53,14 @@ def test_messages_become_what_the_guide_shows() -> None:
         for row, values in enumerate(rows)
     ]
     assert shown == [line.split(" | `")[1].removesuffix("` |") for line in table.splitlines()]
+
+
+def test_keys_that_name_a_schema_are_declared_as_the_guide_shows() -> None:
+    (declaration,) = re.findall(r"```json declaration of keys\n(.*?)```", GUIDE, re.DOTALL)
+    spec = given_spec({"id": "BIGINT", "price": "DECIMAL(9, 2)"}, ordering=None)
+    definition = StreamDefinition.model_validate_json(declaration)
+    stream = complete_stream(spec, definition, name="s")
+
+    assert check_stream(spec, {}, stream) == []
+    plan = given_plan(spec, **orjson.loads(declaration))
+    assert [column.name for column in plan.key_columns] == ["id"]

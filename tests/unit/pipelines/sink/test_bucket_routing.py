@@ -85,6 +85,23 @@ def test_a_message_behind_the_id_of_its_schema_has_the_bucket_of_its_key() -> No
     assert routed.column(BUCKET).to_pylist() == [*plain.column(BUCKET).to_pylist(), *[0] * 9]
 
 
+def test_a_kafka_key_behind_the_id_of_its_schema_has_the_bucket_of_its_value() -> None:
+    spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=8)
+    schema = given_table(spec).schema
+    columns = [{"column": "id", "source": "key"}, {"column": "a"}]
+    key_format = {"type": "json", "schema_registry": "shop"}
+    plan = given_plan(spec, columns=columns, key_format=key_format)
+    keys = [framed(7, b"%d" % number) for number in range(9)]
+
+    routed = BucketRouter(plan=plan, schema=schema, schemas=GivenSchemas({7: SchemaKind.JSON}))(
+        given_records([{}] * 9, keys=keys)
+    )
+
+    messages = [{"id": number} for number in range(9)]
+    plain = BucketRouter(plan=given_plan(spec), schema=schema)(given_records(messages))
+    assert routed.column(BUCKET).equals(plain.column(BUCKET))
+
+
 def test_a_record_whose_reading_raises_leaves_the_others_their_buckets() -> None:
     """Else two tasks would write records of one key, and the one that came last might lose."""
     spec = given_spec({"id": "BIGINT", "a": "STRING"}, ordering=None, buckets=8)

@@ -38,6 +38,17 @@ def test_an_unknown_registry_is_refused_with_the_known_names() -> None:
     assert "--clusters" in (alone.hint or "")
 
 
+def test_the_registry_of_keys_has_the_same_rules() -> None:
+    columns = [{"column": name, "source": "key"} for name in ("id", "region")]
+    key_format = {"type": "json", "schema_registry": "bank"}
+    given = definition(topic="shop.sales", columns=columns, key_format=key_format)
+    spec = complete_stream(orders(), given, name="sales")
+
+    (problem,) = check_schema_registry(spec, CLUSTERS)
+
+    assert (problem.pointer, problem.value) == ("/key_format/schema_registry", "bank")
+
+
 def test_a_registry_of_other_topics_is_refused() -> None:
     (problem,) = problems_of({"type": "json", "schema_registry": "shop"}, topic="bank.x")
 

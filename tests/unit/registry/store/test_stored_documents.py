@@ -16,6 +16,7 @@ from braid.registry.store.stored_documents import (
     COMPUTED_COLUMNS,
     CONSUMER_GROUPS,
     DEAD_LETTER_BUDGETS,
+    KEY_FORMATS,
     MESSAGE_FORMATS,
     OFFSETS_EXPIRED,
     ON_MISSING,
@@ -44,6 +45,7 @@ from braid.schemas import (
     DeadLetterBudgetSpec,
     IntervalTrigger,
     JsonFormat,
+    KeyFormat,
     MaxwellFormat,
     OnDelete,
     OnMissing,
@@ -254,6 +256,14 @@ def test_a_stream_with_a_time_format_needs_a_feature(declared: dict[str, str]) -
 
     assert features_of(STREAM.model_copy(update={"columns": columns})) == (TIME_FORMATS,)
     assert features_of(STREAM, besides=[TIME_FORMATS]) == ()
+
+
+def test_a_stream_whose_keys_name_their_schemas_needs_features() -> None:
+    key_format = KeyFormat(type="avro", schema_registry="shop")
+
+    found = features_of(STREAM.model_copy(update={"key_format": key_format}))
+    assert found == (KEY_FORMATS, SCHEMA_REGISTRIES)
+    assert features_of(STREAM, besides=[KEY_FORMATS]) == ()
 
 
 def test_a_stream_that_skips_expired_records_needs_a_feature() -> None:
