@@ -13,7 +13,7 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-scan bench-peers soak cdc conformance docs setup java jars classes peer clean distclean
+.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-scan bench-ingest bench-peers bench-hostile soak cdc conformance docs setup java jars classes peer clean distclean
 
 help: ## This index
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
@@ -58,6 +58,9 @@ bench-lookup: $(INSTALL) ## Rows by key: make bench-lookup ARGS="--help"
 
 bench-scan: jars ## Scans beside Java and plain pyarrow: make bench-scan ARGS="--help"
 	@$(BIN)/python -m benchmarks.scan $(ARGS)
+
+bench-ingest: jars ## Kafka to table, with every process: make bench-ingest ARGS="--help"
+	@$(BIN)/python -m benchmarks.ingest $(ARGS)
 
 bench-peers: $(INSTALL) peer ## Commits of several processes at once, beside pypaimon and paimon-rust
 	@$(BIN)/python -m benchmarks.peers $(ARGS)

@@ -9,6 +9,7 @@
 | `endtoend`, `hostile` | the demo's throughput; the service under hostile requests |
 | `compaction/`, `lookup/`, `scan/` | programs of their own; all but `lookup/` beside the Java reference |
 | `merging/` | program: reads of tables that have to be merged, from files, beside the Java reference |
+| `ingest/` | program: from Kafka to the table, with every process that takes part |
 | `peers/` | program: commits of several processes to one table, beside pypaimon and paimon-rust |
 | `peer` | one process beside the Java reference: the same rows written, then read |
 | `worker_processes` | our side of a comparison in several processes |

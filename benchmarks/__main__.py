@@ -3,9 +3,9 @@
 import argparse
 import importlib
 import pkgutil
-from typing import Any
 
 import benchmarks
+from benchmarks.figure import figure_line
 from benchmarks.machine import machine
 
 
@@ -22,7 +22,7 @@ def main() -> None:
     for name in chosen:
         print(f"\n{name}", flush=True)
         for figure in importlib.import_module(f"benchmarks.{name}").run():
-            print(_line(figure), flush=True)
+            print(figure_line(figure), flush=True)
 
 
 def _benchmark_names() -> list[str]:
@@ -33,13 +33,6 @@ def _benchmark_names() -> list[str]:
         for name in found
         if name != "__main__" and hasattr(importlib.import_module(f"benchmarks.{name}"), "run")
     )
-
-
-def _line(figure: dict[str, Any]) -> str:
-    aim = "" if figure["aim"] is None else f"   (aim {figure['aim']:,})"
-    value = figure["value"]
-    digits = 0 if abs(value) >= 1_000 else 2
-    return f"  {figure['name']:<72} {value:>14,.{digits}f} {figure['unit']}{aim}"
 
 
 if __name__ == "__main__":

@@ -17,6 +17,14 @@ def figure(name: str, value: float, unit: str, aim: float | None = None) -> dict
     return {"name": name, "value": value, "unit": unit, "aim": aim}
 
 
+def figure_line(figure: dict[str, Any]) -> str:
+    """Return the line that shows a figure."""
+    aim = "" if figure["aim"] is None else f"   (aim {figure['aim']:,})"
+    value = figure["value"]
+    digits = 0 if abs(value) >= 1_000 else 2
+    return f"  {figure['name']:<72} {value:>14,.{digits}f} {figure['unit']}{aim}"
+
+
 def best_s(
     work: Callable[[], object],
     *,

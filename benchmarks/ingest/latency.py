@@ -1,0 +1,114 @@
+"""Time from producing a record to its commit, at a steady rate.
+
+Each record's wait ends with the time of the first snapshot whose offsets are past it. The first fifth of the time
+is not counted: the JVM compiles what it has not run before.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.figure import figure
+from benchmarks.ingest.bed import TIMEOUT_S, IngestBed
+from benchmarks.ingest.commit_log import Milliseconds, percentile, read_commits, waits_ms
+from benchmarks.ingest.shape import PARTITIONS, STREAMS
+from benchmarks.ingest.sizes import AIM_P95_MS, Sizes
+from braid.demo.processes import ProcessFailed
+from braid.lake import Table, positions_of
+
+_UNCOUNTED = 0.2
+_SHARES = {"median": 0.5, "95 %": 0.95, "99 %": 0.99}
+
+
+def run(sizes: Sizes) -> Iterator[dict[str, Any]]:
+    """Yield the figures of the latency.
+
+    Args:
+        sizes: `rate`, `seconds`, `keys`, `batch_records` and `trigger_ms` are used.
+    """
+    # Before anything is measured, every stream has committed a batch of this many records.
+    warm_up = max(1, sizes.rate)
+    with (
+        tempfile.TemporaryDirectory(prefix="braid-bench-") as folder,
+        IngestBed(Path(folder)) as bed,
+    ):
+        bed.start_broker()
+        topics = bed.create_topics("wide")
+        bed.fill(topics, keys=sizes.keys, count=warm_up)
+        bed.start_service()
+        table = bed.register(
+            "wide",
+            topics,
+            trigger_ms=sizes.trigger_ms,
+            max_records_per_batch=sizes.batch_records,
+        )
+        bed.start_runner()
+        bed.wait_records(table, warm_up)
+        first = _offsets(table)
+        sent = _produce(bed, sizes, topics, first=warm_up)
+        produced = sum(map(len, sent.values()))
+        bed.wait_records(table, warm_up + produced // len(STREAMS))
+        commits = read_commits(table)
+    waits = []
+    for stream in STREAMS:
+        those = [commit for commit in commits if commit.stream == stream]
+        by_part = {part: sent[f"{stream}/{part}"] for part in range(PARTITIONS)}
+        waits.append(waits_ms(by_part, those, first=first[stream]))
+    times = np.concatenate([sent[f"{stream}/{part}"] for stream, part in _parts()])
+    yield from latency_figures(np.concatenate(waits), times, sizes)
+
+
+def latency_figures(waits: Milliseconds, times: Milliseconds, sizes: Sizes) -> list[dict[str, Any]]:
+    """Return the figures of records' waits.
+
+    Args:
+        waits: Of each record, milliseconds.
+        times: When it was sent, milliseconds.
+        sizes: The rate and the trigger that were asked for.
+    """
+    begin, end = int(times.min()), int(times.max())
+    counted = waits[times >= begin + _UNCOUNTED * (end - begin)]
+    name = f"latency: {sizes.rate:,} records/s, trigger {sizes.trigger_ms} ms"
+    length_s = max(1, end - begin) / 1_000
+    return [
+        figure(f"{name}, sent", len(waits) / length_s, "records/s"),
+        *(
+            figure(
+                f"{name}, produced → committed, {what}",
+                percentile(counted, share),
+                "ms",
+                AIM_P95_MS if what == "95 %" else None,
+            )
+            for what, share in _SHARES.items()
+        ),
+        figure(f"{name}, produced → committed, longest", float(counted.max()), "ms"),
+    ]
+
+
+def _parts() -> list[tuple[str, int]]:
+    return [(stream, part) for stream in STREAMS for part in range(PARTITIONS)]
+
+
+def _offsets(table: Table) -> dict[str, Mapping[int, int]]:
+    """Return the next offset of each partition, by stream."""
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None, "the streams have committed"
+    return {stream: position.offsets for stream, position in positions_of(snapshot).items()}
+
+
+def _produce(
+    bed: IngestBed, sizes: Sizes, topics: Mapping[str, str], *, first: int
+) -> dict[str, Milliseconds]:
+    out = bed.work_dir / "sent.npz"
+    child = bed.supervisor.start_module(
+        "producing", "benchmarks.ingest.producing", bed.broker.bootstrap_servers,
+        str(sizes.rate), str(sizes.seconds), str(sizes.keys), str(first), str(out),
+        *(f"{stream}={topic}" for stream, topic in topics.items()),
+    )  # fmt: skip
+    if child.wait(timeout_s=sizes.seconds + TIMEOUT_S):
+        raise ProcessFailed(child, what=f"ended with {child.return_code}")
+    with np.load(out) as arrays:
+        return {name: arrays[name] for name in arrays.files}
