@@ -6,6 +6,7 @@ MAKEFLAGS   += --no-print-directory
 
 VENV    ?= .venv
 PEER    := .venv-pypaimon
+SPARK_PEERS := .venv-spark-peers
 BIN     := $(VENV)/bin
 INSTALL := $(VENV)/.installed
 CASES   ?= tests/conformance/cases
@@ -13,7 +14,7 @@ ARGS    ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-scan bench-ingest bench-peers bench-hostile soak cdc conformance docs setup java jars classes peer clean distclean
+.PHONY: help demo demo-s3 test unit check format bench bench-merge bench-compaction bench-lookup bench-scan bench-ingest bench-peers bench-hostile soak cdc conformance docs setup java jars classes peer spark-peers clean distclean
 
 help: ## This index
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 25
@@ -62,7 +63,7 @@ bench-scan: jars ## Scans beside Java and plain pyarrow: make bench-scan ARGS="-
 bench-ingest: jars ## Kafka to table, with every process: make bench-ingest ARGS="--help"
 	@$(BIN)/python -m benchmarks.ingest $(ARGS)
 
-bench-peers: $(INSTALL) peer ## Commits of several processes at once, beside pypaimon and paimon-rust
+bench-peers: jars peer spark-peers ## Beside pypaimon, paimon-rust, and wide rows on Spark with Delta and Iceberg
 	@$(BIN)/python -m benchmarks.peers $(ARGS)
 
 bench-hostile: $(INSTALL) ## Hostile requests against the service: make bench-hostile ARGS="--help"
@@ -86,7 +87,7 @@ clean: ## Remove caches and build outputs
 	@find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean ## Remove the environments and jars as well
-	@rm -rf $(VENV) $(PEER) .jars *.egg-info
+	@rm -rf $(VENV) $(PEER) $(SPARK_PEERS) .jars *.egg-info
 
 # --- set-up ---------------------------------------------------------------------------------
 
@@ -120,4 +121,13 @@ $(PEER)/.installed: tests/interop/pypaimon.txt
 	echo "setting up $(PEER) (another implementation of the format, for the tests)"; \
 	[ -x $(PEER)/bin/python ] || $$python -m venv $(PEER); \
 	$(PEER)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r $<; \
+	touch $@
+
+# Delta and Iceberg support an older Spark than ours. Their jars are fetched by the benchmark.
+spark-peers: $(SPARK_PEERS)/.installed
+$(SPARK_PEERS)/.installed: benchmarks/peers/spark.txt
+	@set -e; python=$$($(find_python)); \
+	echo "setting up $(SPARK_PEERS) (another Spark, for make bench-peers; 500 MB)"; \
+	[ -x $(SPARK_PEERS)/bin/python ] || $$python -m venv $(SPARK_PEERS); \
+	$(SPARK_PEERS)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r $<; \
 	touch $@

@@ -10,7 +10,7 @@
 | `compaction/`, `lookup/`, `scan/` | programs of their own; all but `lookup/` beside the Java reference |
 | `merging/` | program: reads of tables that have to be merged, from files, beside the Java reference |
 | `ingest/` | program: from Kafka to the table, with every process that takes part |
-| `peers/` | program: commits of several processes to one table, beside pypaimon and paimon-rust |
+| `peers/` | program: commits of several processes to one table, beside pypaimon and paimon-rust; wide rows, beside Spark |
 | `peer` | one process beside the Java reference: the same rows written, then read |
 | `worker_processes` | our side of a comparison in several processes |
 | `bulk_rows`, `figure`, `machine`, `resident_memory`, `table_costs` | rows, figures, the machine, memory, costs of a table |

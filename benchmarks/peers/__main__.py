@@ -1,136 +1,97 @@
-"""Benchmark of concurrent commits of several processes to one table: acknowledged and lost rows.
+"""Benchmark beside peers.
 
-Each process commits rows of its own, one a commit, through its engine: ours, paimon-rust, pypaimon,
-and pypaimon over its Rust core. A row is lost when its commit was acknowledged and no reader finds it.
-The exit status is 1 where ours loses one.
+`race`: several processes commit to one table at once, through Braid and the other implementations of the format.
+`wide_rows`: three topics become wide rows, by Braid and in the ways that are usual on Spark.
+The exit status is 1 where ours loses a row, or where a side's wide rows are not complete.
 """
 
 import argparse
 import json
-import os
-import subprocess
 import sys
-import tempfile
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from benchmarks.machine import machine
-from benchmarks.peers import worker
-from benchmarks.peers.worker import TABLE
-from braid.lake import Catalog
+from benchmarks.peers import race, wide_rows
+from benchmarks.peers.wide_rows import SIDES, WideSizes
 
-PEER_PYTHON: Final = Path(__file__).parents[2] / ".venv-pypaimon" / "bin" / "python"
-ENGINES: Final = ("ours", "rust", "pypaimon", "pypaimon with rust")
-PROCESSES: Final = 3
-COMMITS: Final = 40
-ROUNDS: Final = 3
+PARTS = ("race", "wide_rows")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Race:
-    """One race of one engine.
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure the parts that the command line names, and return the exit status.
 
-    Attributes:
-        engine: Its name.
-        acknowledged: Commits that returned without an error.
-        refused: Commits that raised one.
-        lost: Rows of acknowledged commits that are not in the table.
-        seconds: Of the slowest process.
+    Args:
+        arguments: Of the command line; None: the process's own.
     """
-
-    engine: str
-    acknowledged: int
-    refused: int
-    lost: int
-    seconds: float
-
-
-def main() -> int:
-    """Run the race of each engine, in turn, print the results, and return the exit status."""
-    arguments = _arguments()
+    chosen = parse(arguments)
     print(machine())
-    print(f"{arguments.processes} processes x {arguments.commits} commits of one row\n")
-    print(f"{'engine':20} {'acknowledged':>12} {'refused':>8} {'lost':>6} {'commits/s':>10}")
-    races = []
-    for _ in range(arguments.rounds):
-        for engine in arguments.engines:
-            race = run(engine, processes=arguments.processes, commits=arguments.commits)
-            rate = race.acknowledged / race.seconds
-            print(
-                f"{engine:20} {race.acknowledged:12} {race.refused:8} {race.lost:6} {rate:10.1f}",
-                flush=True,
-            )
-            races.append(race)
-    if arguments.json:
-        text = json.dumps([asdict(race) for race in races], indent=1)
-        arguments.json.write_text(text, encoding="utf-8")
-    return int(any(race.lost for race in races if race.engine == "ours"))
-
-
-def run(engine: str, *, processes: int, commits: int) -> Race:
-    """Run the race of one engine on a new table of ours."""
-    with tempfile.TemporaryDirectory(prefix="braid-bench-") as folder:
-        table = Catalog(folder).create_table(
-            TABLE,
-            columns=[("id", "BIGINT"), ("number", "BIGINT"), ("text", "STRING")],
-            primary_key=["id"],
-            options={"bucket": "1", "merge-engine": "partial-update"},
+    found: list[dict[str, Any]] = []
+    if "race" in chosen.parts:
+        print("\nrace", flush=True)
+        found += race.run_all(
+            chosen.engines,
+            processes=chosen.processes,
+            commits=chosen.commits,
+            rounds=chosen.rounds,
         )
-        answers = _race(engine, folder, processes=processes, commits=commits)
-        there = set(table.scan(columns=["id"]).to_arrow()["id"].to_pylist())
-    acknowledged = {key for answer in answers for key in answer["keys"]}
-    return Race(
-        engine=engine,
-        acknowledged=len(acknowledged),
-        refused=sum(len(answer["refused"]) for answer in answers),
-        lost=len(acknowledged - there),
-        seconds=max(answer["seconds"] for answer in answers),
+    is_wrong = any(one["lost"] for one in found if one["engine"] == "ours")
+    if "wide_rows" in chosen.parts:
+        print("\nwide_rows", flush=True)
+        report = wide_rows.run_all(chosen.sides, sizes_of(chosen))
+        found += report.figures
+        is_wrong = is_wrong or bool(report.incomplete)
+    if chosen.json:
+        chosen.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    return int(is_wrong)
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options of a command line."""
+    parser = argparse.ArgumentParser(
+        prog="make bench-peers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-
-
-def _race(engine: str, folder: str, *, processes: int, commits: int) -> list[dict[str, Any]]:
-    python, environment = (sys.executable, dict(os.environ))
-    if engine != "ours":
-        python = str(PEER_PYTHON)
-        # A variable that leads Python to this project's packages would lead it to the wrong pyarrow.
-        environment.pop("PYTHONPATH", None)
-    with ExitStack() as stack:
-        running = []
-        for number in range(processes):
-            command = [python, "-m", worker.__name__, engine, folder, str(number), str(commits)]
-            running.append(
-                stack.enter_context(
-                    subprocess.Popen(
-                        command,
-                        env=environment,
-                        cwd=Path(__file__).parents[2],
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.DEVNULL,
-                        encoding="utf-8",
-                    )
-                )
-            )
-        for process in running:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n", f"{engine} does not start: make peer"
-        for process in running:
-            assert process.stdin is not None
-            process.stdin.write("\n")
-            process.stdin.flush()
-        return [json.loads(process.communicate()[0]) for process in running]
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make bench-peers", description=__doc__)
-    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
-    parser.add_argument("--processes", type=int, default=PROCESSES)
-    parser.add_argument("--commits", type=int, default=COMMITS)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--json", type=Path, help="file for all figures")
-    return parser.parse_args()
+    racing = parser.add_argument_group("race")
+    racing.add_argument("--engines", nargs="+", choices=race.ENGINES, default=race.ENGINES)
+    racing.add_argument("--processes", type=int, default=race.PROCESSES)
+    racing.add_argument("--commits", type=int, default=race.COMMITS)
+    racing.add_argument("--rounds", type=int, default=race.ROUNDS)
+    usual = WideSizes()
+    wide = parser.add_argument_group("wide_rows")
+    wide.add_argument("--sides", nargs="+", choices=SIDES, default=SIDES)
+    wide.add_argument(
+        "--keys",
+        nargs="+",
+        type=int,
+        default=list(usual.keys),
+        help="sizes: rows of the wide table, and messages of each topic (default %(default)s)",
+    )
+    wide.add_argument(
+        "--batch-records",
+        type=int,
+        default=usual.batch_records,
+        help="bound of a micro-batch, for each topic (default %(default)s)",
+    )
+    wide.add_argument(
+        "--memory",
+        default=usual.memory,
+        help="heap of the peers' JVM; Braid has its default (default %(default)s)",
+    )
+    return parser.parse_args(arguments)
+
+
+def sizes_of(chosen: argparse.Namespace) -> WideSizes:
+    """Return the sizes of parsed options."""
+    return WideSizes(
+        keys=tuple(sorted(set(chosen.keys))),
+        batch_records=chosen.batch_records,
+        memory=chosen.memory,
+    )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ path, because they need different versions of the same library:
 - `paimon`: the reference implementation of the table format and a Java compiler, for the tests;
 - `s3proxy`: a server of the S3 protocol, for the demo and the tests;
 - `schema_registry`: a Confluent-compatible schema registry, for the tests. It is large (`ON_DEMAND`);
-- `debezium`: a connector for PostgreSQL, for `make cdc` (`ON_DEMAND`).
+- `debezium`: a connector for PostgreSQL, for `make cdc` (`ON_DEMAND`);
+- `spark_peers`: Delta Lake, Iceberg, and the Kafka connector of the Spark that both support, for
+  `make bench-peers` (`ON_DEMAND`).
 
 A complete folder has a stamp file, so that checking it takes only a few file lookups. Otherwise one
 process at a time downloads the jars, checks every hash in a scratch folder, and moves the jars into
@@ -35,7 +37,7 @@ from braid.pipelines.spark.maven import Coordinate, download, find_repository
 __all__ = ["JarError", "LockedJar", "java_executable", "read_lock", "resolve"]
 
 LOCK_PATH = Path(__file__).with_name("jars.lock")
-ON_DEMAND = frozenset({"schema_registry", "debezium"})
+ON_DEMAND = frozenset({"schema_registry", "debezium", "spark_peers"})
 """Confs that are resolved only where they are named, because few need them."""
 
 

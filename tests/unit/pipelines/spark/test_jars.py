@@ -167,6 +167,7 @@ def test_committed_lock_is_well_formed() -> None:
         "s3proxy",
         "schema_registry",
         "debezium",
+        "spark_peers",
     }
     for locked in confs.values():
         names = [jar.coordinate.name for jar in locked]
