@@ -1,11 +1,11 @@
-"""Takeover of a sequence group by another stream: its conditions, and the fencing of former owners.
+"""Takeover of columns by another stream: its conditions, and the fencing of former owners.
 
-A sequence group outlives its streams. The stream that takes it over reads another topic, or the same topic
-from another offset, so records may be counted twice. A runner of a former owner, or a process of one of its
+Columns outlive their streams, in a sequence group or without one. The stream that takes them over reads
+another topic, or the same topic from another offset, so records may be counted twice. A runner of a former owner, or a process of one of its
 backfills, may still be working, delayed somewhere, and must not commit any more.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from braid.lake import Catalog, Table, TableNotFound, split_backfill_name
 from braid.registry.errors import StreamNotStopped
@@ -19,28 +19,36 @@ COMMIT_USER = "braid-registry"
 
 
 def former_owners(document: TableDocument, table: Table, stream: StreamSpec) -> tuple[str, ...]:
-    """Return the streams that have, or may have, written a new stream's group; usually none.
+    """Return the streams that have, or may have, written a new stream's columns; usually none.
+
+    The order of a sequence group says who wrote it. Nothing says so of columns outside of groups: any
+    stream that has a position and is not registered any more may have written them. That matters for
+    columns in which repetition counts, and to a stream whose name has no position to continue at.
 
     Args:
         document: The table's; may contain the stream.
         table: The table, whose newest snapshot holds the orders of groups and the positions of streams.
         stream: The completed stream.
     """
-    if stream.sequence_group is None:
-        return ()
     committer = table.committer()
-    order = committer.group_orders().get(stream.sequence_group)
-    if order is not None:
-        return () if order.stream == stream.name else (order.stream,)
-    # A table of an earlier version has no orders of groups: any stream may have written the group that
-    # has a position and is not registered any more.
-    known = {*document.streams, stream.name}
     positions = committer.stream_positions()
-    return tuple(
+    known = {*document.streams, stream.name}
+    deleted = {
         name
-        for name in sorted(positions.keys() - known)
+        for name in positions.keys() - known
         if positions[name].topic and split_backfill_name(name) is None
-    )
+    }
+    former: set[str] = set()
+    if (
+        _counted(document, _columns_outside_groups(document, stream))
+        and stream.name not in positions
+    ):
+        former |= deleted
+    if stream.sequence_group is not None:
+        order = committer.group_orders().get(stream.sequence_group)
+        # A table of an earlier version has no orders of groups.
+        former |= deleted if order is None else {order.stream} - {stream.name}
+    return tuple(sorted(former))
 
 
 def check_takeover(
@@ -58,21 +66,35 @@ def check_takeover(
         former: The streams that `former_owners` returned.
     """
     group = document.table.sequence_group(stream.sequence_group or "")
-    if not former or group is None or is_start_given(definition):
-        return
-    functions = column_functions(document.table)
-    counted = [
-        column
-        for column in group.columns
-        if column in functions and why_repetition_matters(functions[column]) is not None
-    ]
-    if counted:
+    columns = _columns_outside_groups(document, stream)
+    counted = _counted(document, columns if group is None else [*group.columns, *columns])
+    if former and counted and not is_start_given(definition):
+        written = (
+            "may have written the same columns"
+            if group is None
+            else f"has written the group `{group.name}`"
+        )
         yield problem_at(
             "starting_offsets",
-            message=f"{quoted_list(former)} has written the group `{group.name}`, and records that are "
-            f"read again would count again in {quoted_list(counted)}",
+            message=f"{quoted_list(former)} {written}, and records that are read again would count again in "
+            f"{quoted_list(counted)}",
             hint="set `starting_offsets`: `latest` counts records from now on, `earliest` all that the topic holds",
         )
+
+
+def _columns_outside_groups(document: TableDocument, stream: StreamSpec) -> list[str]:
+    grouped = {name for group in document.table.sequence_groups for name in group.columns}
+    return [name for name in stream.column_names if name not in grouped]
+
+
+def _counted(document: TableDocument, columns: Iterable[str]) -> list[str]:
+    """Return those of the columns whose function counts a repeated record again."""
+    functions = column_functions(document.table)
+    return [
+        name
+        for name in columns
+        if name in functions and why_repetition_matters(functions[name]) is not None
+    ]
 
 
 def is_start_given(definition: StreamDefinition) -> bool:

@@ -21,7 +21,7 @@ from braid.registry.store.leases import LeaseStore
 from braid.registry.store.stored_documents import START_ANEW
 from braid.registry.stream_entries import Verb
 from braid.schemas import TableSpec
-from tests.unit.registry.shop import ORDERS as DECLARED, definition, orders
+from tests.unit.registry.shop import ORDERS as DECLARED, definition, mapped, orders
 
 ORDERS = "shop.orders"
 SUMS = orders(
@@ -166,6 +166,45 @@ def test_a_group_with_sums_is_taken_over_only_with_a_requested_start(
     [problem] = caught.value.problems
     assert (problem.pointer, "`paid`" in problem.message) == ("/starting_offsets", True)
     registrar.put_stream(ORDERS, "again", definition(**taken, starting_offsets="earliest"))
+
+
+COUNTERS = TableSpec.model_validate(
+    {
+        "columns": [
+            {"name": "id", "type": "BIGINT"},
+            {"name": "n", "type": "BIGINT", "aggregate": {"function": "sum"}},
+            {"name": "highest", "type": "BIGINT", "aggregate": {"function": "max"}},
+        ],
+        "primary_key": ["id"],
+        "merge_engine": "aggregation",
+    }
+)
+
+
+def test_sums_outside_of_groups_are_taken_over_only_with_a_requested_start(
+    registrar: Registrar, catalog: Catalog
+) -> None:
+    """Without one they doubled: nothing in the table says which stream has written them."""
+    registrar.put_table("shop", "orders", COUNTERS)
+    registrar.put_stream(ORDERS, "clicks", definition())
+    table = catalog.table(ORDERS)
+    claim(table, "clicks", group=False)
+    deleted(registrar, "clicks")
+    registrar.put_stream(ORDERS, "highest", definition(columns=mapped("id", "highest")))
+
+    with pytest.raises(DefinitionRefused) as caught:
+        registrar.put_stream(ORDERS, "again", definition(columns=mapped("id", "n")))
+
+    [problem] = caught.value.problems
+    assert problem.pointer == "/starting_offsets"
+    assert "`clicks` may have written the same columns" in problem.message
+    assert "in `n`" in problem.message
+    # The name that continues at its own position counts nothing again.
+    registrar.put_stream(ORDERS, "clicks", definition(columns=mapped("id", "n")))
+    assert registrar.entry(ORDERS, "clicks").former_epoch is None
+    deleted(registrar, "clicks")
+    given = definition(columns=mapped("id", "n"), starting_offsets="latest")
+    registrar.put_stream(ORDERS, "again", given)
 
 
 def register_again(registrar: Registrar, topic: str = "orders", **given: Any) -> int | None:
