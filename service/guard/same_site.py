@@ -7,6 +7,7 @@ address (DNS rebinding).
 """
 
 import ipaddress
+import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -22,6 +23,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 ANY_HOST = "*"
 
 _PROBES = ("/health", "/ready")  # probes are called by address, and return no data of tables
+_HOST = re.compile(r"(?P<name>\[[^\]]*\]|[^:]*)(:[0-9]*)?")
 _PORTS = {"http": 80, "https": 443}
 _JSON_HINT = "send the header `content-type: application/json`, also without a body"
 
@@ -80,11 +82,12 @@ class SameSite:
             )
             return
         if scope["method"] in STATE_CHANGING:
-            origin = headers.get("origin")
-            if origin is not None and not self._is_own(origin, host):
+            # Of several, as proxies may join requests, each has to be known.
+            foreign = [one for one in headers.getlist("origin") if not self._is_own(one, host)]
+            if foreign:
                 problem = parameter_problem(
                     "origin",
-                    value=origin[:200],
+                    value=foreign[0][:200],
                     message="a page of another site has sent this request",
                     hint="operators allow a site with `braid service --allow-origin ORIGIN`",
                 )
@@ -113,7 +116,10 @@ class SameSite:
     def _knows(self, host: str) -> bool:
         if self._hosts is None:
             return True
-        name = _plain_host(_without_port(host))
+        found = _HOST.fullmatch(host.strip())
+        if found is None:
+            return False
+        name = _plain_host(found["name"])
         return name in self._hosts or (self._is_any_address and _is_address(name))
 
     def _is_own(self, origin: str, host: str) -> bool:
@@ -154,12 +160,6 @@ def _site_of(origin: str) -> tuple[str, str, int | None] | None:
     if not parts.hostname or parts.scheme not in _PORTS:
         return None
     return parts.scheme, _plain_host(parts.hostname), port or _PORTS[parts.scheme]
-
-
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
 
 
 def _plain_host(host: str) -> str:

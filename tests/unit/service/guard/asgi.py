@@ -1,7 +1,7 @@
 """An app behind one ASGI layer, called without a socket."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -30,15 +30,17 @@ def ask(
     *,
     host: str = "localhost:8080",
     headers: Mapping[str, str] | None = None,
+    more_headers: Sequence[tuple[str, str]] = (),
     content: bytes | AsyncIterator[bytes] | None = None,
     app: ASGIApp = echo,
 ) -> httpx.Response:
-    """Return the answer to one request."""
+    """Return the answer to one request; `more_headers` may repeat names."""
 
     async def send() -> httpx.Response:
         transport = httpx.ASGITransport(RequestContext(guard(app)))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            options: dict[str, Any] = {"headers": {"host": host, **(headers or {})}}
+            sent = [*{"host": host, **(headers or {})}.items(), *more_headers]
+            options: dict[str, Any] = {"headers": sent}
             return await client.request(method, path, content=content, **options)
 
     return asyncio.run(send())

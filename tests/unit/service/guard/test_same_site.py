@@ -28,7 +28,19 @@ def test_names_that_operators_know_are_served(host: str) -> None:
     assert ask(guard(), host=host).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "10.0.0.6", "", "localhost.evil.example", "["])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "10.0.0.6",
+        "",
+        "localhost.evil.example",
+        "[",
+        "localhost:8080@evil.example",
+        "localhost:80:80",
+        "[::1]evil.example",
+    ],
+)
 def test_other_names_are_refused(host: str) -> None:
     answer = ask(guard(), host=host)
 
@@ -66,6 +78,15 @@ def test_pages_of_other_sites_do_not(origin: str, method: str) -> None:
 
     assert (answer.status_code, answer.json()["code"]) == (403, "origin_refused")
     assert ask(guard(), "GET", headers={"origin": origin}).status_code == 200
+
+
+def test_of_several_origins_each_has_to_be_known() -> None:
+    known, foreign = ("origin", "http://localhost:8080"), ("origin", "http://evil.example")
+
+    for given in ([known, foreign], [foreign, known]):
+        answer = ask(guard(), "POST", headers=JSON, more_headers=given)
+        assert (answer.status_code, answer.json()["code"]) == (403, "origin_refused")
+    assert ask(guard(), "POST", headers=JSON, more_headers=[known, known]).status_code == 200
 
 
 @pytest.mark.parametrize(
