@@ -54,8 +54,9 @@ class HeldLease:
             LakeError: The storage does not answer; the lease stays as it was.
         """
         now_ms = self._clock.now_ms()
-        # Two attempts to renew may fail before the lease expires.
-        if self._lease is not None and now_ms - self._granted_ms < self._ttl_ms // 3:
+        # Two attempts to renew may fail before the lease expires. A negative difference means that the clock was
+        # set back: how old the lease is, is unknown then.
+        if self._lease is not None and 0 <= now_ms - self._granted_ms < self._ttl_ms // 3:
             return True
         if self._lease is not None:
             self._lease = self._leases.renew(self._lease)

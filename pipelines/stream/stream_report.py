@@ -103,7 +103,8 @@ class StreamReport:
         Returns:
             Whether the topic's end was read.
         """
-        if self._clock.now_ms() - self._measured_ms < self._measure_ms:
+        # A negative difference: the clock was set back.
+        if 0 <= self._clock.now_ms() - self._measured_ms < self._measure_ms:
             return False
         try:
             if done is None:

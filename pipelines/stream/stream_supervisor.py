@@ -222,7 +222,10 @@ class StreamSupervisor:
     def _is_start_due(self) -> bool:
         if self._failed is None:
             return True
-        return self._retry_ms is not None and self._clock.now_ms() >= self._retry_ms
+        if self._retry_ms is None:
+            return False
+        # A wait that is longer than any means that the clock was set back since it was begun.
+        return not 0 < self._retry_ms - self._clock.now_ms() <= self._restarts.wait_ms_max
 
     def _start(self, registered: RegisteredStream) -> None:
         assert self._query is None, "a stream has one query"

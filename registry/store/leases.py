@@ -7,6 +7,11 @@ compactions of a bucket one loses its commit.
 Each grant, renewal and release is a new version, created exclusively: of two runners that see an
 expired lease, only one can create the next version. A lease that cannot be read has an unknown owner, which may
 be working: it counts as live until `UNREADABLE_MS` after it was written, and as expired from then on.
+
+A lease is live for its time to live after it was written, both by storage's clock: neither the clock of its owner
+nor that of its reader has a part in it. Where storage's own clock is set back, leases from before are dated in the
+future: one that is dated further ahead than its time to live has expired. A living owner that is robbed by that
+renews or takes leases from then on at right times, so it happens once.
 """
 
 from dataclasses import dataclass
@@ -16,6 +21,7 @@ from pydantic import Field, ValidationError
 
 from braid.lake import Clock, FileIO
 from braid.registry.store import paths
+from braid.registry.store.storage_clock import StorageClock
 from braid.registry.store.stored_documents import parse_stored
 from braid.registry.store.versions import Versioned, VersionedFile
 from braid.schemas import Contract
@@ -25,6 +31,14 @@ KEPT_LEASE_MS = 60_000  # renewals come every few seconds; no reader of a lease 
 UNREADABLE_MS: Final = 60_000
 """Time after which an unreadable lease counts as expired: four times the runners' default time to live.
 Where an operator sets a longer one, the epoch fences the slower runner."""
+
+_KNOWN_MS: Final = 10_000
+"""Age of a reading of storage's clock that suffices to find a lease live."""
+_FRESH_MS: Final = 1_000
+"""Age of one that suffices to find a lease expired: a living owner must not lose it to a clock that was set."""
+
+_RELEASED_MS: Final = 0
+"""In place of a lease's end: its owner has released it."""
 
 _UNKNOWN_OWNER: Final = "unknown: the lease cannot be read"
 
@@ -39,7 +53,8 @@ class Lease:
         owner: The holder: unique per process, not per name of a runner.
         version: The version of the lease's document that granted it.
         ttl_ms: Duration of each grant and renewal, milliseconds.
-        expires_ms: End of the lease, milliseconds since the epoch, UTC, by the granting clock.
+        expires_ms: End of the lease, milliseconds since the epoch, UTC, by the clock of its owner; only a
+            storage without a clock decides by it.
     """
 
     table: str
@@ -63,6 +78,7 @@ class LeaseStore:
         self._file_io = file_io
         self._warehouse = warehouse
         self._clock = clock
+        self._storage = StorageClock(file_io, warehouse, clock)
 
     def acquire(self, table: str, stream: str, owner: str, ttl_ms: int) -> Lease | None:
         """Take the lease of a stream; None when another owner holds it or takes it first.
@@ -75,7 +91,7 @@ class LeaseStore:
         """
         assert ttl_ms > 0
         newest = self._newest(table, stream)
-        if newest is not None and newest.value.owner != owner and self._is_live(newest.value):
+        if newest is not None and newest.value.owner != owner and self._is_live(newest):
             return None
         version = 1 if newest is None else newest.version + 1
         return self._grant(table, stream, owner, ttl_ms, version)
@@ -98,13 +114,13 @@ class LeaseStore:
             return
         # An expired version, not a deletion: version numbers continue, so that no former owner takes a
         # later lease for its own.
-        record = _LeaseRecord(owner=lease.owner, ttl_ms=lease.ttl_ms, expires_ms=0)
+        record = _LeaseRecord(owner=lease.owner, ttl_ms=lease.ttl_ms, expires_ms=_RELEASED_MS)
         self._write(lease.table, lease.stream, lease.version + 1, record)
 
     def holder(self, table: str, stream: str) -> Lease | None:
         """Return the live lease of a stream, or None; grants nothing."""
         newest = self._newest(table, stream)
-        if newest is None or not self._is_live(newest.value):
+        if newest is None or not self._is_live(newest):
             return None
         return Lease(
             table=table,
@@ -133,8 +149,17 @@ class LeaseStore:
             expires_ms=expires_ms,
         )
 
-    def _is_live(self, record: _LeaseRecord) -> bool:
-        return record.expires_ms > self._clock.now_ms()
+    def _is_live(self, newest: Versioned[_LeaseRecord]) -> bool:
+        record = newest.value
+        if record.expires_ms <= _RELEASED_MS:
+            return False
+        for max_age_ms in (_KNOWN_MS, _FRESH_MS):
+            now_ms = self._storage.now_ms(max_age_ms=max_age_ms)
+            if now_ms is None:
+                return record.expires_ms > self._clock.now_ms()
+            if -record.ttl_ms <= now_ms - newest.modified_ms < record.ttl_ms:
+                return True
+        return False
 
     def _newest(self, table: str, stream: str) -> Versioned[_LeaseRecord] | None:
         newest = self._file(table, stream).latest()
@@ -149,7 +174,7 @@ class LeaseStore:
                 ttl_ms=UNREADABLE_MS,
                 expires_ms=newest.modified_ms + UNREADABLE_MS,
             )
-        return Versioned(version=newest.version, value=record)
+        return Versioned(version=newest.version, value=record, modified_ms=newest.modified_ms)
 
     def _write(self, table: str, stream: str, version: int, record: _LeaseRecord) -> bool:
         data = record.model_dump_json().encode()

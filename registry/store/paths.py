@@ -32,6 +32,11 @@ def lease_directory(warehouse: str, identifier: str, stream: str) -> str:
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/leases/{identifier}.{stream}"
 
 
+def clock_file(warehouse: str) -> str:
+    """Return the empty file whose modification time shows storage's clock to the process that overwrites it."""
+    return f"{warehouse.rstrip('/')}/{DIRECTORY}/clock"
+
+
 def backfill_file(warehouse: str, identifier: str, stream: str, name: str) -> str:
     """Return the report of one backfill."""
     return f"{warehouse.rstrip('/')}/{DIRECTORY}/backfills/{identifier}.{stream}/{name}.json"

@@ -55,6 +55,14 @@ def test_a_lease_is_renewed_after_a_third_of_its_time(bench: Bench) -> None:
     assert not bench.held_by("other").hold()
 
 
+def test_a_clock_that_is_set_back_delays_no_renewal(bench: Bench) -> None:
+    bench.lease.hold()
+    bench.clock.advance(ms=-86_400_000)
+    bench.lease.hold()
+
+    assert bench.lease.answered_ms == bench.clock.now_ms()
+
+
 def test_a_lease_that_another_owner_took_is_lost(bench: Bench) -> None:
     bench.lease.hold()
     bench.clock.advance(ms=TTL_MS)

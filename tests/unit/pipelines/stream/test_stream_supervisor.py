@@ -507,6 +507,14 @@ def test_a_failed_query_waits_and_starts_again(bench: Bench) -> None:
     assert bench.supervisor.progress.failure is None
 
 
+def test_a_clock_that_is_set_back_prolongs_no_wait(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[0].fail(OffsetMismatch("a gap", stream="s"))
+    assert bench.step() is StreamState.RETRYING
+
+    assert bench.step(after_ms=-86_400_000) is StreamState.RUNNING
+
+
 def test_a_failure_that_is_not_permanent_is_retried_without_end(bench: Bench) -> None:
     """An hour without a broker: an attempt a minute, then the stream continues."""
     bench.starter.error = StorageUnavailable("kafka is away")

@@ -1,6 +1,7 @@
 """Leases of streams."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import pytest
 
@@ -8,6 +9,10 @@ from braid.lake import ManualClock, MemoryFileIO
 from braid.registry.store.leases import UNREADABLE_MS, Lease, LeaseStore
 
 TTL_MS = 10_000
+NOW_MS = 1_700_000_000_000
+DAY_MS = 86_400_000
+DIFFERENCES = [-DAY_MS, -TTL_MS, 0, TTL_MS, DAY_MS]
+"""By how much one machine's clock is ahead of storage's, and the other's behind, milliseconds."""
 
 
 @pytest.fixture
@@ -147,3 +152,90 @@ def test_the_owner_of_a_lease_that_became_unreadable_repairs_it(
 
     assert renewed is not None
     assert leases.holder("shop.orders", "pay") == renewed
+
+
+@dataclass
+class Machine:
+    """A machine that takes leases, with a clock of its own."""
+
+    storage: MemoryFileIO
+    ahead_ms: int
+
+    def __post_init__(self) -> None:
+        self.clock = ManualClock(start_ms=NOW_MS + self.ahead_ms)
+        self.leases = LeaseStore(self.storage, "/w", self.clock)
+
+
+class Room:
+    """Machines whose clocks differ, and the storage that they share."""
+
+    def __init__(self, ahead_ms: int) -> None:
+        """Let the clock of the second machine be ahead of storage's, as that of the first is behind."""
+        self.clock = ManualClock(start_ms=NOW_MS)
+        storage = MemoryFileIO(clock=self.clock)
+        self.first, self.second = Machine(storage, -ahead_ms), Machine(storage, ahead_ms)
+
+    def advance(self, ms: int) -> None:
+        """Let time pass, on all clocks alike."""
+        for clock in (self.clock, self.first.clock, self.second.clock):
+            clock.advance(ms=ms)
+
+
+@pytest.mark.parametrize("ahead_ms", DIFFERENCES)
+def test_a_dead_owners_lease_lasts_for_its_time_whatever_the_clocks_show(ahead_ms: int) -> None:
+    room = Room(ahead_ms)
+    assert acquire(room.first.leases, "dead") is not None
+
+    for _ in range(TTL_MS // 100 - 1):
+        room.advance(100)
+        assert acquire(room.second.leases, "r2") is None
+    room.advance(100)
+
+    assert room.second.leases.holder("shop.orders", "pay") is None
+    assert acquire(room.second.leases, "r2") is not None
+
+
+@pytest.mark.parametrize("ahead_ms", DIFFERENCES)
+def test_a_renewing_owner_keeps_its_lease_whatever_the_clocks_show(ahead_ms: int) -> None:
+    room = Room(ahead_ms)
+    lease = acquire(room.first.leases, "r1")
+
+    for _ in range(20):
+        room.advance(TTL_MS // 3)
+        assert acquire(room.second.leases, "r2") is None
+        assert LeaseStore(room.second.storage, "/w", room.second.clock).holder("shop.orders", "pay")
+        assert lease is not None
+        lease = room.first.leases.renew(lease)
+    assert lease is not None
+
+
+@pytest.mark.parametrize("jump_ms", [DAY_MS, -DAY_MS, 3_000, -3_000])
+def test_a_readers_clock_that_is_set_robs_no_living_owner_and_keeps_no_dead_one(
+    jump_ms: int,
+) -> None:
+    room = Room(0)
+    lease = acquire(room.first.leases, "r1")
+    assert lease is not None
+    assert acquire(room.second.leases, "r2") is None
+    room.advance(TTL_MS - 2_000)
+    lease = room.first.leases.renew(lease)
+    room.second.clock.advance(ms=jump_ms)
+    assert acquire(room.second.leases, "r2") is None
+
+    room.advance(TTL_MS - 1)
+    assert acquire(room.second.leases, "r2") is None
+    room.advance(5_000)
+    assert acquire(room.second.leases, "r2") is not None
+
+
+def test_storages_clock_that_is_set_back_keeps_no_dead_owners_lease() -> None:
+    room = Room(0)
+    acquire(room.first.leases, "dead")
+    room.clock.advance(ms=-DAY_MS)
+    room.advance(TTL_MS)
+
+    lease = acquire(room.second.leases, "r2")
+
+    assert lease is not None
+    assert acquire(room.first.leases, "r1") is None
+    assert room.second.leases.renew(lease) is not None
