@@ -24,6 +24,7 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 
 from braid.formats.mapped_column import MappedColumn, TimeFormat
+from braid.formats.mapping.nested_times import NESTED
 from braid.formats.part_conditions import (
     parse_condition,
     source_of,
@@ -210,7 +211,7 @@ def _place(comparison: Comparison) -> _Place:
 
 def _time_format(column: MappedColumn | None) -> TimeFormat | None:
     # A part that is no text has none, so a column that is read from it has none either.
-    return None if column is None else column.time_format
+    return None if column is None or column.type.root in NESTED else column.time_format
 
 
 def _why_not(

@@ -97,9 +97,15 @@ class ParquetFile:
     def _typed(self, column: MappedColumn) -> MappedColumn:
         """Return a column without the form of its texts, where the file has dates or times."""
         found = field_type(self._schema, column.path)
-        is_time = found is not None and pa.types.is_temporal(found)
+        is_time = found is not None and _has_times(found)
         return replace(column, time_format=None) if is_time else column
 
     def _batches(self, group: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         batches = self._file.iter_batches(ROWS_MAX, row_groups=[group], columns=names)
         return decoded(self._path, batches)
+
+
+def _has_times(data_type: pa.DataType) -> bool:
+    """Return whether a type is one of dates or times, or has some inside."""
+    parts = (data_type.field(index).type for index in range(data_type.num_fields))
+    return pa.types.is_temporal(data_type) or any(map(_has_times, parts))

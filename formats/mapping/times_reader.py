@@ -12,9 +12,10 @@ import pyarrow as pa
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.exact_values import ValueFault, exact_value, shown
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapping.nested_times import NESTED, NestedTimes, text_type
 from braid.formats.mapping.time_formats import TimeTexts, is_number, time_texts
 from braid.formats.message_reader import MessageReader, ReadMessages
-from braid.lake import parse_type
+from braid.lake import DataType, parse_type, to_arrow_type
 
 _TEXT: Final = parse_type("STRING")
 
@@ -33,7 +34,12 @@ class TimesReader:
         self._times = [
             (index, column, time_texts(column.time_format, column.type))
             for index, column in enumerate(columns)
-            if column.time_format is not None
+            if column.time_format is not None and column.type.root not in NESTED
+        ]
+        self._nested = [
+            (index, column, NestedTimes(column.time_format, column.type))
+            for index, column in enumerate(columns)
+            if column.time_format is not None and column.type.root in NESTED
         ]
 
     def read(self, payloads: pa.BinaryArray) -> ReadMessages:
@@ -45,6 +51,14 @@ class TimesReader:
             arrays[index] = time_column(
                 arrays[index], column, found.faults, subject=subject, times=times
             )
+        for index, column, nested in self._nested:
+            arrays[index], unfit = nested.column(arrays[index])
+            for row, one in unfit.items():
+                message = (
+                    f"field {column.address}: found {_shown(one.text)}, expected "
+                    f"{_expected(column, one.type)} for {column.purpose}"
+                )
+                found.faults.add(row, Fault(one.reason, message))
         return replace(found, arrays=arrays)
 
     def tree(self, payload: bytes) -> Any:
@@ -67,11 +81,16 @@ def reader_with_times(
 
 
 def as_texts(columns: Sequence[MappedColumn]) -> list[MappedColumn]:
-    """Return the columns, those with a time format as texts."""
+    """Return the columns, those with a time format as texts, or with texts inside."""
     return [
         column
         if column.time_format is None
-        else replace(column, type=_TEXT, time_format=None, takes_scalars=True)
+        else replace(
+            column,
+            type=text_type(column.type),
+            time_format=None,
+            takes_scalars=column.type.root not in NESTED,
+        )
         for column in columns
     ]
 
@@ -106,6 +125,13 @@ def time_column(
 def is_time(value: Any, column: MappedColumn) -> bool:
     """Return whether a JSON value, or null, can fill a column with a time format."""
     assert column.time_format is not None, "the column has a time format"
+    if column.type.root in NESTED:
+        texts = text_type(column.type)
+        try:
+            array = pa.array([exact_value(value, texts)], to_arrow_type(texts))
+        except ValueFault:
+            return True  # another part of the value does not fit
+        return not NestedTimes(column.time_format, column.type).column(array)[1]
     try:
         texts = pa.array([exact_value(value, _TEXT)], pa.string())
     except ValueFault:
@@ -116,7 +142,12 @@ def is_time(value: Any, column: MappedColumn) -> bool:
 def expected_time(column: MappedColumn) -> str:
     """Return the type of a column with a time format, and the format."""
     assert column.time_format is not None, "the column has a time format"
-    return f"{column.type.with_nullable(True)}, {column.time_format.words}"
+    return _expected(column, column.type)
+
+
+def _expected(column: MappedColumn, data_type: DataType) -> str:
+    assert column.time_format is not None, "the column has a time format"
+    return f"{data_type.with_nullable(True)}, {column.time_format.words}"
 
 
 def _shown(text: str) -> str:

@@ -99,10 +99,9 @@ class TypedFieldReader:
             except UnrepresentableFieldError as error:
                 found.refused.append((path, None, str(error)))
         for column in self._fields.plan.field_columns:
-            if column.time_format is None:
-                shape = self._missing_parts(column, types_at(declared, column.path), found)
-                if shape is not None:
-                    wider[column.name] = shape
+            shape = self._missing_parts(column, types_at(declared, column.path), found)
+            if shape is not None:
+                wider[column.name] = shape
         found.delta = SchemaDelta(new=new, wider=wider)
         return found
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 
 from braid.formats.field_tree import FieldTree, field_tree
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapping.nested_times import NESTED, text_type
 from braid.formats.mapping.times_reader import is_time
 from braid.lake import DataType, TypeRoot
 from braid.records.new_fields.schema_delta import FieldPath, SchemaDelta
@@ -84,12 +85,14 @@ class UndeclaredFieldReader:
         """
         found = {}
         for column in self.plan.field_columns:
-            value = value_at(message, column.path)
+            value, data_type = value_at(message, column.path), column.type
             if column.time_format is not None:
                 if not is_time(value, column):
                     _refuse_column(column.address, "its value is not of the column's time format")
-                continue
-            shape = _excess(value, column.type, column.address, finds_fields=finds_fields)
+                if column.type.root not in NESTED:
+                    continue
+                data_type = text_type(data_type)
+            shape = _excess(value, data_type, column.address, finds_fields=finds_fields)
             if shape is not None:
                 self.check_wider(column)
                 found[column.name] = shape

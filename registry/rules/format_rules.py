@@ -11,6 +11,7 @@ from braid.formats.change_capture.connect_types import with_time_format
 from braid.formats.change_capture.debezium_avro import connect_type
 from braid.formats.change_capture.debezium_events import AFTER
 from braid.formats.mapped_column import MappedColumn
+from braid.formats.mapping.nested_times import NESTED, text_type
 from braid.formats.native.native_types import NativeType, misfit, types_at
 from braid.formats.protobuf.errors import ProtobufSchemaError
 from braid.formats.protobuf.schema import parse_descriptor_set
@@ -266,6 +267,8 @@ def _misfit(found: Sequence[NativeType], column: MappedColumn) -> str | None:
     """Return why no value of a field can fill a column; None if one can."""
     if column.time_format is None:
         return misfit(found, column.type)
+    if column.type.root in NESTED:
+        return misfit(found, text_type(column.type))
     return why_not_written([one.native_kind for one in found], column)
 
 

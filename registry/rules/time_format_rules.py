@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from braid.formats.mapped_column import ISO, MappedColumn
+from braid.formats.mapping.nested_times import NESTED, times_in
 from braid.formats.mapping.time_formats import EPOCH_UNIT_NS, time_texts
 from braid.formats.native.kinds import NativeKind
-from braid.formats.times import DATE_AND_TIME_TYPES
 from braid.registry.layout.declared_types import parsed_type
 from braid.registry.layout.stream_columns import mapped_column
-from braid.schemas import FieldProblem, StreamSpec, TableSpec
+from braid.schemas import ColumnSource, FieldProblem, StreamSpec, TableSpec
 from braid.schemas.field_problems import problem_at
 
 _HINT: Final = (
@@ -46,11 +46,18 @@ def why_no_times(column: MappedColumn) -> tuple[str, str] | None:
     """Return why a column cannot have its time format, and a hint; None if it can, or has none."""
     if column.time_format is None:
         return None
-    if column.type.root not in DATE_AND_TIME_TYPES:
+    times = list(times_in(column.type))
+    if not times:
         message = f"the column is of type {column.type.with_nullable(True)}"
         return message, "leave it out: only DATE, TIME and TIMESTAMPs have time formats"
+    if column.type.root in NESTED and column.source is not ColumnSource.VALUE:
+        message = (
+            f"the dates and times inside of {column.type.with_nullable(True)} are ISO 8601 there"
+        )
+        return message, "leave it out, or read the column from the value"
     try:
-        time_texts(column.time_format, column.type)
+        for one in times:
+            time_texts(column.time_format, one)
     except ValueError as error:
         return str(error), _HINT
     return None

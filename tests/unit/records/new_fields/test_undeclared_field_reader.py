@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from braid.formats.json.message import read_message
+from braid.lake import DataType, parse_type
 from braid.records.new_fields.undeclared_field_reader import (
     UndeclaredFieldReader,
     UnrepresentableFieldError,
 )
 from braid.records.new_fields.value_shape import type_of
 from braid.records.new_fields.wider_type import widened
+from braid.schemas import TableSpec
 from tests.unit.records.given_streams import given_plan, given_spec
 
 COLUMNS = {
@@ -202,3 +204,19 @@ def test_a_value_of_another_time_format_refuses_the_new_fields_beside_it() -> No
         UnrepresentableFieldError, match="its value is not of the column's time format"
     ):
         found.read(parsed(day="2026-01-02", new=1))
+
+
+def test_a_row_whose_times_have_a_format_gets_new_fields() -> None:
+    spec = given_spec({"id": "BIGINT", "row": "ROW<at TIMESTAMP(3), n INT>"}, ordering=None)
+    columns = [{"column": "id"}, {"column": "row", "time_format": "epoch_ms"}]
+    found = UndeclaredFieldReader(plan=given_plan(spec, columns=columns))
+
+    assert not found.read(parsed(id=1, row={"at": 0, "n": 1}))
+    shape = found.read(parsed(id=1, row={"at": 0, "n": 2**40, "m": "x"})).wider["row"]
+    assert str(widened(spec_type(spec, "row"), shape)) == "ROW<`n` BIGINT, `m` STRING>"
+    with pytest.raises(UnrepresentableFieldError, match="not of the column's time format"):
+        found.read(parsed(id=1, row={"at": "noon", "m": "x"}))
+
+
+def spec_type(spec: TableSpec, name: str) -> DataType:
+    return parse_type(next(column.type for column in spec.columns if column.name == name))

@@ -46,6 +46,31 @@ def test_what_cannot_be_read_is_refused() -> None:
     ]
 
 
+def test_times_inside_of_values_have_formats() -> None:
+    types = {"id": "BIGINT", "at": "ARRAY<TIMESTAMP(3)>", "day": "ROW<d DATE, n INT>", "n": "INT"}
+    table = given_spec(types, ordering=None)
+
+    assert (
+        problems(
+            {"column": "at", "time_format": "yyyy-MM-dd HH:mm", "time_zone": "Europe/Berlin"},
+            {"column": "day", "time_format": "epoch_days"},
+            table=table,
+        )
+        == []
+    )
+    assert problems(
+        {"column": "at", "time_format": "HH:mm"},
+        {"column": "day", "source": "header", "time_format": "epoch_days"},
+        table=table,
+    ) == [
+        ("/columns/1/time_format", "a TIMESTAMP needs year, month and day"),
+        (
+            "/columns/2/time_format",
+            "the dates and times inside of ROW<`d` DATE, `n` INT> are ISO 8601 there",
+        ),
+    ]
+
+
 def test_one_field_has_one_format() -> None:
     table = given_spec({"id": "BIGINT", "at": "TIMESTAMP(3)", "b": "TIMESTAMP(3)"}, ordering=None)
     mapped = {"id": {"column": "id"}}
