@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from braid.formats.arrays import null_rows
 from braid.formats.avro.cursors import Cursors, Ints, Mask
 from braid.formats.avro.joined_columns import (
     Columns,
@@ -38,6 +39,7 @@ from braid.lake import DataType, TypeRoot, to_arrow_type
 # the deepest trees, are left to the exact decoder.
 _FEW_ROWS: Final = 32
 _STEPS_FOR_FEW_MAX: Final = 1_000
+_USUAL_MIN: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,9 +205,14 @@ class _Decoder:
             cursors.refuse(rows)
             return []
         chosen = read_indexes(cursors, len(declared.branches), rows)
-        if cursors.has_odd:
-            # Behind the last message a recursive type would not end.
-            chosen[cursors.is_odd[rows]] = -1
+        is_odd = cursors.is_odd[rows] if cursors.has_odd else np.zeros(len(rows), bool)
+        usual = np.flatnonzero(~is_odd)
+        # A few odd rows go with the others: joining branches costs more. Behind the last message a recursive type
+        # would not end, and many rows that are odd would hide that there are few others.
+        if len(usual) < len(rows) * _USUAL_MIN:
+            chosen[is_odd] = -1
+        else:
+            chosen[is_odd] = chosen[usual[0]]
         first = chosen[0]
         if first >= 0 and (chosen == first).all():
             found = [(declared.branches[first], np.arange(len(rows)))]
@@ -363,6 +370,8 @@ class _Decoder:
         self, values: pa.Array, declared: AvroType, data_type: DataType, rows: Ints
     ) -> pa.Array:
         assert declared.leaf is not None, "a type without parts is a leaf"
+        if self._cursors.has_odd:  # a placeholder that does not fit would be decided by itself
+            values = null_rows(values, np.flatnonzero(self._cursors.is_odd[rows]).tolist())
         column, unfit = leaf_column(values, declared.leaf, data_type)
         self._cursors.refuse(rows[list(unfit)])
         return column

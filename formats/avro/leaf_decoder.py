@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from braid.formats.arrays import rows_not_utf8
 from braid.formats.avro.cursors import Cursors, Ints
 from braid.formats.avro.schema import AvroKind, AvroType
 from braid.formats.native.kinds import NativeKind
@@ -77,9 +78,11 @@ def read_texts(cursors: Cursors, rows: Ints) -> pa.StringArray:
     try:
         return found.cast(pa.string())
     except pa.ArrowInvalid:
-        texts = [_text(value) for value in found.to_pylist()]
-        cursors.refuse(rows[[text is None for text in texts]])
-        return pa.array(["" if text is None else text for text in texts], pa.string())
+        wrong = rows_not_utf8(found)
+        cursors.refuse(rows[wrong])
+        lengths = lengths.copy()
+        lengths[wrong] = 0
+        return cursors.binary(starts, lengths).cast(pa.string())
 
 
 def _bytes(cursors: Cursors, declared: AvroType, rows: Ints) -> pa.Array:
@@ -108,10 +111,3 @@ def read_indexes(cursors: Cursors, count: int, rows: Ints) -> Ints:
         cursors.refuse(rows[wrong])
         found[wrong] = 0
     return found
-
-
-def _text(value: bytes) -> str | None:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return None

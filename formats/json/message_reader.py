@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from braid.formats.arrays import rows_not_utf8
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.exact_rows import column_values, with_exact_rows
 from braid.formats.fault import Fault, Faults, malformed, not_utf8
@@ -58,7 +59,7 @@ class JsonReader:
             odd, undecided = set(range(len(messages))), set(range(len(messages)))
         else:
             # The decoder does not check the text of what it skips, nor of what it keeps as it is written.
-            not_utf8_rows = _not_utf8(payloads)
+            not_utf8_rows = rows_not_utf8(payloads)
             decoder, decoded = self._decode(self._decoder, _without(messages, not_utf8_rows))
             missing = decoded.missing
             odd = {*decoded.refused, *not_utf8_rows}
@@ -194,15 +195,6 @@ def _decoder(
         return None
 
 
-def _not_utf8(payloads: pa.BinaryArray) -> list[int]:
-    """Return the rows that are not UTF-8."""
-    try:
-        payloads.cast(pa.string())
-    except pa.ArrowInvalid:
-        return [row for row, value in enumerate(payloads.to_pylist()) if not _is_utf8(value)]
-    return []
-
-
 def _without(messages: list[bytes | None], rows: Sequence[int]) -> list[bytes | None]:
     """Return the messages, None in the place of some."""
     if not rows:
@@ -211,14 +203,6 @@ def _without(messages: list[bytes | None], rows: Sequence[int]) -> list[bytes | 
     for row in rows:
         kept[row] = None
     return kept
-
-
-def _is_utf8(value: bytes | None) -> bool:
-    try:
-        (value or b"").decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _holds_row(data_type: DataType) -> bool:

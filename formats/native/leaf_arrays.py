@@ -6,6 +6,7 @@ times and moments are int64, in units that the leaf names.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
@@ -162,7 +163,8 @@ def _decimals(values: pa.Array, data_type: DataType) -> pa.Array:
     try:
         return values.cast(wanted)
     except pa.ArrowInvalid:  # one is too large
-        return pa.nulls(len(values), wanted)
+        bound = pa.scalar(Decimal(10) ** (data_type.precision - data_type.scale), values.type)
+        return _where(pc.less(pc.abs(values), bound), values).cast(wanted)
 
 
 def _short_texts(texts: pa.StringArray, data_type: DataType) -> pa.Array:

@@ -16,6 +16,7 @@ from braid.formats.fault import Fault
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import CommitMessage, Table
 from braid.pipelines.sink.accepted_rows import (
+    accepted_records,
     accepted_rows,
     one_batch,
     refused_rows,
@@ -169,9 +170,9 @@ class _Reading:
             is_accepted &= ~found.is_replaced
         self.further_rows += rows_per_record(found.record_of, is_accepted)
         if is_accepted.any():
-            rows, accepted = accepted_rows(found, is_accepted, self._plan, generation=generation)
+            rows = accepted_rows(found, is_accepted, self._plan, generation=generation)
             self._rows.append(rows)
-            self._places += _places(accepted)
+            self._places += _places(accepted_records(found, is_accepted))
 
     def accepted_by(self, table: Table) -> pa.Table | None:
         """Return the rows that a table accepts; None without any. The others have failed."""

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from braid.lake import RowKind, Table, TableWriter
-from braid.pipelines.sink.table_columns import table_columns
+from braid.pipelines.sink.table_columns import PLACE_COLUMNS, table_columns
 from braid.pipelines.sink.trial_writes import find_refused_rows
 from braid.records.record_reader import ReadRecords
 from braid.records.stream_plan import StreamPlan
@@ -22,8 +22,8 @@ def accepted_rows(
     plan: StreamPlan,
     *,
     generation: int,
-) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-    """Return the rows of the accepted records, and these records, in the same order.
+) -> pa.RecordBatch:
+    """Return the rows of the accepted records, as many as `accepted_records` returns, in the same order.
 
     Args:
         found: The records as they were read.
@@ -31,23 +31,28 @@ def accepted_rows(
         plan: The stream.
         generation: Generation of the order of the stream's group in which the records came.
     """
-    if found.is_replaced is not None:
-        is_accepted = is_accepted & ~found.is_replaced
-    batch, columns, missing = found.records, found.columns, found.missing
-    is_delete = found.is_delete
-    if not is_accepted.all():
-        mask = pa.array(is_accepted)
-        batch, is_delete = batch.filter(mask), is_delete[is_accepted]
+    is_written = _are_written(found, is_accepted)
+    # Not the messages, which are the largest part of a record.
+    places = found.records.select(PLACE_COLUMNS)
+    columns, missing, is_delete = found.columns, found.missing, found.is_delete
+    if not is_written.all():
+        mask = pa.array(is_written)
+        places, is_delete = places.filter(mask), is_delete[is_written]
         columns = {name: array.filter(mask) for name, array in columns.items()}
         missing = {name: array.filter(mask) for name, array in missing.items()}
-    if not batch.num_rows:
-        return batch, batch
+    if not places.num_rows:
+        return places
     rows = table_columns(
-        batch, columns, plan, generation=generation, is_delete=is_delete, missing=missing
+        places, columns, plan, generation=generation, is_delete=is_delete, missing=missing
     )
     if plan.spec.has_deletes and plan.kind_column is None:
         rows = rows.append_column(_KIND, _row_kinds(is_delete))
-    return rows, batch
+    return rows
+
+
+def accepted_records(found: ReadRecords, is_accepted: npt.NDArray[np.bool_]) -> pa.RecordBatch:
+    """Return the records of `accepted_rows`, for which it has the arguments."""
+    return found.records.filter(pa.array(_are_written(found, is_accepted)))
 
 
 def write_rows(writer: TableWriter, rows: pa.RecordBatch) -> None:
@@ -71,6 +76,10 @@ def one_batch(rows: pa.Table) -> pa.RecordBatch:
     # A table without rows has no batch.
     (batch,) = rows.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
     return batch
+
+
+def _are_written(found: ReadRecords, is_accepted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    return is_accepted if found.is_replaced is None else is_accepted & ~found.is_replaced
 
 
 def _row_kinds(is_delete: npt.NDArray[np.bool_]) -> pa.Array:

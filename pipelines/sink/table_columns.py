@@ -13,6 +13,8 @@ from braid.records.record_columns import OFFSET, PARTITION, TIMESTAMP
 from braid.records.stream_plan import StreamPlan
 from braid.registry.layout.physical_table import OP_CLEAR, OP_UPSERT
 
+PLACE_COLUMNS = (PARTITION, OFFSET, TIMESTAMP)
+"""The columns of records that rows are made from, beside those that are read."""
 _AT_TYPE = pa.timestamp("ms", tz="UTC")
 
 
@@ -28,7 +30,7 @@ def table_columns(
     """Return the columns that the stream writes.
 
     Args:
-        records: Accepted Kafka records (`record_columns`).
+        records: Accepted Kafka records (`record_columns`), at least their `PLACE_COLUMNS`.
         columns: The columns that are read from them, by name, in the Arrow forms of their types.
         plan: The stream.
         generation: Generation of the order of the stream's group.

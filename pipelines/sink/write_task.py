@@ -29,6 +29,7 @@ from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import Table, TableWriter, serialize_messages
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.sink.accepted_rows import (
+    accepted_records,
     accepted_rows,
     one_batch,
     refused_rows,
@@ -170,13 +171,13 @@ class _TaskRun:
         # that one change of the table is enough for all of them.
         if not is_accepted.any() or self._is_incomplete:
             return
-        rows, batch = accepted_rows(
+        rows = accepted_rows(
             found, is_accepted, self._task.plan, generation=self._task.origin.generation
         )
         if not self._task.tries_rows:
             self._attempt(lambda: write_rows(self._writer, rows))
             return
-        self._untried.append((rows, batch))
+        self._untried.append((rows, accepted_records(found, is_accepted)))
         if sum(held.nbytes + records.nbytes for held, records in self._untried) >= _TRIED_BYTES:
             self._write_tried()
 

@@ -155,7 +155,7 @@ class ReplayBed:
         is_accepted = ~found.faults.is_faulty
         if np.any(is_accepted):
             write_rows(
-                writer, accepted_rows(found, is_accepted, plan, generation=position.generation)[0]
+                writer, accepted_rows(found, is_accepted, plan, generation=position.generation)
             )
         result = writer.prepare_commit()
         reasons: dict[str, int] = {}
