@@ -4,14 +4,24 @@ For filling a table that is empty. Rows that come in any order would be many fil
 write each of them once more, under commits of its own. This writer sorts them before the first commit:
 
 1. When the buffer is full, each bucket's rows are folded, which sorts them, and kept as a run in a file on the local
-   disk, uncompressed.
+   disk, uncompressed. The caller goes on meanwhile.
 2. `prepare_commit` merges the runs of each bucket in bounded memory into files of the highest level.
 
-Memory: that of `TableWriter`, and a batch of each run of one bucket. Disk: the rows, uncompressed.
+Buckets are worked on side by side, in threads: Arrow and numpy hold Python's lock for a small part of the time. The
+runs of a bucket stay in the order in which its rows came.
+
+Memory: that of `TableWriter`, the rows of one more buffer, and a batch of each run of one bucket, in parts for the
+buckets that are merged side by side. Disk: the rows, uncompressed.
 """
 
-from collections.abc import Iterator
-from typing import Final
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeVar
 
 import pyarrow as pa
 
@@ -30,12 +40,36 @@ from braid.lake.write.files.rolling_files import RollingFiles
 from braid.lake.write.table_writer import TableWriter
 
 _SUFFIX: Final = ".run"
+_THREADS_MAX: Final = 4
+ResultT = TypeVar("ResultT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """The rows of a bucket in a buffer, sorted.
+
+    Attributes:
+        bucket_id: The bucket.
+        path: Its file; None: folding left no row.
+        folded: Number of rows that were merged into others.
+        empty: The columns without a value.
+    """
+
+    bucket_id: BucketId
+    path: str | None
+    folded: int
+    empty: frozenset[str] = frozenset()
+
+
+class _AbortedError(Exception):
+    """The writer was aborted while a bucket was merged."""
 
 
 class BulkWriter(TableWriter):
     """Writes rows into sorted runs of the highest level. Not thread-safe.
 
-    Made as a `TableWriter`, of a table with a fixed bucket count.
+    Made as a `TableWriter`, of a table with a fixed bucket count. What writing a run raises is raised by a later call,
+    `prepare_commit` at the latest.
     """
 
     def _prepare(self, schema: TableSchema) -> None:
@@ -48,38 +82,66 @@ class BulkWriter(TableWriter):
         _check_bulk(schema)
         super()._prepare(schema)
         self._scratch = ScratchDirectory(name="braid-bulk")
+        self._threads = min(_THREADS_MAX, os.cpu_count() or 1)
+        self._pool: ThreadPoolExecutor | None = None
+        self._sorting: deque[Future[_Run]] = deque()
+        self._is_aborted = threading.Event()
         self._runs: dict[BucketId, list[str]] = {}
         self._empty: dict[BucketId, frozenset[str]] = {}
 
     def abort(self) -> None:
         """Delete files and runs (see `TableWriter.abort`)."""
+        self._is_aborted.set()
+        self._end_threads()
         super().abort()
         self._drop_runs()
 
     def _write_bucket(self, group: RoutedRows) -> None:
-        """Keep the rows of a bucket as a run."""
+        """Have the rows of a bucket sorted and kept as a run."""
+        # Each one that waits holds its rows.
+        self._collect_runs(left=self._threads - 1)
+        self._sorting.append(self._submit(lambda: self._sorted(group)))
+
+    def _sorted(self, group: RoutedRows) -> _Run:
+        """Keep the rows of a bucket as a run; called in a thread."""
         folded = fold(group.rows, self._spec, machine=self._machine, codes=group.codes)
-        self._rows_folded += group.rows.num_rows - folded.num_rows
+        bucket_id, count = (group.partition, group.bucket), group.rows.num_rows - folded.num_rows
         if not folded.num_rows:
-            return
-        bucket_id = group.partition, group.bucket
+            return _Run(bucket_id=bucket_id, path=None, folded=count)
         path = self._scratch.new_path(_SUFFIX)
-        runs = self._runs.setdefault(bucket_id, [])
-        empty = null_columns_of(folded, self._schema)
-        self._empty[bucket_id] = self._empty.get(bucket_id, empty) & empty
         with self._scratch.new_file(path) as file, pa.ipc.new_file(file, folded.schema) as run:
             run.write_table(folded, max_chunksize=rows_per_run(1))
-        runs.append(path)
+        empty = null_columns_of(folded, self._schema)
+        return _Run(bucket_id=bucket_id, path=path, folded=count, empty=empty)
+
+    def _collect_runs(self, *, left: int) -> None:
+        """Wait for the oldest runs until few are left."""
+        while len(self._sorting) > left:
+            run = self._sorting.popleft().result()
+            self._rows_folded += run.folded
+            if run.path is not None:
+                self._runs.setdefault(run.bucket_id, []).append(run.path)
+                empty = self._empty.get(run.bucket_id, run.empty)
+                self._empty[run.bucket_id] = empty & run.empty
 
     def _merge_flushes(self) -> None:
         """Merge the runs of each bucket into files of the highest level."""
-        for bucket_id in sorted(self._runs):
-            self._new_files[bucket_id] = list(self._merged(bucket_id))
+        self._collect_runs(left=0)
+        buckets = sorted(self._runs)
+        at_once = min(self._threads, len(buckets))
+        merging = [self._submit(partial(self._merged, one, at_once)) for one in buckets]
+        for bucket_id, future in zip(buckets, merging, strict=True):
+            files, folded = future.result()
+            self._new_files[bucket_id] = list(files)
+            self._rows_accepted += sum(file.row_count for file in files)
+            self._rows_folded += folded
+        self._end_threads()
         self._drop_runs()
 
-    def _merged(self, bucket_id: BucketId) -> tuple[DataFileMeta, ...]:
+    def _merged(self, bucket_id: BucketId, at_once: int) -> tuple[tuple[DataFileMeta, ...], int]:
+        """Return the files of a bucket, and how many rows merging has folded; called in a thread."""
         paths = self._runs[bucket_id]
-        rows, size = rows_per_run(len(paths)), bytes_per_run(len(paths))
+        rows, size = rows_per_run(len(paths) * at_once), bytes_per_run(len(paths) * at_once)
         counters = FoldCounters()
         merge = PlainMerge(spec=self._spec, machine=self._machine, counters=counters)
         runs = [_batches(path, batch_rows=rows) for path in paths]
@@ -90,11 +152,28 @@ class BulkWriter(TableWriter):
             empty_columns=self._empty[bucket_id],
         ) as files:
             for table in merge_runs(runs, merge, batch_rows=rows, batch_bytes=size):
+                if self._is_aborted.is_set():
+                    raise _AbortedError
                 files.add(table)
             found = files.finish()
-        self._rows_accepted += sum(file.row_count for file in found)
-        self._rows_folded += counters.rows_in - counters.rows_out
-        return found
+        return found, counters.rows_in - counters.rows_out
+
+    def _submit(self, work: Callable[[], ResultT]) -> Future[ResultT]:
+        if self._pool is None:
+            self._is_aborted.clear()
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="bulk")
+        return self._pool.submit(work)
+
+    def _end_threads(self) -> None:
+        """Wait for what runs, and drop what has not begun."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        self._pool = None
+        unclaimed = [one for one in self._sorting if not one.cancelled() and not one.exception()]
+        for path in (one.result().path for one in unclaimed):
+            if path is not None:
+                self._scratch.remove(path)
+        self._sorting.clear()
 
     def _drop_runs(self) -> None:
         for path in (path for paths in self._runs.values() for path in paths):

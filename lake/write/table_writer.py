@@ -10,6 +10,7 @@
    files that were not handed over.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
@@ -128,7 +129,7 @@ class TableWriter:
         self._drop_null_columns = drop_null_columns
         self._next_sequence_number = first_sequence_number
         self._first_sequence_number = first_sequence_number
-        self._file_count = 0
+        self._file_numbers = itertools.count()
         self._index_count = 0
         self._buffered: list[pa.Table] = []
         self._buffered_bytes = 0
@@ -379,9 +380,8 @@ class TableWriter:
         return self._new_name(self._schema.table_options.changelog_file_prefix)
 
     def _new_name(self, prefix: str) -> str:
-        name = f"{prefix}{self._uuid}-{self._file_count}"
-        self._file_count += 1
-        return name
+        # One step, because the buckets of a bulk writer name their files at the same time.
+        return f"{prefix}{self._uuid}-{next(self._file_numbers)}"
 
     def _new_index_name(self) -> str:
         name = TablePaths.new_index_name(str(self._uuid), self._index_count)

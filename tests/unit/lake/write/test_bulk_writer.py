@@ -12,6 +12,7 @@ from braid.lake import (
     CommitConflict,
     ManualClock,
     MemoryFileIO,
+    SchemaMismatch,
     Table,
     TableWriter,
     UnsupportedFeature,
@@ -50,6 +51,22 @@ def test_the_rows_are_those_of_an_ordinary_writer(engine: str, buffer_bytes: int
     assert result["levels"] == {5}
     # Sorted runs need no compaction.
     assert not bulk.buckets_to_compact()
+
+
+def test_what_a_thread_raises_is_raised_and_nothing_stays_behind() -> None:
+    """A retract that the table refuses is found when rows are sorted, beside the caller."""
+    file_io = MemoryFileIO()
+    table = given_table({"merge-engine": "partial-update"}, file_io=file_io)
+    writer = table.bulk_writer(buffer_bytes=1_000)
+    rows = pa.table({"id": [*range(50), *range(50)]})
+
+    with pytest.raises(SchemaMismatch):  # noqa: PT012 - any later call
+        writer.write(rows, kinds=pa.array([0] * 50 + [3] * 50, pa.int8()))
+        writer.prepare_commit()
+    writer.abort()
+
+    assert not data_files(file_io)
+    assert fill(table, writer, [rows])["accepted"] == 50
 
 
 def test_rows_that_are_committed_later_merge_with_the_run() -> None:
