@@ -188,6 +188,9 @@ def test_messages_of_protobuf_become_rows(
         "article": "BIGINT",
         "items": "ARRAY<ROW<article BIGINT>>",
         "texts": "MAP<STRING, STRING>",
+        "share": "BIGINT",
+        "shop": "STRING",
+        "maybe": "INT",
     }
     owned = [*columns][1:]
     group = {"name": "s", "columns": owned}
@@ -204,9 +207,12 @@ def test_messages_of_protobuf_become_rows(
         item={"article": 3},
         items=[{"article": 4}, {}],
         texts={"k": "v"},
+        maybe=5,
     )
     bad = [b"\xff", full.SerializeToString()[:-1], order(f_int64=3, f_uint64=1).SerializeToString()]
     bad[2] += order(at={"seconds": 2**50}).SerializeToString()
+    # An expression fails for the last one.
+    bad.append(order(f_int64=4, item={"article": 0}).SerializeToString())
     values = [full.SerializeToString(), *bad, order(f_int64=2).SerializeToString()]
     bed.produce(topic, values, partition=0)
     paths = {"id": "f_int64", "total": "f_uint64", "body": "f_bytes", "article": "item.article"}
@@ -215,7 +221,12 @@ def test_messages_of_protobuf_become_rows(
         topic=topic,
         format={"type": "protobuf", "descriptor_set": order_set(), "message": NAME},
         partitioned_by_key=True,
-        columns=[{"column": name, "path": paths.get(name, name)} for name in columns],
+        columns=[
+            *({"column": name, "path": paths.get(name, name)} for name in [*columns][:-3]),
+            {"column": "share", "expression": "6 // item.article"},
+            {"column": "shop", "constant": "web"},
+            {"column": "maybe", "default": -1},
+        ],
     )
 
     bed.ingest_available(plan)
@@ -231,6 +242,9 @@ def test_messages_of_protobuf_become_rows(
         "article": 3,
         "items": [{"article": 4}, {"article": 0}],
         "texts": [("k", "v")],
+        "share": 2,
+        "shop": "web",
+        "maybe": 5,
     }
     assert second == {
         **dict.fromkeys(columns),
@@ -240,8 +254,10 @@ def test_messages_of_protobuf_become_rows(
         "body": b"",
         "items": [],
         "texts": [],
+        "shop": "web",
+        "maybe": -1,
     }
-    assert bed.position("s").account == BatchAccount(accepted=2, dead_lettered=3)
+    assert bed.position("s").account == BatchAccount(accepted=2, dead_lettered=4)
     letters = [letter.value for letter in bed.records(f"{topic}.dead-letters")]
     assert sorted(letters) == sorted(bad)
 

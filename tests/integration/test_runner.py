@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from typer.testing import CliRunner, Result
 
+from braid.cli.main import app
 from braid.schemas import (
     DesiredState,
     StreamProgress,
@@ -212,7 +214,13 @@ def test_a_stopped_stream_is_set_back_over_http_and_reads_again(bed: IngestBed) 
     assert bed.rows("b") == rows
 
 
-def test_dead_letters_are_listed_and_replayed_over_http(bed: IngestBed) -> None:
+def letters_command(bed: IngestBed, command: str, *options: str) -> Result:
+    """Run a command of dead letters of the stream `left`."""
+    where = ["--warehouse", bed.warehouse, "--kafka", bed.broker.bootstrap_servers]
+    return CliRunner().invoke(app, ["stream", command, IDENTIFIER, "left", *where, *options])
+
+
+def test_dead_letters_are_listed_and_replayed_by_commands_and_over_http(bed: IngestBed) -> None:
     registry = Registry(bed)
     client = HttpClient(create_app(ServiceSettings(warehouse=bed.warehouse)))
     topic = bed.topic("left", partitions=1)
@@ -227,16 +235,34 @@ def test_dead_letters_are_listed_and_replayed_over_http(bed: IngestBed) -> None:
         page = {"limit": 2, "page_token": first["next_page_token"]}
         second = client.get(letters, params=page).json()
         declared = {"topic": topic, "trigger_ms": 100, "partitioned_by_key": True}
+        listed = letters_command(bed, "dead-letters", "--limit", "2")
+        as_json = letters_command(bed, "dead-letters", "--json", "--reason", "malformed")
         client.put(stream, json=declared).raise_for_status()
+        chosen = ("--reason", "too_large", "--offsets", "0:0-1")
+        replayed = letters_command(bed, "replay", *chosen)
+        again = letters_command(bed, "replay", *chosen)
+        in_vain = letters_command(bed, "replay", "--reason", "malformed")
         client.post(f"{letters}/replay", json={"reasons": ["too_large"]}).raise_for_status()
         numbers = {"limit": 0}
         wait_until(lambda: client.get(letters, params=numbers).json()["replay"]["result"])
         after = client.get(letters).json()
         status = client.get(f"{stream}/status").json()
+        counted = letters_command(bed, "dead-letters")
 
+    assert [line.split(":")[:2] for line in listed.stdout.splitlines()] == [
+        ["0", "0 open too_large"],
+        ["0", "2 open too_large"],
+    ]
+    assert "3 dead letters (1 malformed, 2 too_large), 0 replayed" in listed.stderr
+    (malformed,) = map(json.loads, as_json.stdout.splitlines())
+    assert (malformed["offset"], malformed["value"]) == (3, "{")
+    assert (replayed.exit_code, json.loads(replayed.stdout)["accepted"]) == (0, 1)
+    assert json.loads(again.stdout)["accepted"] == 0
+    assert (in_vain.exit_code, json.loads(in_vain.stdout)["failed_again"]) == (1, {"malformed": 1})
+    assert counted.stderr.strip().endswith("2 replayed")
     shown = [(one["offset"], one["standing"]) for one in first["letters"] + second["letters"]]
     assert shown == [(0, "open"), (2, "open"), (3, "open")]
-    assert after["replay"]["result"]["accepted"] == 2
+    assert after["replay"]["result"]["accepted"] == 1
     assert [one["standing"] for one in after["letters"]] == ["replayed", "replayed", "open"]
     assert after["counts"] == {
         "total": 3,
