@@ -22,7 +22,7 @@ class StreamLag:
             key: `<database>.<table>/<stream>`.
             clock: The clock.
         """
-        self._progress = ProgressStore(file_io, warehouse)
+        self._progress = ProgressStore(file_io, warehouse, clock)
         self._key = key
         self._clock = clock
 

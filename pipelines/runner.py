@@ -59,7 +59,7 @@ class Runner:
         warehouse = settings.warehouse
         self._registry = RegistryStore(file_io, warehouse, clock)
         self._leases = LeaseStore(file_io, warehouse, clock)
-        self._progress = ProgressStore(file_io, warehouse)
+        self._progress = ProgressStore(file_io, warehouse, clock)
         self._owner = f"{settings.name}-{uuid4().hex[:12]}"
         self._started_ms = clock.now_ms()
         self._reading = FailureLog(_LOG, "registry cannot be read")
@@ -92,7 +92,8 @@ class Runner:
                 self._follow_registry()
                 if self._maintenance is not None:
                     self._maintenance.set_tables(self._hosted_tables())
-                if self._clock.now_ms() - written_ms >= self._settings.progress_ms:
+                # A negative difference: the clock was set back.
+                if not 0 <= self._clock.now_ms() - written_ms < self._settings.progress_ms:
                     written_ms = self._clock.now_ms()
                     self._write_progress()
                 stop.wait(self._settings.poll_ms / 1_000)

@@ -73,7 +73,7 @@ def main(settings: RunnerSettings) -> int:
                 context,
                 warehouse=settings.warehouse,
                 file_io=file_io,
-                progress=ProgressStore(file_io, settings.warehouse),
+                progress=ProgressStore(file_io, settings.warehouse, clock),
                 clusters=settings.clusters,
             )
             _LOG.info("runner ready name=%s warehouse=%s", settings.name, settings.warehouse)

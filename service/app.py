@@ -81,8 +81,8 @@ def create_app(
         registry=store,
         registrar=Registrar(store, catalog, clock, clusters=settings.clusters),
         dropper=TableDropper(store, catalog, file_io=file_io, warehouse=warehouse, clock=clock),
-        progress=ProgressStore(file_io, warehouse),
-        backfills=BackfillReports(file_io, warehouse),
+        progress=ProgressStore(file_io, warehouse, clock),
+        backfills=BackfillReports(file_io, warehouse, clock),
         bodies=bodies,
         started_ms=clock.now_ms(),
     )

@@ -71,7 +71,7 @@ def backfill(warehouse: str, arguments: BackfillArguments, *, clock: Clock | Non
     if not _NAME.fullmatch(arguments.name) or len(arguments.name) > _NAME_MAX:
         refuse("--name", arguments.name, "expected letters, digits, `-`, `_` and `.`, at most 80")
     file_io = file_io_for(warehouse)
-    reports = BackfillReports(file_io, warehouse)
+    reports = BackfillReports(file_io, warehouse, clock)
     progress = Progress(
         stream=arguments.stream,
         name=arguments.name,

@@ -2,7 +2,8 @@
 
 Not versioned: only the newest report counts. The table holds what a stream has committed. A report decides two
 things: where a stream continues if no remaining snapshot has its position, and whether the verbs `start` and
-`resume` have anything to do. A document that has not been written for a while belongs to a runner that is gone.
+`resume` have anything to do. A document that has not been written for a while belongs to a runner that is gone; how long that is, neither the
+runner's clock decides nor the reader's alone (`observed_ages`).
 A document that cannot be read is left out and does not affect the reports of other runners; its runner
 overwrites it with its next report.
 """
@@ -12,8 +13,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from braid.lake import FileIO
+from braid.lake import Clock, FileIO
 from braid.registry.store import paths
+from braid.registry.store.observed_ages import ObservedAges
 from braid.registry.store.stored_documents import parse_stored
 from braid.schemas import RunnerProgress, StreamProgress, StreamState
 
@@ -35,7 +37,7 @@ class Report:
 
     Attributes:
         runner: The runner's name.
-        updated_ms: Time of the report, milliseconds since the epoch, UTC.
+        updated_ms: Time of the report, milliseconds since the epoch, UTC, by the reader's clock.
         progress: The stream's progress.
     """
 
@@ -60,9 +62,21 @@ class RunnerReports:
 class ProgressStore:
     """Reads and writes the progress documents of a warehouse."""
 
-    def __init__(self, file_io: FileIO, warehouse: str) -> None:
+    def __init__(
+        self, file_io: FileIO, warehouse: str, clock: Clock, *, ages: ObservedAges | None = None
+    ) -> None:
+        """Create the object; reads nothing yet.
+
+        Args:
+            file_io: Storage.
+            warehouse: Absolute path.
+            clock: The reader's clock.
+            ages: The reports that this process has read already; None: none.
+        """
         self._file_io = file_io
         self._warehouse = warehouse
+        self._clock = clock
+        self._ages = ages or ObservedAges()
 
     def write(self, progress: RunnerProgress) -> None:
         """Replace the runner's document."""
@@ -70,18 +84,25 @@ class ProgressStore:
         self._file_io.overwrite(path, progress.model_dump_json().encode())
 
     def read_all(self) -> RunnerReports:
-        """Return the reports of every runner that ever ran. One list and one read per runner."""
+        """Return the reports of every runner that ever ran. One list and one read per runner.
+
+        `updated_ms` of each is the time by this reader's clock, which is as far back as the report is old.
+        """
         found, unreadable = [], []
         for status in self._file_io.list(paths.runners_directory(self._warehouse)):
             if status.is_directory or not status.name.endswith(paths.RUNNER_SUFFIX):
                 continue  # a temporary file of an overwrite
             try:
                 data = self._file_io.read_bytes(status.path)
-                found.append(parse_stored(RunnerProgress, data))
+                progress = parse_stored(RunnerProgress, data)
             except ValidationError:
                 unreadable.append(status.name.removesuffix(paths.RUNNER_SUFFIX))
             except FileNotFoundError:
                 continue
+            else:
+                now_ms = self._clock.now_ms()
+                age_ms = self._ages.observe(status.path, data, age_ms=now_ms - status.modified_ms)
+                found.append(progress.model_copy(update={"updated_ms": now_ms - age_ms}))
         return RunnerReports(
             runners=tuple(sorted(found, key=lambda progress: progress.runner)),
             unreadable=tuple(sorted(unreadable)),

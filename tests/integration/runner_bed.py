@@ -41,7 +41,7 @@ class Registry:
         file_io = bed.table().file_io
         self._spec = bed.spec
         self._store = RegistryStore(file_io, bed.warehouse, SystemClock())
-        self._progress = ProgressStore(file_io, bed.warehouse)
+        self._progress = ProgressStore(file_io, bed.warehouse, SystemClock())
         catalog = Catalog(bed.warehouse, file_io=file_io)
         self._registrar = Registrar(self._store, catalog, SystemClock())
         self.leases = LeaseStore(file_io, bed.warehouse, SystemClock())
@@ -153,7 +153,7 @@ def running_settings(
         context,
         warehouse=settings.warehouse,
         file_io=file_io,
-        progress=ProgressStore(file_io, settings.warehouse),
+        progress=ProgressStore(file_io, settings.warehouse, SystemClock()),
         clusters=settings.clusters,
     )
     runner = Runner(settings, starter=starter, file_io=file_io, clock=clock)

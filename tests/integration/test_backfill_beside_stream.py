@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from braid.lake import StreamPosition, backfill_name
+from braid.lake import StreamPosition, SystemClock, backfill_name
 from braid.registry.store.backfill_reports import BackfillReports
 from braid.schemas import BackfillState
 from tests.integration.ingest_bed import IDENTIFIER, IngestBed
@@ -184,7 +184,8 @@ def check_backfill(
     lines = (bed.directory / "rejects.jsonl").read_text().splitlines()
     refused = [(Path(line["file"]).name, line["row"]) for line in map(json.loads, lines)]
     assert set(refused) == history.refused
-    report = BackfillReports(table.file_io, bed.warehouse).read(IDENTIFIER, "left", [NAME])[NAME]
+    reports = BackfillReports(table.file_io, bed.warehouse, SystemClock())
+    report = reports.read(IDENTIFIER, "left", [NAME])[NAME]
     assert (report.state, report.done, report.rows) == (BackfillState.FINISHED, 1.0, history.rows)
 
 

@@ -48,7 +48,7 @@ class Warehouse:
             ),
             warehouse=bed.warehouse,
             file_io=file_io,
-            progress=ProgressStore(file_io, bed.warehouse),
+            progress=ProgressStore(file_io, bed.warehouse, SystemClock()),
             clusters=KafkaClusters().with_default(bed.broker.bootstrap_servers),
         )
 

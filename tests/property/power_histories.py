@@ -116,9 +116,9 @@ def declare(file_io: FileIO, number: int) -> None:
     registry.put_table(document(number), expected_version=version)
 
 
-def report(file_io: FileIO, updated_ms: int) -> None:
-    progress = RunnerProgress(runner="r", started_ms=0, updated_ms=updated_ms)
-    ProgressStore(file_io, WAREHOUSE).write(progress)
+def report(file_io: FileIO, number: int) -> None:
+    progress = RunnerProgress(runner="r", started_ms=number, updated_ms=number)
+    ProgressStore(file_io, WAREHOUSE, ManualClock()).write(progress)
 
 
 def stream_batch(table: Table, start: int) -> None:
@@ -258,7 +258,7 @@ def _observed_table(file_io: FileIO) -> object:
 
 def _observed_registry(file_io: FileIO) -> object:
     registry = RegistryStore(file_io, WAREHOUSE, ManualClock())
-    tables, reports = registry.tables(), ProgressStore(file_io, WAREHOUSE).read_all()
+    tables, reports = registry.tables(), ProgressStore(file_io, WAREHOUSE, ManualClock()).read_all()
     assert not tables.unreadable
     assert not reports.unreadable
     holder = LeaseStore(file_io, WAREHOUSE, ManualClock()).holder(NAME, "s")

@@ -21,12 +21,13 @@ KEY = "shop.parcels/s"
 def test_only_a_running_stream_has_a_lag(
     state: StreamState, age_ms: int, expected: float | None
 ) -> None:
-    file_io, clock = MemoryFileIO(), ManualClock()
+    clock = ManualClock()
+    file_io = MemoryFileIO(clock=clock)
     lag = StreamLag(file_io, "/w", KEY, clock)
     assert lag.seconds() is None
 
     progress = StreamProgress(state=state, epoch=1, lag_seconds=7.5)
-    ProgressStore(file_io, "/w").write(
+    ProgressStore(file_io, "/w", clock).write(
         RunnerProgress(runner="r", started_ms=0, updated_ms=clock.now_ms(), streams={KEY: progress})
     )
     clock.advance(ms=age_ms)

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from braid.cli.main import app
+from braid.lake import SystemClock
 from braid.registry.store.backfill_reports import BackfillReports
 from tests.unit.backfill.bed import TABLE, BackfillBed
 
@@ -51,7 +52,9 @@ def test_an_error_is_reported_for_the_status_of_the_stream(tmp_path: Path) -> No
     )
 
     assert result.exit_code == 1
-    report = BackfillReports(bed.file_io, bed.warehouse).read(TABLE, "s", ["history"])["history"]
+    report = BackfillReports(bed.file_io, bed.warehouse, SystemClock()).read(
+        TABLE, "s", ["history"]
+    )["history"]
     assert report.state == "STOPPED"
     assert report.error == (
         "refused records: 1, allowed: 0; the last one: missing_key: key column id is missing or null"
@@ -71,7 +74,10 @@ def test_a_stream_that_is_not_registered_is_refused_in_one_line(tmp_path: Path) 
     (line,) = result.stderr.splitlines()
     assert line.startswith("error: ")
     assert "x" in line
-    assert BackfillReports(bed.file_io, bed.warehouse).read(TABLE, "x", ["history"]) == {}
+    assert (
+        BackfillReports(bed.file_io, bed.warehouse, SystemClock()).read(TABLE, "x", ["history"])
+        == {}
+    )
 
 
 def test_the_status_names_files_without_their_folders(tmp_path: Path) -> None:
@@ -86,7 +92,9 @@ def test_the_status_names_files_without_their_folders(tmp_path: Path) -> None:
 
     assert result.exit_code == 2
     assert f"{bed.files}/b.jsonl.gz cannot be read" in result.stderr
-    report = BackfillReports(bed.file_io, bed.warehouse).read(TABLE, "s", ["history"])["history"]
+    report = BackfillReports(bed.file_io, bed.warehouse, SystemClock()).read(
+        TABLE, "s", ["history"]
+    )["history"]
     assert report.error == "files/b.jsonl.gz cannot be read"
     position = bed.table.committer().stream_positions()["s/backfill/history"]
     assert position.topic == "2 json files of files"
@@ -114,7 +122,9 @@ def test_an_error_without_a_message_is_reported_by_its_class(
 
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1] == "error: OSError"
-    report = BackfillReports(bed.file_io, bed.warehouse).read(TABLE, "s", ["history"])["history"]
+    report = BackfillReports(bed.file_io, bed.warehouse, SystemClock()).read(
+        TABLE, "s", ["history"]
+    )["history"]
     assert report.error == "OSError"
 
 

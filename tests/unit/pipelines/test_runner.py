@@ -21,10 +21,11 @@ SETTINGS = RunnerSettings(warehouse="/w", name="r")
 
 def _start_beside(name: str, *, silent_ms: int) -> None:
     """Start and stop a runner when another has reported a while ago."""
-    clock, file_io = ManualClock(), MemoryFileIO()
-    updated_ms = clock.now_ms() - silent_ms
-    other = RunnerProgress(runner=name, started_ms=0, updated_ms=updated_ms)
-    ProgressStore(file_io, "/w").write(other)
+    clock = ManualClock()
+    file_io = MemoryFileIO(clock=clock)
+    other = RunnerProgress(runner=name, started_ms=0, updated_ms=clock.now_ms())
+    ProgressStore(file_io, "/w", clock).write(other)
+    clock.advance(ms=silent_ms)
     stop = threading.Event()
     stop.set()
 
@@ -52,7 +53,7 @@ def test_no_other_runner_is_warned_of(
 
 def test_an_unreadable_document_stops_no_stream_of_its_table_or_another() -> None:
     clock, file_io = ManualClock(), MemoryFileIO()
-    registry, progress = RegistryStore(file_io, "/w", clock), ProgressStore(file_io, "/w")
+    registry, progress = RegistryStore(file_io, "/w", clock), ProgressStore(file_io, "/w", clock)
     registry.put_table(DOCUMENT, expected_version=None)
     settings = replace(SETTINGS, poll_ms=1, progress_ms=0, maintains=False)
     runner = Runner(settings, starter=StubStarter(), file_io=file_io, clock=clock)
@@ -80,7 +81,7 @@ def test_an_unreadable_document_stops_no_stream_of_its_table_or_another() -> Non
 
 def test_a_stream_that_needs_a_newer_version_is_let_go() -> None:
     clock, file_io = ManualClock(), MemoryFileIO()
-    registry, progress = RegistryStore(file_io, "/w", clock), ProgressStore(file_io, "/w")
+    registry, progress = RegistryStore(file_io, "/w", clock), ProgressStore(file_io, "/w", clock)
     version = registry.put_table(DOCUMENT, expected_version=None)
     settings = replace(SETTINGS, poll_ms=1, progress_ms=0, maintains=False)
     runner = Runner(settings, starter=StubStarter(), file_io=file_io, clock=clock)
@@ -103,3 +104,27 @@ def test_a_stream_that_needs_a_newer_version_is_let_go() -> None:
         running.result()
 
     assert LeaseStore(file_io, "/w", clock).holder("db.t", "s") is None
+
+
+def test_a_clock_that_is_set_back_delays_no_report() -> None:
+    clock, file_io = ManualClock(), MemoryFileIO()
+    settings = replace(SETTINGS, poll_ms=1, progress_ms=2_000, maintains=False)
+    runner = Runner(settings, starter=StubStarter(), file_io=file_io, clock=clock)
+    stop = threading.Event()
+
+    def reports_at(moment_ms: int) -> bool:
+        path = "/w/_braid/runners/r.json"
+        if not file_io.exists(path):
+            return False
+        written = RunnerProgress.model_validate_json(file_io.read_bytes(path))
+        return written.updated_ms == moment_ms
+
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(runner.run, stop)
+        try:
+            wait_until(lambda: reports_at(clock.now_ms()))
+            clock.advance(ms=-86_400_000)
+            wait_until(lambda: reports_at(clock.now_ms()))
+        finally:
+            stop.set()
+        running.result()

@@ -10,13 +10,13 @@ from tests.unit.service.http_client import HttpClient
 
 
 @pytest.fixture
-def file_io() -> MemoryFileIO:
-    return MemoryFileIO()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
+def file_io(clock: ManualClock) -> MemoryFileIO:
+    return MemoryFileIO(clock=clock)
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 import pytest
 
-from braid.lake import MemoryFileIO
+from braid.lake import ManualClock, MemoryFileIO
+from braid.registry.store.observed_ages import ObservedAges
 from braid.registry.store.progress import (
     ProgressStore,
     RunnerReports,
@@ -27,17 +28,28 @@ def progress(
 
 
 @pytest.fixture
-def store(file_io: MemoryFileIO) -> ProgressStore:
-    return ProgressStore(file_io, "/w")
+def clock() -> ManualClock:
+    return ManualClock(start_ms=1)
+
+
+@pytest.fixture
+def file_io(clock: ManualClock) -> MemoryFileIO:
+    return MemoryFileIO(clock=clock)
+
+
+@pytest.fixture
+def store(file_io: MemoryFileIO, clock: ManualClock) -> ProgressStore:
+    return ProgressStore(file_io, "/w", clock)
 
 
 def test_a_warehouse_without_runners_has_no_progress(store: ProgressStore) -> None:
     assert store.read_all().runners == ()
 
 
-def test_the_last_word_of_each_runner_is_read(store: ProgressStore) -> None:
+def test_the_last_word_of_each_runner_is_read(store: ProgressStore, clock: ManualClock) -> None:
     store.write(progress("r2", updated_ms=1))
     store.write(progress("r1", updated_ms=1))
+    clock.advance(ms=4)
     store.write(progress("r1", updated_ms=5))
 
     expected = (progress("r1", updated_ms=5), progress("r2", updated_ms=1))
@@ -113,3 +125,28 @@ def test_the_report_of_the_highest_epoch_is_used_although_its_runner_is_gone() -
 
     assert report is not None
     assert report.runner == "gone"
+
+
+@pytest.mark.parametrize("ahead_ms", [-86_400_000, 86_400_000])
+def test_the_clock_of_a_runner_does_not_say_how_old_its_report_is(
+    store: ProgressStore, clock: ManualClock, ahead_ms: int
+) -> None:
+    store.write(progress("r1", updated_ms=clock.now_ms() + ahead_ms))
+    clock.advance(ms=15_000)
+
+    (found,) = store.read_all().runners
+
+    assert found.updated_ms == clock.now_ms() - 15_000
+
+
+def test_a_report_from_before_all_clocks_were_set_back_ages(file_io: MemoryFileIO) -> None:
+    now_s = 7.0
+    ages = ObservedAges(lambda: now_s)
+    store = ProgressStore(file_io, "/w", ManualClock(start_ms=-86_400_000), ages=ages)
+    store.write(progress("dead", updated_ms=1))
+
+    (first,) = store.read_all().runners
+    now_s += 15
+    (second,) = store.read_all().runners
+
+    assert (first.updated_ms, second.updated_ms) == (-86_400_000, -86_400_000 - 15_000)

@@ -192,7 +192,7 @@ def test_reports_and_leases_of_newer_versions_are_read(
     path = "/w/_braid/leases/a.b.s/00000000000000000001.json"
     file_io.write_new(path, orjson.dumps(record))
 
-    (runner,) = ProgressStore(file_io, "/w").read_all().runners
+    (runner,) = ProgressStore(file_io, "/w", clock).read_all().runners
     holder = LeaseStore(file_io, "/w", clock).holder("a.b", "s")
 
     assert runner.streams["a.b/s"].state == "RUNNING"

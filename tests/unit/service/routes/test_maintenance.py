@@ -14,16 +14,17 @@ def test_runs_are_counted_and_the_living_runners_report_is_included(
     table = catalog.table("shop.orders")
     for _ in range(3):
         table.write_and_commit(pa.table({"id": pa.array([1], pa.int64()), "region": ["eu"]}))
-    store = ProgressStore(file_io, "/w")
-    for name, silent_ms in (("alive", 0), ("gone", 3_600_000)):
+    store = ProgressStore(file_io, "/w", clock)
+    for name, silent_ms in (("gone", 3_600_000), ("alive", 0)):
         store.write(
             RunnerProgress(
                 runner=name,
                 started_ms=0,
-                updated_ms=clock.now_ms() - silent_ms,
+                updated_ms=clock.now_ms(),
                 tables={"shop.orders": TableProgress(looks=9, compactions=2, dropped=1)},
             )
         )
+        clock.advance(ms=silent_ms)
 
     found = shop.get("/v1/tables/shop/orders/maintenance").json()
 

@@ -81,7 +81,7 @@ def test_measured_bounds_are_shown_after_the_query_has_ended(
             topic_id=topic_id,
             topic_offsets=TopicOffsets(beginning={0: 30}, end={0: end}, measured_ms=measured_ms),
         )
-        ProgressStore(file_io, "/w").write(
+        ProgressStore(file_io, "/w", clock).write(
             RunnerProgress(
                 runner=runner,
                 started_ms=0,

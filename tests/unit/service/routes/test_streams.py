@@ -51,7 +51,7 @@ def commit(catalog: Catalog, records: int) -> None:
 
 
 def report(file_io: MemoryFileIO, clock: ManualClock, progress: StreamProgress) -> None:
-    store = ProgressStore(file_io, "/w")
+    store = ProgressStore(file_io, "/w", clock)
     store.write(
         RunnerProgress(
             runner="runner-1",
@@ -321,6 +321,20 @@ def test_a_runner_without_recent_reports_counts_as_gone_and_its_numbers_stay(
     assert "the runner runner-1 is from 2023-11-14T22:13:20.000Z" in status["trace"]
 
 
+def test_a_runner_whose_clock_was_ahead_counts_as_gone_as_soon_as_any_other(
+    sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
+) -> None:
+    ahead = ManualClock(start_ms=clock.now_ms() + 86_400_000)
+    report(file_io, ahead, StreamProgress(state=StreamState.FAILED))
+    living = sales.get(f"{SALES}/status").json()
+    clock.advance(ms=15_001)
+
+    status = sales.get(f"{SALES}/status").json()
+
+    assert (living["state"], living["reported_at"]) == ("FAILED", "2023-11-14T22:13:20.000Z")
+    assert (status["state"], status["worker_id"]) == ("UNASSIGNED", None)
+
+
 def test_the_status_of_a_failed_stream_has_the_reason(
     sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock
 ) -> None:
@@ -419,7 +433,7 @@ def test_status_shows_the_backfills_of_the_stream(
         seconds_left=6.0,
         updated_ms=clock.now_ms(),
     )
-    BackfillReports(file_io, "/w").write("shop.orders", running)
+    BackfillReports(file_io, "/w", clock).write("shop.orders", running)
 
     first, second = sales.get(f"{SALES}/status").json()["backfills"]
     clock.advance(ms=30_001)
