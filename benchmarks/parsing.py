@@ -1,4 +1,4 @@
-"""Benchmark of parsing: messages per second of processor time in one task, by format and kind of message."""
+"""Benchmark of parsing: messages per second of processor time on one thread, by format and kind of message."""
 
 import json
 import time

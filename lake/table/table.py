@@ -386,8 +386,8 @@ class Table(ReadableTable):
         routed for the old count fail with `CommitConflict`; streams and `write_and_commit` wait for
         the end and write such rows again. Other writers: see `follow_schema`.
 
-        A rescale that was interrupted continues when it is run again, or is undone by a rescale to
-        the old count. A table that was rolled back to a snapshot before a rescale is rescaled anew.
+        A rescale that was interrupted is run again, which rewrites all files of the old count, or is
+        undone by a rescale to the old count. A table that was rolled back to a snapshot before a rescale is rescaled anew.
 
         Args:
             buckets: From 1.

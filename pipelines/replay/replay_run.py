@@ -1,8 +1,8 @@
 """Replay of a selection of dead letters: two readings of their topic, and one commit for some thousand letters.
 
 1. The first reading finds the open letters of the stream (`letter_standing`), so that replayed offsets can be
-   remembered as few ranges (`offset_ranges`). It takes the stream's position first: the letters of all records before
-   that are on the topic then, and letters that are sent meanwhile are of later records.
+   remembered as few ranges (`offset_ranges`). It reads the stream's position first. The letters of all records before
+   that position are on the topic by then; letters that are sent during the reading are of later records.
 2. The second reading writes the selected ones, in the order in which they are on their topic, which does not matter:
    the place of each record is stored with its row.
 

@@ -1,4 +1,4 @@
-"""Schema deltas: what a table needs before messages with undeclared fields can be written."""
+"""Schema deltas and their merging: new columns and wider types that a table needs before some messages can be written."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

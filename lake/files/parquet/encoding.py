@@ -10,7 +10,7 @@ Chosen by measurement: 250 000 rows, zstd 1 (milliseconds to write, milliseconds
 | integers, all different | 28, 5, 1 754 | 8, 4, 1 496 | 9, 2, 1 295 |
 | sequence numbers | 29, 7, 514 | 12, 6, 256 | 3, 1, 2 |
 
-A dictionary with nearly as many entries as rows costs time and saves no space. So a plain column gets a
+A dictionary with nearly as many entries as rows costs time and saves no space. So a column that is not nested gets a
 dictionary only if its values repeat; otherwise, what Parquet stores as integers (dates, timestamps and short
 decimals too) is packed as differences. Nested columns are not examined: they always get dictionaries.
 """

@@ -13,9 +13,10 @@
    left.
 
 Readers see the same rows at every moment, in old buckets or in new ones. An interruption before step 2
-changes nothing. After an interruption later than step 2, writers of partitions with old files are refused until
-the rescale is run again, which takes little time, or is undone. A rescale that fails restores the old count itself
-if it can. Orphan cleaning finds the files of interrupted work.
+changes nothing. After an interruption between step 2 and the commit of step 3, writers of partitions with old
+files are refused until the rescale is run again or undone. Run again, it rewrites all files of the old count, because
+what was rewritten before is not recorded; undoing it is one small commit. A rescale that fails in its first run restores
+the old count itself if it can. Orphan cleaning finds the files of interrupted work.
 
 Source: table-format 18.3; decision 0013.
 """

@@ -2,9 +2,9 @@
 
 | bound | counts | when it is reached |
 |---|---|---|
-| memory | small files | further ones are kept on disk |
-| disk | all others | files get no copy; their keys are read by row group |
-| time | since the last use | the copy is removed: after a compaction no snapshot has its file |
+| memory | parts of copies, up to 2 MB of each copy | further parts are kept on disk |
+| disk | all other parts | files get no copy; their keys are read by row group |
+| time | since the last use | the copy is removed; often a compaction has replaced its file |
 
 There are bounds for each table, and bounds for all tables together. A copy is evicted for another
 only if it was not used in the last minute. So a table that is larger than its bound keeps the

@@ -1,4 +1,4 @@
-"""Writes to an opened table: writers, trials, batches that are written and committed, deletion of what is not."""
+"""Writes to an opened table: writers, tests for refused rows, batches committed at once, deletion of uncommitted files."""
 
 from collections.abc import Iterable
 from functools import partial

@@ -1,12 +1,15 @@
 """Rules for kept columns, and for what a stream does with records that lack a column's field.
 
-Pure. A kept column has a sequence group of the table format to itself (`braid.registry.layout.physical_table`):
+Pure. In the table format a kept column becomes a sequence group of its own
+(`braid.registry.layout.physical_table`); below, *group* is the group that the declaration names.
 
-1. It is a column of its group, and neither combines values nor decides what a record is or when it was deleted:
-   the row kind and the time of a delete belong to the record that has them.
-2. The order of its group has comparable bytes.
-3. With all of a group's columns kept, tracking columns have to be left for the group itself.
-4. A stream keeps what the table declares as kept, because the table's columns depend on it.
+1. A kept column is a column of the group. It has no aggregate function, and is neither the row kind nor the time of
+   a delete, which belong to the record that has them.
+2. The ordering columns of the group have types whose values can be stored as bytes that compare alike.
+3. If a group keeps all of its columns, the table has tracking columns: otherwise nothing is left that the
+   group's own order protects.
+4. A stream can keep only columns that the table declares as kept, because a kept column needs a generated column in
+   the table. It may read null or reject instead.
 5. `keep` and `reject` are for fields that a message can lack, and for headers.
 """
 

@@ -1,7 +1,7 @@
 """Rules for declared tables: the streams that feed a table cannot harm each other's columns.
 
 Pure: from a declaration to the list of all its problems, each with location, value and hint. The rules
-(decision 0008) that concern a table by itself:
+that concern a table by itself (1 and 6 by decision 0008):
 
 1. Every non-key column of a partial-update table is protected by exactly one sequence group, because
    sequence numbers of concurrent writers are not ordered: without an order in the data the older of two
@@ -12,10 +12,13 @@ Pure: from a declaration to the list of all its problems, each with location, va
 4. Generated columns of a group do not collide with declared ones.
 5. Staleness and completeness name groups that exist.
 6. Aggregate functions, deletes and default values give the same row in any order of arrival:
-   `aggregate_function_rules`, `delete_rules`, `delete_retention`, `row_ttl`, `default_rules`. Kept columns
-   have an order of their own: `keep_rules`.
-7. The engine's own checks of types, keys, functions and options come last, on the physical table
-   (`engine_check`). Options without effect, which the engine accepts, are refused here.
+   `aggregate_function_rules`, `delete_rules`, `default_rules`. Kept columns have an order of their own:
+   `keep_rules`. The time of a delete and of a row's expiry is in a column of the table: `delete_retention`,
+   `row_ttl`.
+7. Names, key columns and their types, the number of buckets, and the options that a declaration may set
+   (`settable_options`) are checked here.
+8. The engine's own checks come last, on the physical table; `engine_check` also refuses options without
+   effect, which the engine accepts.
 """
 
 import re
