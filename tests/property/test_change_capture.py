@@ -16,6 +16,13 @@ from braid.schemas import StreamDefinition, TableSpec
 from tests.property.capture_bed import CaptureBed, captured_stream, captured_table
 from tests.support.change_capture.change_capture import MYSQL, POSTGRESQL, ChangeCapture
 from tests.support.change_capture.log_places import CommitPlaces, MysqlPlaces, PostgresPlaces
+from tests.support.change_capture.message_forms import (
+    Enveloped,
+    InAvro,
+    MessageForm,
+    Unwrapped,
+    UnwrappedInAvro,
+)
 from tests.support.change_capture.source_table import SourceTable
 from tests.support.change_capture.topic import KafkaRecord
 
@@ -34,6 +41,7 @@ class Case:
         events: About so many are sent.
         batch_max: The most records of a micro-batch.
         has_late_events: Whether former connectors send events late.
+        form: The form of the messages; None: JSON without schemas, with the events around the rows.
     """
 
     places: Places
@@ -42,6 +50,13 @@ class Case:
     events: int
     batch_max: int
     has_late_events: bool = True
+    form: type[MessageForm] | None = None
+
+    @property
+    def forms(self) -> list[MessageForm]:
+        """The form of the messages of each table; none of plain JSON."""
+        form, database = self.form, self.places.connector
+        return [] if form is None else [form(table, database) for table in self.tables]
 
     @property
     def tables(self) -> tuple[SourceTable, ...]:
@@ -73,6 +88,13 @@ CASES = {
         has_late_events=False,
     ),
 }
+FORMS = {
+    f"{form.__name__} {database}": Case(
+        places=places, seed=seed, keys=60, events=1_500, batch_max=250, form=form
+    )
+    for seed, form in enumerate((Enveloped, Unwrapped, InAvro, UnwrappedInAvro), start=11)
+    for database, places in (("postgresql", PostgresPlaces), ("mysql", MysqlPlaces))
+}
 SMALL = Case(places=PostgresPlaces, seed=6, keys=100, events=2_000, batch_max=400)
 """A history in which each fault changes some row."""
 CALM = replace(SMALL, has_late_events=False)
@@ -86,7 +108,16 @@ def ordered_table(case: Case) -> TableSpec:
 def ordered_streams(case: Case, **more: Any) -> list[StreamDefinition]:
     """Return its streams."""
     database = case.places.connector
-    return [captured_stream(table, database, position=POSITION, **more) for table in case.tables]
+    streams = []
+    for index, table in enumerate(case.tables):
+        declared: dict[str, Any] = dict(case.forms[index].stream) if case.forms else {}
+        format_ = declared.pop("format", None)
+        streams.append(
+            captured_stream(
+                table, database, position=POSITION, format_=format_, **{**declared, **more}
+            )
+        )
+    return streams
 
 
 def arrival_streams(case: Case, **more: Any) -> list[StreamDefinition]:
@@ -111,7 +142,8 @@ def ingested(
         chance=random.Random(case.seed),
         batch_max=case.batch_max,
     )
-    bed.ingest(records)
+    forms = case.forms
+    bed.ingest(forms[one.table].record(one) if forms else one for one in records)
     return bed
 
 
@@ -145,7 +177,7 @@ def check(case: Case) -> CaptureBed:
     return bed
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("case", (CASES | FORMS).values(), ids=CASES | FORMS)
 def test_the_table_has_the_newest_rows_of_the_database(case: Case) -> None:
     check(case)
 
@@ -154,6 +186,14 @@ def test_the_table_has_the_newest_rows_of_the_database(case: Case) -> None:
 @pytest.mark.parametrize("places", [PostgresPlaces, MysqlPlaces], ids=["postgresql", "mysql"])
 def test_a_million_events_make_the_rows_of_fifty_thousand_keys(places: Places) -> None:
     case = Case(places=places, seed=1, keys=50_000, events=1_000_000, batch_max=40_000)
+
+    print(check(case).counts)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("case", FORMS.values(), ids=FORMS)
+def test_a_million_events_of_every_form_make_the_rows_of_fifty_thousand_keys(case: Case) -> None:
+    case = replace(case, keys=50_000, events=1_000_000, batch_max=40_000)
 
     print(check(case).counts)
 

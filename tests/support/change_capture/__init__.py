@@ -8,6 +8,7 @@
 | `change_event` | one event, and its messages as Debezium writes them in JSON |
 | `connector` | snapshots, streaming, restarts, incremental snapshots: the events in the order in which they are sent |
 | `topic` | partitions, tombstones lost and repeated, late deliveries |
+| `message_forms` | the same records with envelopes, unwrapped, and in Avro |
 | `newest_rows` | the newest state of each key of what the events say |
 | `change_capture` | all of it together, from a seed |
 
