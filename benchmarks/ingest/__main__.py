@@ -24,7 +24,7 @@ PARTS: Final[dict[str, Callable[[Sizes], Iterator[dict[str, Any]]]]] = {
     "growth": growth.run,
 }
 _HELP: Final = {
-    "records": "messages of each topic; `throughput` reads as many twice, `stages` a third of them",
+    "records": "messages of each topic; `throughput` reads as many twice, `stages` a quarter of them, seven times",
     "keys": "keys among them",
     "batch_records": "bound of a micro-batch of `throughput`",
     "rate": "records a second that `latency` produces, all topics together",
@@ -33,7 +33,7 @@ _HELP: Final = {
     "growth_keys": "keys of the tables of `growth`, ascending",
     "growth_batch": "records of each of its micro-batches",
     "growth_batches": "micro-batches of each stream and round",
-    "rounds": "rounds of `growth`",
+    "rounds": "rounds of `growth`, after one that is not counted",
 }
 
 

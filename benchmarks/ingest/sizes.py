@@ -14,7 +14,7 @@ class Sizes:
     """Sizes of a run.
 
     Attributes:
-        records: Messages of each topic: `throughput` reads as many twice, `stages` a third of them.
+        records: Messages of each topic: `throughput` reads as many twice, `stages` a quarter of them, seven times.
         keys: Keys among them.
         batch_records: Bound of a micro-batch of `throughput`.
         rate: Records per second that `latency` produces, all topics together.
@@ -23,7 +23,7 @@ class Sizes:
         growth_keys: Keys of the tables of `growth`, ascending.
         growth_batch: Records of each of its micro-batches.
         growth_batches: Micro-batches of each stream and round.
-        rounds: Rounds of `growth`: in each, every table has its turn.
+        rounds: Rounds of `growth` after one that is not counted: in each, every table has its turn.
     """
 
     records: int = 1_000_000
@@ -39,5 +39,5 @@ class Sizes:
 
     @property
     def stage_records(self) -> int:
-        """Messages of the topic that `stages` reads."""
-        return max(1, self.records // 3)
+        """Messages that a round of `stages` reads."""
+        return max(1, self.records // 4)

@@ -56,7 +56,7 @@ from braid.registry.layout.physical_table import physical_table
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import StreamDefinition, TableSpec
 
-ROUNDS: Final = 3
+ROUNDS: Final = 5
 WARM_UPS: Final = 2
 CORES: Final = 2
 _STREAM: Final = "a"
@@ -129,19 +129,35 @@ def stage_figures(rounds: Sequence[Round], *, records: int) -> list[dict[str, An
     """Return the seconds of each stage for a million records, and its share.
 
     Args:
-        rounds: The median of them counts, stage by stage.
+        rounds: At least one; each job counts with its least time (`best_of`).
         records: Records of each round.
     """
-    found = [stages_of(one) for one in rounds]
-    seconds = {
-        stage: statistics.median(one[stage] for one in found) / records * 1e6 for stage in found[0]
-    }
+    found = stages_of(best_of(rounds))
+    seconds = {stage: value / records * 1e6 for stage, value in found.items()}
     total = sum(seconds.values()) or 1.0
     lines = [
         figure(f"stages: {stage} ({100 * value / total:.0f} %)", value, "s")
         for stage, value in seconds.items()
     ]
     return [*lines, figure("stages: all, processor time a million records", total, "s")]
+
+
+def best_of(rounds: Sequence[Round]) -> Round:
+    """Return each job's least time: the JVM compiles beside its work, less and less, and never saves time by chance."""
+    routings = [one.routing for one in rounds if one.routing is not None]
+    return Round(
+        fetch=_least([one.fetch for one in rounds]),
+        crossing=_least([one.crossing for one in rounds]),
+        routing=_least(routings) if routings else None,
+        write=_least([one.write for one in rounds]),
+        task={stage: min(one.task[stage] for one in rounds) for stage in rounds[0].task},
+        commit=min(one.commit for one in rounds),
+        compaction=statistics.mean(one.compaction for one in rounds),
+    )
+
+
+def _least(jobs: Sequence[Job]) -> Job:
+    return Job(jvm=min(job.jvm for job in jobs), workers=min(job.workers for job in jobs))
 
 
 def stages_of(found: Round) -> Seconds:

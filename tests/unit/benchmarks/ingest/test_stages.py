@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.ingest.stages import Job, Round, stage_figures, stages_of
+from benchmarks.ingest.stages import Job, Round, best_of, stage_figures, stages_of
 
 ROUTED = Round(
     fetch=Job(jvm=1.0, workers=0.0),
@@ -60,3 +60,22 @@ def test_stages_are_given_for_a_million_records_with_their_shares() -> None:
     assert found[0]["name"].startswith("stages: JVM: fetch (10 %)")
     assert found[0]["value"] == 2.0
     assert found[-1]["value"] == pytest.approx(2 * sum(stages_of(ROUTED).values()))
+
+
+def test_each_job_counts_with_its_least_time_and_compactions_with_their_mean() -> None:
+    slow = Round(
+        fetch=Job(jvm=9.0, workers=0.0),
+        crossing=Job(jvm=9.0, workers=9.0),
+        routing=Job(jvm=9.0, workers=9.0),
+        write=Job(jvm=3.25, workers=9.0),
+        task=dict.fromkeys(ROUTED.task, 9.0) | {"parse": 1.0},
+        commit=9.0,
+        compaction=1.5,
+    )
+
+    best = best_of([slow, ROUTED])
+
+    assert best.write == Job(jvm=3.25, workers=6.0)
+    assert best.fetch == ROUTED.fetch
+    assert best.task == {**ROUTED.task, "parse": 1.0}
+    assert (best.commit, best.compaction) == (0.125, 1.0)
