@@ -26,7 +26,8 @@ pytestmark = [
 
 SHORT_SEED = 15
 """The store has faults from the start, and dead letters are replayed before a mend and after one."""
-LONG_SEEDS = range(1, 6)
+LONG_SEEDS = (1, 2, 3)
+"""Together about 20 minutes."""
 LONG_STEPS = 2 * len(FULL_DECK)
 
 

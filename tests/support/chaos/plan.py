@@ -96,6 +96,12 @@ class Step:
     moment: float
     action: Action
 
+    def __str__(self) -> str:
+        """Say it in a log."""
+        return (
+            f"{self.number}, {dict(self.records)} sent, at {self.moment:.2f} of them {self.action}"
+        )
+
 
 _KILLED: Final = tuple(target for target in Target if target is not Target.STORE)
 
@@ -109,7 +115,7 @@ FULL_DECK: Final[Sequence[Action]] = (
     *(Replay(stream) for stream in STREAMS),
     *(SetBack(stream) for stream in REPEATABLE),
 )
-"""All kinds of actions: 28 steps."""
+"""All kinds of actions: 30 steps."""
 
 SHORT_DECK: Final[Sequence[Action]] = (
     *(Kill(target) for target in _KILLED),
@@ -146,8 +152,10 @@ def chaos_plan(
             owed[stream] += drawn.randrange(records // 3, records)
             if late[stream] == 0 and drawn.random() < _LATE:
                 late[stream] = drawn.randint(*_LATE_STEPS)
-            # What a late stream owes comes at once, in the step that ends its delay.
-            is_late = late[stream] > 0 and number < steps - 1
+            # What a late stream owes comes at once, in the step that ends its delay. A stream that is set back
+            # has to have read something.
+            is_due = number == steps - 1 or _sets_back(hand[-1], stream)
+            is_late = late[stream] > 0 and not is_due
             late[stream] = max(0, late[stream] - 1)
             sent[stream] = 0 if is_late else owed[stream]
             owed[stream] -= sent[stream]
@@ -155,6 +163,10 @@ def chaos_plan(
         action = _drawn(drawn, hand.pop())
         plan.append(Step(number=number, records=sent, moment=moment, action=action))
     return plan
+
+
+def _sets_back(action: Action, stream: str) -> bool:
+    return isinstance(action, SetBack) and action.stream == stream
 
 
 def _drawn(drawn: random.Random, action: Action) -> Action:

@@ -127,7 +127,10 @@ class Processes:
             if child.wait(timeout_s=_TIMEOUT_S) == 0:
                 raise ProcessFailed(child, what="ended with 0 when its Spark was killed")
         else:
-            self._signal([found[drawn % len(found)]], signal.SIGKILL)
+            # Now one worker, now all of them with the process that forks them.
+            doomed = found if drawn % 2 else [found[drawn % len(found)]]
+            self._signal(doomed, signal.SIGKILL)
+            return f"{target} {doomed} of {found}"
         self.keep()
         return f"{target} {found}"
 

@@ -1,6 +1,8 @@
 """Chaos run: a plan carried out on real processes, and what is wrong with their table in the end."""
 
 import random
+import signal
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -131,7 +133,9 @@ class _Run:
         goal = before + int(step.moment * sum(step.records.values()))
         self._watch.wait_for(goal, keep=self._keep)
         at = self._watch.commits[-1].snapshot_id if self._watch.commits else 0
-        self._outcome.log.append(f"{step} at snapshot {at}")
+        # The time is that of the processes' own logs.
+        now = time.strftime("%H:%M:%S")
+        self._outcome.log.append(f"{now} snapshot {at}, step {step}")
         done = self._act(step)
         if done:
             self._outcome.log[-1] += f": {done}"
@@ -200,7 +204,11 @@ class _Run:
         self._check_open(records[PAYMENTS])
         self._check_read_again()
         statuses = self._processes.end_workers()
-        self._wrong([f"{name} ended with {code}" for name, code in statuses.items() if code])
+        # One that has just been started again has no handler of the signal yet.
+        usual = (0, -signal.SIGTERM)
+        self._wrong(
+            [f"{name} ended with {code}" for name, code in statuses.items() if code not in usual]
+        )
         self._compare(records, ends)
 
     def _wait_for(self, ends: Mapping[Place, int]) -> None:

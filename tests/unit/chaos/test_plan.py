@@ -69,3 +69,13 @@ def test_only_large_records_are_longer_than_a_stream_takes() -> None:
         is_long = len(record.value or b"") > SMALL_BYTES
         assert is_long == (record.fate is Fate.LARGE)
         assert (record.reason is None) == (record.fate is Fate.ROW)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_stream_that_is_set_back_was_sent_something(seed: int) -> None:
+    plan = chaos_plan(seed, steps=len(FULL_DECK))
+
+    for step in plan:
+        if isinstance(step.action, SetBack):
+            stream = step.action.stream
+            assert sum(one.records[stream] for one in plan[: step.number + 1]) > 0
