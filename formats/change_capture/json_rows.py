@@ -1,7 +1,8 @@
 """Reader of rows that are JSON objects, each read by the schema of its event, if it had one.
 
 A row whose event had a schema has the schema's number in front, framed as in Confluent's wire format. So rows remain
-plain arrays of bytes, whatever is taken out of them on the way.
+plain arrays of bytes, whatever is taken out of them on the way. A row without a schema is framed too if it begins as a
+frame does: MongoDB's rows are texts of the event, so they may begin with any byte.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from braid.formats.message_reader import MessageReader, ReadMessages
 from braid.formats.wire_format import split_header, split_headers
 
 _FRAMED: Final = b"\x00"
+_UNKNOWN: Final = 0xFFFFFFFF  # the number in the frame of a row without a schema
 _READERS_MAX: Final = 100
 
 
@@ -30,10 +32,12 @@ def framed_rows(rows: pa.BinaryArray, schemas: np.ndarray) -> pa.BinaryArray:
         rows: JSON texts.
         schemas: For each row the number of its schema, or `NO_SCHEMA`.
     """
-    if (schemas == NO_SCHEMA).all():
+    is_ambiguous = pc.starts_with(rows, _FRAMED).fill_null(False).to_numpy(zero_copy_only=False)
+    if (schemas == NO_SCHEMA).all() and not is_ambiguous.any():
         return rows
+    numbers = np.where(is_ambiguous & (schemas == NO_SCHEMA), _UNKNOWN, schemas)
     frames = [
-        b"" if one == NO_SCHEMA else _FRAMED + one.to_bytes(4, "big") for one in schemas.tolist()
+        b"" if one == NO_SCHEMA else _FRAMED + one.to_bytes(4, "big") for one in numbers.tolist()
     ]
     nothing = pa.scalar(b"", pa.binary())
     return pc.binary_join_element_wise(pa.array(frames, pa.binary()), rows, nothing)
@@ -82,6 +86,8 @@ class JsonRowReader:
         return self._plain.tree(body)
 
     def _reader(self, number: int) -> MessageReader:
+        if number == _UNKNOWN:
+            return self._plain
         text = self._known.text(number)
         found = self._readers.get(text)
         if found is None:

@@ -360,3 +360,22 @@ def test_a_delete_of_a_document_without_its_key_is_refused(key: bytes) -> None:
     found = mongodb([document("d", None, ordinal=2)], keys=[key])
 
     assert [text.partition(":")[0] for text in faults_of(found).values()] == ["missing_key"]
+
+
+@pytest.mark.parametrize(
+    "text", ["\0", "\0\0\0\0\0", "\0\0\0\0\0{}", '\0\xff\xff\xff\xff{"_id": 1}']
+)
+@pytest.mark.parametrize("is_enveloped", [False, True])
+def test_a_document_that_begins_with_a_byte_of_zero_is_a_dead_letter(
+    text: str, is_enveloped: bool
+) -> None:
+    """Its row looked like one with the number of a schema in front, and stopped the stream."""
+    poison = document("u", {}, ordinal=1) | {"after": text}
+    good = document("u", {"_id": {"$oid": "596e"}, "name": "ä"}, ordinal=2)
+    field = {"type": "string", "optional": True, "field": "after"}
+    messages = [enveloped(poison, field) if is_enveloped else poison, good]
+
+    found = mongodb(messages)
+
+    assert list(faults_of(found)) == [0]
+    assert rows_of(found, "id", "name") == [("+", "596e", "ä")]
