@@ -369,7 +369,7 @@ def test_a_delete_of_a_document_without_its_key_is_refused(key: bytes) -> None:
 def test_a_document_that_begins_with_a_byte_of_zero_is_a_dead_letter(
     text: str, is_enveloped: bool
 ) -> None:
-    """Its row looked like one with the number of a schema in front, and stopped the stream."""
+    """Its row looked like one with the number of a schema in front, and was an error of the reader."""
     poison = document("u", {}, ordinal=1) | {"after": text}
     good = document("u", {"_id": {"$oid": "596e"}, "name": "ä"}, ordinal=2)
     field = {"type": "string", "optional": True, "field": "after"}
