@@ -182,6 +182,8 @@ class Beside:
             "name": NAME,
             "rejects": f"{self.files}.rejects",
             "share": self.share,
+            # Some commits in each round: what is not committed is read again.
+            "rows-per-commit": max(1, self.rows // 100),
         }
         given = [f"--{name}={value}" for name, value in options.items()]
         command = [sys.executable, "-m", "braid", "stream", "backfill", TABLE, STREAM, *given]
@@ -221,7 +223,8 @@ def report(beside: Beside, rounds: list[Round]) -> None:
     wall = sum(one.wall_s for one in rounds)
     processor = sum(one.processor_s for one in rounds)
     print(
-        f"  backfill: {beside.backfilled():,} rows in {wall:.0f} s of {len(rounds) // 2} processes, each killed; "
+        f"  backfill: {beside.backfilled():,} rows in {wall:.0f} s of {len(rounds) // 2} processes, each killed unless "
+        f"it was at the end; "
         f"{processor / wall:.2f} of a core, declared share {beside.share:g}"
     )
 
