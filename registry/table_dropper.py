@@ -7,14 +7,22 @@ document: deleted             the name is free
 ```
 
 A process that dies in between leaves a table that is not registered; a repeated drop continues.
+
+Of two drops at once one may stall while the other completes, and while a table of the same name is created. So each
+remembers the table and the newest version of its document, looks for both again right before each
+deletion, and ends when they have been replaced. No storage deletes on a condition: a process that stalls for all of that
+time between such a look and the call of storage that it is for still deletes files of the new table.
 """
+
+from dataclasses import dataclass
 
 from braid.lake import Catalog, Clock, FileIO, TableNotFound
 from braid.registry import names
 from braid.registry.errors import RegistryConflict
 from braid.registry.stopped_streams import check_streams_stopped
 from braid.registry.store.document_writer import ATTEMPTS, check_features, too_many_conflicts
-from braid.registry.store.documents import RegistryStore
+from braid.registry.store.documents import RegistryStore, Versioned
+from braid.registry.store.stored_documents import is_dropped
 
 
 class TableDropper:
@@ -52,32 +60,65 @@ class TableDropper:
         if not names.is_identifier(identifier):
             message = f"no table {identifier} is registered"
             raise TableNotFound(message)
-        is_registered = self._mark(identifier)
+        target = self._mark(identifier)
         if not keep_data:
             try:
-                self._catalog.drop_table(identifier)
+                self._catalog.drop_table(
+                    identifier, is_meant=lambda: self._is_there(identifier, target)
+                )
             except TableNotFound:
-                if not is_registered:
+                if not target.is_registered:
+                    # A drop may have died when the files were deleted, and the document was not.
+                    self._store.forget(identifier, target.newest)
                     message = f"there is no table {identifier}"
                     raise TableNotFound(message) from None
-        elif not is_registered:
+        elif not target.is_registered:
             message = f"no table {identifier} is registered"
             raise TableNotFound(message)
-        self._store.forget(identifier)
+        if target.newest is not None:
+            self._store.forget(identifier, target.newest)
 
-    def _mark(self, identifier: str) -> bool:
-        """Mark the table as dropped; return whether it was registered."""
+    def _is_there(self, identifier: str, target: "_Target") -> bool:
+        """Return whether a table is still the one to be dropped, or what another drop has left of it."""
+        if self._store.newest(identifier) != target.newest:
+            return False
+        # Read last: a table is created before its document.
+        created = self._catalog.creation_mark(identifier)
+        return created is None or created == target.created
+
+    def _mark(self, identifier: str) -> "_Target":
+        """Mark the table as dropped, and return it."""
         for _ in range(ATTEMPTS):
-            stored = self._store.stored(identifier)
-            if stored is None:
-                return False
+            stored, newest = self._store.stored(identifier), self._store.newest(identifier)
+            # Read before the mark: a table that is found after it may be a new one.
+            created = self._catalog.creation_mark(identifier)
+            if newest is None or is_dropped(newest.value):
+                return _Target(is_registered=False, created=created, newest=newest)
+            if stored is None or stored.version != newest.version:
+                continue
             check_features(stored.value)
             # Checked on the version that the mark supersedes: a stream that is started after this check
             # creates that version first, and the mark conflicts.
             check_streams_stopped(self._file_io, self._warehouse, identifier, clock=self._clock)
             try:
-                self._store.mark_dropped(identifier, expected_version=stored.version)
+                mark = self._store.mark_dropped(identifier, expected=newest)
             except RegistryConflict:
                 continue
-            return True
+            return _Target(is_registered=True, created=created, newest=mark)
         raise too_many_conflicts(identifier)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """A table that is to be dropped.
+
+    Attributes:
+        is_registered: Whether it was registered until now.
+        created: What distinguishes it from later tables of the name (`Catalog.creation_mark`); None: only remains
+            of a table are left, or nothing.
+        newest: The mark that it is dropped; None: it has no document.
+    """
+
+    is_registered: bool
+    created: bytes | None
+    newest: Versioned[bytes] | None

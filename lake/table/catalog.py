@@ -1,7 +1,7 @@
 """Catalog of the tables of a warehouse directory."""
 
 import random as random_module
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from braid.lake.declaration.validation import validate_schema
@@ -179,12 +179,30 @@ class Catalog:
             if status.is_directory and self._is_table(status.path)
         )
 
-    def drop_table(self, identifier: str) -> None:
-        """Delete a table and all its files.
+    def creation_mark(self, identifier: str) -> bytes | None:
+        """Return what distinguishes a table from others that are created under its name; None: there is none.
+
+        It is the content of schema 0, which has the millisecond of its creation.
+        """
+        try:
+            return self._file_io.read_bytes(TablePaths(self._table_path(identifier)).schema(0))
+        except FileNotFoundError:
+            return None
+
+    def drop_table(self, identifier: str, *, is_meant: Callable[[], bool] = lambda: True) -> bool:
+        """Delete a table and all its files, and return whether that was done.
 
         Its schemas are deleted first: without them it is no table any more. If the deletion is
         interrupted, no table of the name can be created until it is dropped again, which deletes the
         rest.
+
+        Args:
+            identifier: `db.table`.
+            is_meant: Called right before each deletion of a schema, and before that of the rest, each of which is one
+                call of storage. On False nothing more is deleted: another process has dropped the table, and
+                one of the same name may have been created since. No storage deletes on a condition,
+                so a process that stalls between this answer and the call can still delete files of
+                that table.
 
         Raises:
             TableNotFound: There is no table of that name.
@@ -197,10 +215,15 @@ class Catalog:
         # Deleted durably before any other file, schema 0 last: while there is a schema, no file is
         # missing.
         for status in reversed(self._file_io.list(paths.schema_dir)):
+            if not is_meant():
+                return False
             self._file_io.delete(status.path)
         self._file_io.sync_directory(paths.schema_dir)
+        if not is_meant():
+            return False
         self._file_io.delete_tree(path)
         self._file_io.sync_directory(path.rpartition("/")[0])
+        return True
 
     def _database_dir(self, database: str) -> str:
         return f"{self._warehouse}/{database}{_DATABASE_SUFFIX}"

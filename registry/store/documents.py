@@ -115,7 +115,7 @@ class RegistryStore:
             CorruptData: The file cannot be read as a document; the message names it.
             FeaturesMissing: Only a newer version can read the document.
         """
-        newest = self._file(identifier).latest()
+        newest = self.newest(identifier)
         if newest is None:
             return None
         if is_dropped(newest.value):
@@ -123,6 +123,10 @@ class RegistryStore:
         what = f"registry document {identifier}, version {newest.version}"
         document = parse_document(newest.value, what=what)
         return Versioned(version=newest.version, value=document)
+
+    def newest(self, identifier: str) -> Versioned[bytes] | None:
+        """Return the newest version as its bytes, which may be the mark of a dropped table; None when there is none."""
+        return self._file(identifier).latest()
 
     def put_table(self, document: TableDocument, *, expected_version: int | None) -> int:
         """Write the next version of a table's document and return its number.
@@ -147,18 +151,48 @@ class RegistryStore:
         self._create(document.identifier, version + 1, data)
         return version + 1
 
-    def mark_dropped(self, identifier: str, *, expected_version: int) -> None:
-        """Mark a table as not registered any more, as the next version of its document.
+    def mark_dropped(self, identifier: str, *, expected: Versioned[bytes]) -> Versioned[bytes]:
+        """Mark a table as not registered any more, as the next version of its document, and return the mark.
+
+        Args:
+            identifier: `<database>.<table>`.
+            expected: The newest version; no other is superseded.
 
         Raises:
-            RegistryConflict: Another writer has created the version.
+            RegistryConflict: Another writer has created the version, or the document is that of another
+                table, which was created after `expected` was read.
         """
-        self._create(identifier, expected_version + 1, dump_dropped(write_id=str(uuid4())))
+        file, version = self._file(identifier), expected.version + 1
+        mark = dump_dropped(write_id=str(uuid4()))
+        self._create(identifier, version, mark)
+        marked = Versioned(version=version, value=mark)
+        superseded = file.read(expected.version)
+        # The versions of a table that is created after another was forgotten begin with 1 again. If the mark is not
+        # the newest version, that table was created after the mark instead, and is not marked.
+        if superseded is None or superseded == expected.value:
+            return marked
+        if file.latest() == marked:
+            file.create(version + 1, superseded)
+            message = f"the document of {identifier} is that of a table that was created meanwhile"
+            raise RegistryConflict(message)
+        return marked
 
-    def forget(self, identifier: str) -> None:
-        """Delete the versions of a dropped table's document; no effect if it is registered again."""
-        newest = self._file(identifier).latest()
-        if newest is not None and is_dropped(newest.value):
+    def forget(self, identifier: str, mark: Versioned[bytes] | None) -> None:
+        """Delete the versions of a dropped table's document; no effect if it is registered again.
+
+        Args:
+            identifier: `<database>.<table>`.
+            mark: The mark that the table is dropped; None: there is no version. A document that is created after
+                it stays.
+        """
+        file = self._file(identifier)
+        if file.latest() != mark:
+            return
+        if mark is not None:
+            file.delete_until(mark.version)
+        # On a disk the empty directory would stay. A document that is created between these two calls is lost:
+        # no storage deletes a directory on the condition that it is empty.
+        if file.latest() is None:
             self._file_io.delete_tree(paths.table_directory(self._warehouse, identifier))
 
     def _dropped_version(self, identifier: str) -> int:

@@ -105,6 +105,17 @@ class VersionedFile:
         self._clean(versions)
         return True
 
+    def delete_until(self, version: int) -> None:
+        """Delete a version and all older ones; newer ones stay.
+
+        Oldest first, and the version itself after the others are durably gone: at no time is one of them the newest.
+        """
+        for older in sorted(self._versions()):
+            if older < version:
+                self._file_io.delete(self._path(older))
+        self._file_io.sync_directory(self._directory)
+        self._file_io.delete(self._path(version))
+
     def _holds(self, version: int, data: bytes) -> bool:
         try:
             return self._file_io.read_bytes(self._path(version)) == data

@@ -5,7 +5,7 @@ import pytest
 from braid.lake import Catalog, ManualClock, MemoryFileIO, TableNotFound
 from braid.registry.errors import DefinitionRefused, RegistryConflict, StreamNotStopped
 from braid.registry.registrar import Registrar
-from braid.registry.store.documents import RegistryStore
+from braid.registry.store.documents import RegistryStore, Versioned
 from braid.registry.store.leases import LeaseStore
 from braid.registry.stream_entries import Verb
 from braid.registry.table_dropper import TableDropper
@@ -82,10 +82,10 @@ def test_a_stream_that_is_started_meanwhile_prevents_the_drop(
     shop.registrar.apply_verb(ORDERS, "sales", Verb.STOP)
     mark = shop.store.mark_dropped
 
-    def start_first(identifier: str, *, expected_version: int) -> None:
+    def start_first(identifier: str, *, expected: Versioned[bytes]) -> Versioned[bytes]:
         monkeypatch.undo()
         shop.registrar.apply_verb(ORDERS, "sales", Verb.START)
-        mark(identifier, expected_version=expected_version)
+        return mark(identifier, expected=expected)
 
     monkeypatch.setattr(shop.store, "mark_dropped", start_first)
 
@@ -95,7 +95,7 @@ def test_a_stream_that_is_started_meanwhile_prevents_the_drop(
 
 
 def test_an_interrupted_drop_continues(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    def die(_identifier: str) -> None:
+    def die(_identifier: str, **_more: object) -> None:
         raise OSError("died")
 
     monkeypatch.setattr(shop.catalog, "drop_table", die)
@@ -108,6 +108,24 @@ def test_an_interrupted_drop_continues(shop: Shop, monkeypatch: pytest.MonkeyPat
     shop.drop()
 
     assert shop.catalog.list_tables() == []
+    assert shop.store.identifiers() == []
+
+
+def test_what_is_left_of_a_document_goes_with_the_next_drop(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise OSError("died")
+
+    monkeypatch.setattr(shop.store, "forget", die)
+    with pytest.raises(OSError, match="died"):
+        shop.drop()
+    monkeypatch.undo()
+    assert shop.store.identifiers() == [ORDERS]
+
+    with pytest.raises(TableNotFound):
+        shop.drop()
+
     assert shop.store.identifiers() == []
 
 
