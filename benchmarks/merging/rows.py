@@ -2,8 +2,8 @@
 
 Keys are the numbers below a bound, written in the form of the key column so that they sort as the numbers
 do. Each file has nine of ten keys, chosen at random, so that most keys are in several files. A file is
-made in stretches of ascending keys, so that a file of any size takes little memory, and inside a
-stretch the keys come in no order.
+made stretch by stretch, so that a file of any size takes little memory: all keys of a stretch are above those
+of the stretch before it, and inside a stretch they come in no order.
 """
 
 from collections.abc import Iterator, Sequence

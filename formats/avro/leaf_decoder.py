@@ -1,4 +1,4 @@
-"""Leaf decoder: Avro values without parts, one of each of a batch's messages at once, as one array.
+"""Leaf decoder: reads Avro values without parts, one from each of the given messages of a batch, into one array.
 
 Bytes that do not fit the schema make their messages odd (`cursors`); what stands for them in the array is arbitrary.
 

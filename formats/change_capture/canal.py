@@ -3,6 +3,7 @@
 | message | meaning; the first that applies |
 |---|---|
 | `type` is `TRUNCATE` | refused |
+| no `type` | refused |
 | `isDdl` is true | changes no row |
 | `type` is `INSERT` or `UPDATE` | rows after the change |
 | `type` is `DELETE` | rows before the delete |

@@ -1,4 +1,4 @@
-"""Letters on a dead-letter topic, read from the oldest that is left to the end that the topic has at the start."""
+"""Letters on a dead-letter topic: the offsets that its partitions hold now, and the letters of a range of each."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

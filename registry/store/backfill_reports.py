@@ -1,6 +1,7 @@
 """Reports of backfills: one document per backfill, overwritten every few seconds by its process.
 
-Not versioned, and nothing depends on them but what people are shown: how far a backfill is stands in the table.
+Not versioned, and only shown to people. Where a backfill continues is decided by its position in the table, not by
+its report.
 """
 
 from collections.abc import Mapping

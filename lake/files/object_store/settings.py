@@ -101,10 +101,11 @@ class StoreSettings:
                 `allow_http` is False; or the path of the credentials file is relative.
         """
         endpoint = self.endpoint
+        # First, because the other refusals show the endpoint.
+        if endpoint is not None and "@" in endpoint:
+            raise _refused(ENDPOINT, None, "the URL contains a login", f"use {CREDENTIALS}")
         if endpoint is not None and not endpoint.startswith(("http://", "https://")):
             raise _refused(ENDPOINT, endpoint, "expected a URL", "such as https://host:9000")
-        if endpoint is not None and "@" in endpoint.partition("://")[2]:
-            raise _refused(ENDPOINT, None, "the URL contains a login", f"use {CREDENTIALS}")
         if endpoint is not None and endpoint.startswith("http://") and not self.allow_http:
             hint = f"{ALLOW_HTTP}=true allows it"
             raise _refused(ENDPOINT, endpoint, "the endpoint is without TLS", hint)

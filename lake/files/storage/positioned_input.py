@@ -1,4 +1,4 @@
-"""Python file objects for reading from storage that returns byte ranges."""
+"""Base class of Python file objects over byte ranges: it keeps the position, and subclasses fetch the bytes."""
 
 import io
 from abc import abstractmethod

@@ -9,6 +9,8 @@ fill it into the records of another stream:
    themselves have no default, which would give every record a position.
 2. In a table of whole rows, which admits only one stream.
 3. In an aggregation table, if every stream writes the column, or if the table has only one stream.
+
+A column of the key has no default in any table: without its key a record belongs to no row.
 """
 
 from collections.abc import Iterator, Mapping

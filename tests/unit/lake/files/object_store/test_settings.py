@@ -53,8 +53,9 @@ def test_a_setting_that_cannot_work_is_refused_by_name(name: str, value: str, sa
     assert [problem.field for problem in caught.value.problems] == [name]
 
 
-def test_a_login_in_an_endpoint_is_refused_and_not_repeated() -> None:
-    environment = {"BRAID_STORE_ENDPOINT": f"https://key:{SECRET}@host"}
+@pytest.mark.parametrize("scheme", ["https://", "http://", "", "s3://"])
+def test_a_login_in_an_endpoint_is_refused_and_not_repeated(scheme: str) -> None:
+    environment = {"BRAID_STORE_ENDPOINT": f"{scheme}key:{SECRET}@host:9000"}
 
     with pytest.raises(InvalidRequest, match="BRAID_STORE_CREDENTIALS") as caught:
         StoreSettings.from_environment(Service.S3, environment)
