@@ -8,6 +8,8 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from pydantic import ValidationError
+
 from braid.backfill.files.damage import damaged
 from braid.backfill.files.opened_file import FileRows
 from braid.backfill.files.present_fields import reader_of_present
@@ -61,12 +63,16 @@ class CsvFile(TextPayloads):
             csv_records, quote=options.quote, record_bytes_max=record_bytes_max
         )
         names = _names(file_io, file, options, self._records_of)
-        self._format = CsvFormat(
-            fields=names,
-            delimiter=options.delimiter,
-            quote=options.quote,
-            null_text=options.null_text,
-        )
+        try:
+            self._format = CsvFormat(
+                fields=names,
+                delimiter=options.delimiter,
+                quote=options.quote,
+                null_text=options.null_text,
+            )
+        except ValueError as error:
+            why = f"the first line is no line of names: {_first_reason(error)}"
+            raise damaged(file.path, why) from error
         self._text = TextFile(file_io, file)
 
     def has_field(self, path: tuple[str, ...]) -> bool:
@@ -86,6 +92,11 @@ class CsvFile(TextPayloads):
     def close(self) -> None:
         """Close the file."""
         self._text.close()
+
+
+def _first_reason(error: ValueError) -> str:
+    reasons = error.errors() if isinstance(error, ValidationError) else []
+    return str(reasons[0]["msg"]) if reasons else str(error)
 
 
 def _names(

@@ -111,7 +111,18 @@ def test_every_error_of_a_decoder_is_damage() -> None:
             raise error
 
 
-@pytest.mark.parametrize("text", ["", "\n", "\nid,version\n1,1\n", "i" * 200_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n",
+        "\nid,version\n1,1\n",
+        "i" * 300,
+        "i" * 200_000,
+        ",".join(f"c{number}" for number in range(5_001)),
+    ],
+    ids=["empty", "blank", "second", "long", "very long", "many"],
+)
 def test_a_csv_file_whose_first_line_has_no_names_is_damaged(tmp_path: Path, text: str) -> None:
     bed = BackfillBed(tmp_path)
     (bed.files / "a.csv").write_text(text)
