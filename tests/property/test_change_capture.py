@@ -111,12 +111,8 @@ def ordered_streams(case: Case, **more: Any) -> list[StreamDefinition]:
     streams = []
     for index, table in enumerate(case.tables):
         declared: dict[str, Any] = dict(case.forms[index].stream) if case.forms else {}
-        format_ = declared.pop("format", None)
-        streams.append(
-            captured_stream(
-                table, database, position=POSITION, format_=format_, **{**declared, **more}
-            )
-        )
+        given = {"format_": declared.pop("format", None), **declared, **more}
+        streams.append(captured_stream(table, database, position=POSITION, **given))
     return streams
 
 
