@@ -109,12 +109,18 @@ class VersionedFile:
         """Delete a version and all older ones; newer ones stay.
 
         Oldest first, and the version itself after the others are durably gone: at no time is one of them the newest.
+        When the version is gone, another process has done the same, and the numbers of a new document may begin
+        anew: this is looked for before each deletion.
         """
+        last = self._path(version)
         for older in sorted(self._versions()):
+            if not self._file_io.exists(last):
+                return
             if older < version:
                 self._file_io.delete(self._path(older))
         self._file_io.sync_directory(self._directory)
-        self._file_io.delete(self._path(version))
+        if self._file_io.exists(last):
+            self._file_io.delete(last)
 
     def _holds(self, version: int, data: bytes) -> bool:
         try:
