@@ -1,9 +1,10 @@
 """Runs all tests as processes side by side: `python -m tests.side_by_side [pytest's arguments]`.
 
 Those that start servers wait much of their time, those that ask Java wait for it in turns, the others compute:
-together they take little longer than the longest part alone. The others are three parts, so that they keep two
+together they take little longer than the longest part alone. Those that start servers are two parts: the ones that
+share Spark and a broker, and the ones that start their own. The others are three parts, so that they keep two
 cores busy to the end; each part collects the files that it has tests in, and no others. With arguments, which go
-to each part, the others are one part, and each part collects what they name. With a choice of markers (`-m`), or
+to each part, those with servers are one part and the others too, and each part collects what they name. With a choice of markers (`-m`), or
 on one core, there is one process.
 """
 
@@ -24,6 +25,10 @@ BESIDE = {
     f"{ALWAYS} and interop and not {SERVERS}": ("interop",),
 }
 """Choices of tests that run in the background, those with servers and those with Java, and their markers."""
+ALONE = tuple(
+    f"tests/integration/test_{name}.py" for name in ("chaos", "flights", "readme", "wheel")
+)
+"""Files whose tests start their own servers: beside those that share them they take no longer."""
 OTHERS = f"{ALWAYS} and not interop and not {SERVERS}"
 WHOLLY_BESIDE = ("tests/integration", "tests/interop")
 """Folders in which every test has one of those markers."""
@@ -48,11 +53,12 @@ def main(arguments: Sequence[str]) -> int:
         return _run(arguments)
     with ExitStack() as stack:
         beside = [
-            stack.enter_context(_running([*(arguments or files_with(markers)), "-m", choice]))
+            stack.enter_context(_running([*(arguments or _shared(markers)), "-m", choice]))
             for choice, markers in BESIDE.items()
         ]
         here = [*arguments, "-m", OTHERS]
         if not arguments:
+            beside.append(stack.enter_context(_running([*ALONE, "-m", ALWAYS])))
             here += [f"--ignore={folder}" for folder in WHOLLY_BESIDE]
             for folders in LONG:
                 running = _running([*folders, "-m", OTHERS], before=AFTER)
@@ -78,6 +84,10 @@ def files_with(markers: Sequence[str]) -> list[str]:
     named = re.compile(rf"\bmark\.({'|'.join(markers)})\b")
     files = sorted(Path("tests").rglob("test_*.py"))
     return [str(file) for file in files if named.search(file.read_text(encoding="utf-8"))]
+
+
+def _shared(markers: Sequence[str]) -> list[str]:
+    return [file for file in files_with(markers) if file not in ALONE]
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.side_by_side import BESIDE, LONG, WHOLLY_BESIDE, files_with, main
+from tests.side_by_side import ALONE, BESIDE, LONG, WHOLLY_BESIDE, files_with, main
 
 CONFIG = Path(__file__).parents[2] / "pyproject.toml"
 PASSES = "def test_one():\n    pass\n"
@@ -47,6 +47,15 @@ def test_a_failure_of_any_part_is_the_exit_code(
 def test_the_folders_of_the_parts_are_there() -> None:
     folders = [folder for folders in (*LONG, WHOLLY_BESIDE) for folder in folders]
     assert [folder for folder in folders if not (CONFIG.parent / folder).is_dir()] == []
+
+
+def test_tests_that_start_their_own_servers_are_in_one_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All of a file's tests move, so none of them may be without a marker of servers."""
+    monkeypatch.chdir(CONFIG.parent)
+    servers = next(iter(BESIDE.values()))
+    assert set(ALONE) <= set(files_with(servers))
 
 
 def test_files_of_folders_that_are_left_out_are_in_a_part_of_their_own(
