@@ -119,6 +119,7 @@ from braid.lake.files.storage.open import file_io_for, path_for
 from braid.lake.files.storage.scratch import ScratchDirectory
 from braid.lake.format.arrow_types import to_arrow_type
 from braid.lake.format.bucket import assign_buckets
+from braid.lake.format.casts.exact_times import why_not_exact
 from braid.lake.format.commit_message import CommitMessage, parse_messages, serialize_messages
 from braid.lake.format.data_types import (
     DataField,
@@ -263,6 +264,7 @@ __all__ += [
     "serialize_schema",
     "to_arrow_type",
     "validate_schema",
+    "why_not_exact",
 ]
 
 # Schema changes, and the differences between schemas.

@@ -1,6 +1,6 @@
 """Conditions as SQL text over the columns of a table, or over the fields of messages; values by their types.
 
-`condition_syntax` has the grammar. Dates and times are parsed as by a cast of the text to the column's type. A time
+`condition_syntax` has the grammar. Dates and times are written in full and held by the column's type exactly (`exact_times`). A time
 with a zone (`'2026-01-31T05:15:00+01:00'`, `…Z`) is a value of TIMESTAMP WITH LOCAL TIME ZONE columns; without a
 zone it is UTC. `'NaN'`, `'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns. A text stands for
 its bytes in UTF-8 where the column holds bytes.
@@ -10,10 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from math import isinf
 from typing import Final
 
 from braid.lake.errors import InvalidRequest, Problem, SchemaMismatch
 from braid.lake.format.casts.cast import read_text
+from braid.lake.format.casts.exact_times import why_not_exact
 from braid.lake.format.data_types import TEXT_ROOTS, TIMESTAMP_ROOTS, DataType, TypeRoot
 from braid.lake.format.schema import TableSchema
 from braid.lake.read.condition_syntax import Comparison, Literal, LiteralKind, parse_comparisons
@@ -107,7 +109,7 @@ def _value(column: str, literal: Literal, kind: DataType) -> object:
 
 def _number(text: str, kind: DataType) -> object:
     if kind.root in _FLOATS:
-        return float(text)
+        return _finite(text)
     try:
         number = Decimal(text)
     except InvalidOperation as error:
@@ -116,6 +118,14 @@ def _number(text: str, kind: DataType) -> object:
     # `1e999999999` is whole, and an int of a billion digits: it stays a Decimal, which no column holds.
     is_short = number.adjusted() < _DIGITS_MAX
     return int(number) if is_short and number == number.to_integral_value() else number
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if isinf(value):
+        message = "the exponent is too large"
+        raise ValueError(message)
+    return value
 
 
 def _of_text(text: str, kind: DataType) -> object:
@@ -128,6 +138,9 @@ def _of_text(text: str, kind: DataType) -> object:
         return text
     if kind.root is TypeRoot.TIMESTAMP_LTZ and ":" in text and _ZONE.search(text):
         text = _in_utc(text)
+    reason = why_not_exact(text, kind)
+    if reason is not None:
+        raise ValueError(reason)
     scalar = read_text(text, kind)
     is_nanoseconds = kind.root in TIMESTAMP_ROOTS and (kind.precision or 0) > 6
     return scalar.value if is_nanoseconds else scalar.as_py()

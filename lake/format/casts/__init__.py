@@ -8,6 +8,7 @@
 | `times` | between dates and times, and to and from whole numbers |
 | `from_text` | from CHAR and VARCHAR; between BINARY and VARBINARY |
 | `to_text` | to CHAR and VARCHAR |
+| `exact_times` | no cast: whether a text is exactly one date or time of a type |
 | `by_value` | casts in Python, each distinct value once |
 
 Results are those of the reference, digit by digit: whole numbers wrap around, decimals round half up and

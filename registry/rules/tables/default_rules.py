@@ -10,13 +10,15 @@ fill it into the records of another stream:
 2. In a table of whole rows, which admits only one stream.
 3. In an aggregation table, if every stream writes the column, or if the table has only one stream.
 
-A column of the key has no default in any table: without its key a record belongs to no row.
+A date or time is written in full, because the format reads `2027` as a day in 1975. A column of the key has no default in any table: without its key a record belongs to no row.
 """
 
 from collections.abc import Iterator, Mapping
 
+from braid.lake import why_not_exact
+from braid.registry.layout.declared_types import parsed_type
 from braid.registry.layout.physical_table import ungrouped_columns
-from braid.schemas import FieldProblem, MergeEngine, StreamSpec, TableSpec
+from braid.schemas import ColumnSpec, FieldProblem, MergeEngine, StreamSpec, TableSpec
 from braid.schemas.field_problems import problem_at, quoted_list
 
 _HINT = "leave the default out, and let the stream send the value"
@@ -40,9 +42,25 @@ def check_defaults(spec: TableSpec) -> Iterator[FieldProblem]:
         elif column.name in plain:
             message = "without a sequence group every other stream would write the default"
         else:
+            yield from _check_value(column, index)
             continue
         yield problem_at(
             "columns", index, "default", value=column.default, message=message, hint=_HINT
+        )
+
+
+def _check_value(column: ColumnSpec, index: int) -> Iterator[FieldProblem]:
+    """Yield a problem if a default is read by the table's format as another date or time than it looks."""
+    kind = parsed_type(column.type)
+    reason = None if kind is None else why_not_exact(str(column.default), kind)
+    if reason is not None:
+        yield problem_at(
+            "columns",
+            index,
+            "default",
+            value=column.default,
+            message=f"the default is not a {kind} written in full: {reason}",
+            hint="writers would read another value, or refuse every record",
         )
 
 

@@ -88,3 +88,35 @@ def test_with_a_second_stream_an_aggregate_with_a_default_needs_every_stream() -
     (problem,) = check_stream(table, {"one": first}, second)
     assert problem.value == "clicks"
     assert "the records of the streams that do not write the column: `two`" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "reason"),
+    [
+        ("DATE", "2027", "expected a form such as 2026-01-31"),
+        ("TIME(3)", "25:00:00", "expected a time of day before 24:00:00"),
+        ("TIMESTAMP(3)", "2026-01-31 05:15:00.0001", "expected at most 3 digits of a second"),
+        ("DATE", "2026-01-31", None),
+        ("TIME(3)", "05:15", None),
+        ("TIMESTAMP(3)", "2026-01-31 05:15:00.125", None),
+    ],
+)
+def test_a_default_is_a_date_or_time_written_in_full(
+    kind: str, default: str, reason: str | None
+) -> None:
+    """The format reads `2027` as a day in 1975, and 25 o'clock as a time that no writer accepts."""
+    spec = TableSpec.model_validate(
+        {
+            "columns": [
+                {"name": "id", "type": "BIGINT"},
+                {"name": "v", "type": kind, "default": default},
+            ],
+            "primary_key": ["id"],
+            "merge_engine": "deduplicate",
+        }
+    )
+
+    problems = check_table("shop", "orders", spec)
+
+    assert [problem.pointer for problem in problems] == ["/columns/1/default"] * bool(reason)
+    assert all(str(reason) in problem.message for problem in problems)
