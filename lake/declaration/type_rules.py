@@ -14,6 +14,7 @@ from braid.lake.format.casts.cast import read_text
 from braid.lake.format.data_types import DataType, TypeRoot
 from braid.lake.format.schema import TableSchema
 
+_DAY_MS: Final = 86_400_000
 PARQUET_LEVELS_MAX: Final = 99
 """Largest number of levels of a column in a Parquet file: Arrow's reader accepts 100, one of which is the schema itself."""
 
@@ -48,8 +49,12 @@ def _is_value(text: str, data_type: DataType) -> bool:
     if data_type.is_nested:
         return False
     try:
+        value = read_text(text, data_type)
+        if data_type.root is TypeRoot.TIME:
+            # `25:00:00` is read as more milliseconds than a day has, which no writer accepts.
+            return bool(0 <= value.value < _DAY_MS)
         # A decimal with too many digits is read as null.
-        return bool(read_text(text, data_type).is_valid)
+        return bool(value.is_valid)
     except ValueError:
         return False
 

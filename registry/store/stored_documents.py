@@ -153,8 +153,17 @@ def parse_document(data: bytes, *, what: str) -> TableDocument:
         missing = _listed_features(content) - FEATURES
         if missing:
             raise features_missing(what, sorted(missing)) from error
-        message = f"{what}: {error}"
+        message = f"{what}: {_first_fault(error)}"
         raise CorruptData(message) from error
+
+
+def _first_fault(error: ValueError) -> str:
+    """Return why a document cannot be parsed, in one line and without its values."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    place = ".".join(map(str, faults[0]["loc"])) or "the document"
+    return f"{place}: {faults[0]['msg']} ({len(faults)} faults in all)"
 
 
 def features_of(stream: StreamSpec, *, besides: Iterable[str] = ()) -> tuple[str, ...]:

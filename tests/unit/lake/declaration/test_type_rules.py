@@ -1,6 +1,7 @@
 """Rules for types: a type that could not be read back is refused when a table is declared."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -118,3 +119,12 @@ def test_a_problem_of_a_type_or_default_has_its_column_and_part() -> None:
         ("c", "default"),
         ("d", "default"),
     ]
+
+
+@pytest.mark.parametrize(("default", "is_fine"), [("23:59:59.999", True), ("24:00:00", False)])
+def test_the_default_of_a_time_is_within_a_day(default: str, is_fine: bool) -> None:
+    """The cast of the format reads more, and every write without the column failed."""
+    field = DataField(id=0, name="t", type=parse_type("TIME(3)"), default_value=default)
+    schema = replace(created("INT").schema, fields=(field,))
+
+    assert [problem.value for problem in type_problems(schema)] == [default] * (not is_fine)
