@@ -113,12 +113,10 @@ class UsageSum:
         """Add the samples of one time."""
         now: dict[str, int] = {}
         for sample in samples:
-            before = self._newest.get(sample.identity)
-            if before is not None:
-                # A process that is forked has the command of its parent until it runs a program.
-                peak = max(before.peak_bytes, sample.peak_bytes)
-                sample = replace(sample, peak_bytes=peak)  # noqa: PLW2901
-            self._newest[sample.identity] = sample
+            before = self._newest.get(sample.identity, sample)
+            # A process that is forked has the command of its parent until it runs a program.
+            peak = max(before.peak_bytes, sample.peak_bytes)
+            self._newest[sample.identity] = replace(sample, peak_bytes=peak)
             now[sample.kind] = now.get(sample.kind, 0) + sample.share_bytes
         for kind, size in now.items():
             self._sums[kind] = max(self._sums.get(kind, 0), size)
@@ -214,7 +212,7 @@ def folder_bytes(folder: Path) -> int:
     for path, _, names in os.walk(folder):
         for name in names:
             try:
-                total += os.lstat(os.path.join(path, name)).st_size  # noqa: PTH118
+                total += Path(path, name).lstat().st_size
             except OSError:
                 continue
     return total

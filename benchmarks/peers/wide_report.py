@@ -9,7 +9,7 @@ from benchmarks.ingest.commit_log import Commit, steady_rate
 
 OURS: Final = "braid"
 AIMS: Final[Mapping[str, float]] = {"join": 8, "delta": 10, "iceberg": 10}
-"""How many times a peer's rate is aimed at."""
+"""Multiples of the peers' rates that are aimed at, by peer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ _EXITS: Final[Sequence[tuple[type[Exception], int]]] = (
     (OSError, 1),
 )
 COMMAND_ERRORS: Final = (LakeError, RegistryError, OSError)
-"""What ends a command with one line; every other exception is a defect."""
+"""Errors that end a command with one line; every other exception is a defect."""
 # Errors of mkdir that a retry cannot fix: the path itself cannot be a folder.
 _NO_FOLDER: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EINVAL})
 _MEMORY = re.compile(r"[1-9][0-9]*[kmgt]", re.IGNORECASE)
