@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaProducer
 from pyspark.sql import SparkSession
 
 from braid.demo.broker import KafkaBroker
@@ -21,6 +21,7 @@ from braid.records.stream_plan import StreamPlan, plan_stream
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.rules.stream_completion import complete_stream
 from braid.schemas import StreamDefinition, TableSpec
+from tests.support.topic_records import topic_records
 
 IDENTIFIER = "db.wide"
 # Small: tests wait for every micro-batch.
@@ -145,24 +146,7 @@ class IngestBed:
 
     def records(self, topic: str) -> list[Any]:
         """Read everything in a topic, partition by partition."""
-        consumer = KafkaConsumer(
-            bootstrap_servers=self.broker.bootstrap_servers,
-            max_partition_fetch_bytes=64 << 20,
-            fetch_max_bytes=64 << 20,
-        )
-        try:
-            numbers = sorted(consumer.partitions_for_topic(topic) or ())
-            partitions = [TopicPartition(topic, number) for number in numbers]
-            consumer.assign(partitions)
-            consumer.seek_to_beginning(*partitions)
-            ends = consumer.end_offsets(partitions)
-            found: list[Any] = []
-            while any(consumer.position(part) < ends[part] for part in partitions):
-                polled: Mapping[Any, list[Any]] = consumer.poll(timeout_ms=1_000)
-                found += [record for part in polled for record in polled[part]]
-            return sorted(found, key=lambda record: (record.partition, record.offset))
-        finally:
-            consumer.close()
+        return topic_records(self.broker.bootstrap_servers, topic)
 
     def rows(self, *columns: str) -> list[dict[str, Any]]:
         """Read the table, sorted by key."""

@@ -1,16 +1,17 @@
 """Topics of a chaos run: records are sent without waiting, and read back in the end."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaProducer
 
 from braid.demo.broker import KafkaBroker
 from tests.support.chaos.commits import Place
 from tests.support.chaos.letters import Letter
 from tests.support.chaos.records import NUMBER_HEADER, Placed, Record
 from tests.support.chaos.streams import PARTITIONS, STREAMS, letters_of, topic_of
+from tests.support.topic_records import topic_records
 from tests.support.waiting import PATIENCE_S
 
 
@@ -76,7 +77,7 @@ class Topics:
         """
         by_number = {record.number: record for record in sent}
         found = []
-        for message in self._messages(topic_of(stream)):
+        for message in topic_records(self._servers, topic_of(stream)):
             headers = tuple(message.headers)
             record = by_number[int(dict(headers)[NUMBER_HEADER])]
             assert (message.key, message.value, headers) == record.bytes, (message, record)
@@ -89,24 +90,8 @@ class Topics:
         """Read all dead letters of a stream."""
         return [
             Letter.of(message.key, message.value, message.headers)
-            for message in self._messages(letters_of(stream))
+            for message in topic_records(self._servers, letters_of(stream))
         ]
-
-    def _messages(self, topic: str) -> list[Any]:
-        consumer = KafkaConsumer(bootstrap_servers=self._servers)
-        try:
-            numbers = sorted(consumer.partitions_for_topic(topic) or ())
-            partitions = [TopicPartition(topic, number) for number in numbers]
-            consumer.assign(partitions)
-            consumer.seek_to_beginning(*partitions)
-            ends = consumer.end_offsets(partitions)
-            found: list[Any] = []
-            while any(consumer.position(part) < ends[part] for part in partitions):
-                polled: Mapping[Any, list[Any]] = consumer.poll(timeout_ms=1_000)
-                found += [message for part in polled for message in polled[part]]
-            return sorted(found, key=lambda message: (message.partition, message.offset))
-        finally:
-            consumer.close()
 
 
 def ends_of(stream: str, records: Iterable[Placed]) -> dict[Place, int]:
