@@ -1,4 +1,4 @@
-"""Routes whose bodies are parsed and validated in the thread for bodies, not on the event loop."""
+"""Routes whose bodies are parsed and validated in the thread for bodies, not on the event loop; other changes take no body."""
 
 import json
 import re
@@ -20,6 +20,8 @@ TOO_MANY: Final = "too_many_findings"
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
+_CHANGING: Final = frozenset({"DELETE", "PATCH", "POST", "PUT"})
+
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -35,7 +37,7 @@ class CheckedBody(APIRoute):
         handle = super().get_route_handler()
         model = body_model(self)
         if model is None:
-            return handle
+            return _without_body(handle) if _CHANGING & set(self.methods or ()) else handle
 
         async def handle_checked(request: Request) -> Response:
             body = await request.body()
@@ -45,6 +47,18 @@ class CheckedBody(APIRoute):
             return await handle(_Checked(request, body, await bodies.run(checked, body, model)))
 
         return handle_checked
+
+
+def _without_body(handle: Handler) -> Handler:
+    """Return a handler that refuses a body, because a client that sends one expects it to matter."""
+
+    async def handle_bare(request: Request) -> Response:
+        if (await request.body()).strip() not in (b"", b"{}"):
+            detail = "this request takes no body, and nothing was done: send none, or `{}`"
+            raise HTTPException(HTTPStatus.BAD_REQUEST, detail)
+        return await handle(request)
+
+    return handle_bare
 
 
 def body_model(route: object) -> type[BaseModel] | None:

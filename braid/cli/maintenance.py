@@ -36,8 +36,8 @@ def maintain(
         is_once: Do one round, and return.
 
     Returns:
-        The exit status: 0; after a single round 1 when something failed, `EXIT_TRY_AGAIN` when work
-        was dropped.
+        The exit status: 0; after a single round 1 when something failed, or the tables could not be
+        listed, and `EXIT_TRY_AGAIN` when work was dropped.
 
     Raises:
         LakeError: One of the named tables cannot be opened.
@@ -60,7 +60,9 @@ def maintain(
         service.close(grace_s=_GRACE_SECONDS)
     for identifier, stats in sorted(service.stats.items()):
         typer.echo(f"{identifier}: {_summary(stats)}")
-    return _status(list(service.stats.values())) if is_once else 0
+    if not is_once:
+        return 0
+    return _status(list(service.stats.values())) if service.is_list_known else 1
 
 
 def _stop_on_signals(service: MaintenanceService) -> None:

@@ -65,10 +65,12 @@ class Literal:
     Attributes:
         kind: How it is written. A DATE, TIME or TIMESTAMP is a text.
         text: Its text: without quotes; hexadecimal digits for bytes; in lower case for TRUE and FALSE.
+        type_word: The word DATE, TIME or TIMESTAMP before a text, in lower case; None: there is none.
     """
 
     kind: LiteralKind
     text: str
+    type_word: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +189,9 @@ class _Parser:
 
     def _literal(self) -> Literal:
         token = self._next()
+        type_word = None
         if token.text.lower() in _TYPES_OF_TEXTS and self._peek().kind == "text":
+            type_word = token.text.lower()
             token = self._next()
         if token.kind == "number":
             return Literal(LiteralKind.NUMBER, token.text)
@@ -197,7 +201,7 @@ class _Parser:
             return Literal(LiteralKind.BOOLEAN, token.text.lower())
         if token.kind != "text":
             self._refuse(token.text)
-        return Literal(LiteralKind.TEXT, _unquoted(token.text))
+        return Literal(LiteralKind.TEXT, _unquoted(token.text), type_word)
 
     def _peek(self) -> _Token:
         return self._tokens[self._position] if self._position < len(self._tokens) else _END

@@ -2,7 +2,7 @@
 
 `condition_syntax` has the grammar. Dates and times are written in full and held by the column's type exactly (`exact_times`). A time
 with a zone (`'2026-01-31T05:15:00+01:00'`, `…Z`) is a value of TIMESTAMP WITH LOCAL TIME ZONE columns; without a
-zone it is UTC. `'NaN'`, `'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns. A text stands for
+zone it is UTC. The word before a text, such as `DATE`, has to fit the column. `'NaN'`, `'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns. A text stands for
 its bytes in UTF-8 where the column holds bytes.
 """
 
@@ -32,6 +32,13 @@ _READ_BY_CAST: Final = frozenset({TypeRoot.DATE, TypeRoot.TIME, *TIMESTAMP_ROOTS
 _BYTES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
 _FLOATS: Final = (TypeRoot.FLOAT, TypeRoot.DOUBLE)
 _FLOAT_WORDS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
+_ROOTS_OF_WORDS: Final = {
+    # A date is also the midnight at which it begins, as in SQL.
+    "date": frozenset({TypeRoot.DATE, *TIMESTAMP_ROOTS}),
+    "time": frozenset({TypeRoot.TIME}),
+    "timestamp": TIMESTAMP_ROOTS,
+}
+_MISFIT: Final = "the conditions do not fit the table"
 _DIGITS_MAX: Final = 100  # more than any type of a column has
 _FRACTION: Final = re.compile(r"\.\d+")
 _ZONE: Final = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)\Z")
@@ -78,8 +85,7 @@ def bind_comparisons(
 def _condition(comparison: Comparison, name: str, types: Mapping[str, DataType]) -> Condition:
     kind = types.get(name)
     if kind is None:
-        message = "the conditions do not fit the table"
-        raise InvalidRequest(message, problems=[no_such_column(name, types)])
+        raise InvalidRequest(_MISFIT, problems=[no_such_column(name, types)])
     values = [_value(name, literal, kind) for literal in comparison.literals]
     match comparison.op:
         case Operator.IS_NULL | Operator.NOT_NULL:
@@ -98,13 +104,20 @@ def _value(column: str, literal: Literal, kind: DataType) -> object:
             return literal.text == "true"
         case LiteralKind.NUMBER | LiteralKind.TEXT:
             pass
+    if literal.type_word is not None and kind.root not in _ROOTS_OF_WORDS[literal.type_word]:
+        problem = Problem(
+            field=column,
+            value=f"{literal.type_word.upper()} '{literal.text}'",
+            message=f"the word does not fit the type {kind}",
+            hint="leave the word out, or compare with something of that type",
+        )
+        raise InvalidRequest(_MISFIT, problems=[problem])
     parse = _number if literal.kind is LiteralKind.NUMBER else _of_text
     try:
         return parse(literal.text, kind)
     except (ValueError, OverflowError, SchemaMismatch) as error:
         problem = Problem(field=column, value=literal.text, message=f"not of type {kind}: {error}")
-        message = "the conditions do not fit the table"
-        raise InvalidRequest(message, problems=[problem]) from error
+        raise InvalidRequest(_MISFIT, problems=[problem]) from error
 
 
 def _number(text: str, kind: DataType) -> object:

@@ -104,6 +104,11 @@ class MaintenanceService:
         # A copy, because the service's own thread may change the dictionary meanwhile.
         return {identifier: one.stats for identifier, one in list(self._tables.items())}
 
+    @property
+    def is_list_known(self) -> bool:
+        """Whether the last attempt to list the tables succeeded; False: none of them was maintained."""
+        return not self._discovery.active
+
     def run(self, *, interval_s: float) -> None:
         """Maintain the tables until `stop` is called, from a signal or another thread.
 

@@ -114,6 +114,8 @@ def test_a_field_of_both_conditions_is_read_once() -> None:
         ("code = 5", None, "hint: compare it with a text"),
         ("day = 5", None, "with a number, and a column of type DATE"),
         ("items = 'x'", None, "hint: test it with IS NULL or IS NOT NULL"),
+        ("day = TIME '2026-01-02'", None, "where: field day: the word does not fit the type DATE"),
+        ("at > TIMESTAMP '2026-01-02'", None, "where: field at: the word does not fit the type"),
         ("day = 'soon'", None, "where: field day: not of type DATE"),
         ("v = 1e30", None, "where: field v: the value is not of type DECIMAL"),
         ("a IS NULL", "a.b = 1", "where: a message has one thing there: a value, or an object"),

@@ -73,6 +73,17 @@ def test_a_missing_warehouse_is_refused(tmp_path: Path) -> None:
     assert "no such folder" in done.stderr
 
 
+def test_a_round_that_cannot_list_the_tables_has_failed(tmp_path: Path) -> None:
+    given_table(tmp_path)
+    # A link to itself: listing it fails for every user, root included.
+    (tmp_path / "b.db").symlink_to("b.db")
+
+    done = once(tmp_path)
+
+    assert "WARNING maintenance waits: the list of tables is unknown" in done.stderr
+    assert done.returncode == 1
+
+
 def test_only_the_named_tables_are_maintained(tmp_path: Path) -> None:
     for name in ("a.t", "b.t"):
         write(given_table(tmp_path, name), commits=3)

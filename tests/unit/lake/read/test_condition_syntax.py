@@ -30,7 +30,6 @@ def test_a_field_is_names_joined_by_dots(text: str, path: tuple[str, ...], addre
         ("-1.5e3", LiteralKind.NUMBER, "-1.5e3"),
         ("False", LiteralKind.BOOLEAN, "false"),
         ("'it''s `'", LiteralKind.TEXT, "it's `"),
-        ("DATE '2026-01-02'", LiteralKind.TEXT, "2026-01-02"),
         ("x'00FF'", LiteralKind.BYTES, "00FF"),
     ],
 )
@@ -38,6 +37,13 @@ def test_a_value_keeps_how_it_is_written(text: str, kind: LiteralKind, value: st
     (found,) = parse_comparisons(f"f = {text}")
 
     assert found.literals == (Literal(kind, value),)
+
+
+@pytest.mark.parametrize("word", ["DATE", "time", "Timestamp"])
+def test_a_text_keeps_the_word_of_a_type_before_it(word: str) -> None:
+    (found,) = parse_comparisons(f"f = {word} 'x'")
+
+    assert found.literals == (Literal(LiteralKind.TEXT, "x", word.lower()),)
 
 
 def test_a_list_has_all_its_values() -> None:

@@ -52,6 +52,7 @@ def parsed(text: str) -> list[tuple[str, str, object]]:
         ("day = DATE '2026-01-31'", "=", date(2026, 1, 31)),
         ("of_day = '23:59:59.5'", "=", time(23, 59, 59, 500_000)),
         ("at = TIMESTAMP '2026-01-31 05:15:00'", "=", datetime.fromisoformat("2026-01-31T05:15")),
+        ("at = DATE '2026-01-31'", "=", datetime.fromisoformat("2026-01-31T00:00")),
         ("fine = '1970-01-01 00:00:01.000000002'", "=", 1_000_000_002),
         ("instant < '2026-01-31 05:15:00'", "<", datetime(2026, 1, 31, 5, 15, tzinfo=UTC)),
         ("instant < '2026-01-31T05:15Z'", "<", datetime(2026, 1, 31, 5, 15, tzinfo=UTC)),
@@ -125,6 +126,11 @@ def test_comparisons_are_joined_by_and_and_backticks_name_any_column() -> None:
         ("at = '2026-01-31T24:00:00'", "at: not of type TIMESTAMP.*: expected a time of day"),
         ("state = 1", "state: the value is not of type"),
         ("day = 'soon'", "day: not of type DATE"),
+        ("day = TIME '2026-01-31'", "day: the word does not fit the type DATE"),
+        ("day = TIMESTAMP '2026-01-31'", "day: the word does not fit the type DATE"),
+        ("of_day = DATE '2026-01-31'", "of_day: the word does not fit the type TIME"),
+        ("state = DATE '2026-01-31'", "state: the word does not fit the type"),
+        ("id IN (1, DATE '2026-01-31')", "id: the word does not fit the type BIGINT"),
     ],
 )
 def test_text_that_cannot_be_parsed_is_refused_with_its_position(text: str, message: str) -> None:

@@ -182,6 +182,22 @@ def test_start_restarts_unless_a_living_runner_runs_it(
     assert sales.get(SALES).json()["restart_generation"] == 1
 
 
+@pytest.mark.parametrize("body", [b"{}", b'{"force": true}', b"[]", b"{"])
+def test_a_verb_takes_no_body(sales: HttpClient, body: bytes) -> None:
+    before = sales.get(f"{SALES}/status").json()["desired_state"]
+    answer = sales.post(
+        f"{SALES}/pause", content=body, headers={"content-type": "application/json"}
+    )
+
+    after = sales.get(f"{SALES}/status").json()["desired_state"]
+    if body == b"{}":
+        assert (answer.status_code, after) == (202, "PAUSED")
+    else:
+        assert (answer.status_code, answer.json()["code"]) == (400, "malformed_request")
+        assert "takes no body" in answer.json()["detail"]
+        assert after == before
+
+
 @pytest.mark.parametrize("verb", ["start", "resume", "restart"])
 def test_a_failed_stream_is_really_tried_again(
     sales: HttpClient, file_io: MemoryFileIO, clock: ManualClock, verb: str
