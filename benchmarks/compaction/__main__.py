@@ -65,6 +65,8 @@ def main() -> None:
     arguments = _arguments()
     print(machine(), flush=True)
     findings = Findings()
+    if arguments.folder is not None:
+        arguments.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="braid-bench-", dir=arguments.folder) as folder:
         for name in arguments.parts or PARTS:
             PARTS[name](arguments, Path(folder), findings)

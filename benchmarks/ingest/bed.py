@@ -4,8 +4,10 @@ Leaving the context ends every process. Topics are filled by a process that has 
 """
 
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -14,6 +16,7 @@ import httpx
 
 from benchmarks.ingest.processes import ProcessWatch
 from benchmarks.ingest.shape import CLUSTER, PARTITIONS, STREAMS, stream_request, table_request
+from benchmarks.ingest.sizes import Sizes
 from braid.demo.broker import KafkaBroker
 from braid.demo.ports import free_port
 from braid.demo.processes import ChildProcess, ProcessFailed, Supervisor
@@ -222,6 +225,34 @@ class IngestBed:
             raise RuntimeError(message)
         answer: dict[str, Any] = response.json()
         return answer
+
+
+@contextmanager
+def filled_bed(sizes: Sizes, *, count: int) -> Iterator[tuple[IngestBed, Mapping[str, str], Table]]:
+    """Enter a bed of one table, whose topics are filled and whose streams wait for a runner.
+
+    Args:
+        sizes: `keys`, `batch_records` and `trigger_ms` are used.
+        count: Messages of each topic.
+
+    Yields:
+        The bed, the topics by stream, and the table.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="braid-bench-") as folder,
+        IngestBed(Path(folder)) as bed,
+    ):
+        bed.start_broker()
+        topics = bed.create_topics("wide")
+        bed.fill(topics, keys=sizes.keys, count=count)
+        bed.start_service()
+        table = bed.register(
+            "wide",
+            topics,
+            trigger_ms=sizes.trigger_ms,
+            max_records_per_batch=sizes.batch_records,
+        )
+        yield bed, topics, table
 
 
 def _path(name: str) -> str:

@@ -4,15 +4,13 @@ Each record's wait ends with the time of the first snapshot whose offsets are pa
 is not counted: the JVM compiles what it has not run before.
 """
 
-import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.figure import figure
-from benchmarks.ingest.bed import TIMEOUT_S, IngestBed
+from benchmarks.ingest.bed import TIMEOUT_S, IngestBed, filled_bed
 from benchmarks.ingest.commit_log import Milliseconds, percentile, read_commits, waits_ms
 from benchmarks.ingest.shape import PARTITIONS, STREAMS
 from benchmarks.ingest.sizes import AIM_P95_MS, Sizes
@@ -31,20 +29,7 @@ def run(sizes: Sizes) -> Iterator[dict[str, Any]]:
     """
     # Before anything is measured, every stream has committed a batch of this many records.
     warm_up = max(1, sizes.rate)
-    with (
-        tempfile.TemporaryDirectory(prefix="braid-bench-") as folder,
-        IngestBed(Path(folder)) as bed,
-    ):
-        bed.start_broker()
-        topics = bed.create_topics("wide")
-        bed.fill(topics, keys=sizes.keys, count=warm_up)
-        bed.start_service()
-        table = bed.register(
-            "wide",
-            topics,
-            trigger_ms=sizes.trigger_ms,
-            max_records_per_batch=sizes.batch_records,
-        )
+    with filled_bed(sizes, count=warm_up) as (bed, topics, table):
         bed.start_runner()
         bed.wait_records(table, warm_up)
         first = _offsets(table)

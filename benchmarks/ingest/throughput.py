@@ -5,13 +5,11 @@
 3. The streams resume: records per second, and the processor time of every process meanwhile.
 """
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from benchmarks.figure import figure
-from benchmarks.ingest.bed import IngestBed
+from benchmarks.ingest.bed import filled_bed
 from benchmarks.ingest.commit_log import Commit, read_commits, steady_rate
 from benchmarks.ingest.processes import Usage
 from benchmarks.ingest.shape import STREAMS
@@ -28,20 +26,7 @@ def run(sizes: Sizes) -> Iterator[dict[str, Any]]:
         sizes: `records`, `keys`, `batch_records` and `trigger_ms` are used.
     """
     clock = SystemClock()
-    with (
-        tempfile.TemporaryDirectory(prefix="braid-bench-") as folder,
-        IngestBed(Path(folder)) as bed,
-    ):
-        bed.start_broker()
-        topics = bed.create_topics("wide")
-        bed.fill(topics, keys=sizes.keys, count=sizes.records)
-        bed.start_service()
-        table = bed.register(
-            "wide",
-            topics,
-            trigger_ms=sizes.trigger_ms,
-            max_records_per_batch=sizes.batch_records,
-        )
+    with filled_bed(sizes, count=sizes.records) as (bed, topics, table):
         begin_ms = clock.now_ms()
         bed.start_runner()
         bed.wait_records(table, sizes.records)

@@ -58,6 +58,8 @@ def main() -> None:
     arguments = _arguments()
     cases = [case for case in CASES if _is_chosen(case, arguments.lines)]
     print(machine())
+    if arguments.folder is not None:
+        arguments.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="braid-bench-", dir=arguments.folder) as folder:
         if arguments.memory:
             figures = _memory(cases, Path(folder), arguments.millions, arguments.budget_mb)
