@@ -5,6 +5,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from braid.formats.avro.schema import AvroType, parse_avro_schema
+from braid.formats.change_capture.row_types import meant_type, row_type
 from braid.formats.native.native_types import NativeType
 from braid.formats.protobuf.indexed_types import IndexedTypes, split_indexes
 from braid.formats.protobuf.schema import parse_descriptor_set, registered_files
@@ -15,7 +16,7 @@ from braid.formats.schema_registry.schema_source import (
     UnknownSchemaError,
 )
 from braid.formats.wire_format import split_header
-from braid.schemas import AvroFormat, MessageFormat, ProtobufFormat
+from braid.schemas import AvroFormat, DebeziumFormat, MessageFormat, ProtobufFormat
 
 _SCHEMAS_MAX: Final = 256
 _CHARACTERS_MAX: Final = 16 << 20
@@ -34,15 +35,23 @@ class MessageTypes(Protocol):
         """
         ...
 
+    def of_column(self, declared: NativeType) -> NativeType:
+        """Return the type as which a column of its own reads the values of a type; mostly the type itself."""
+        ...
+
 
 def message_types(declared: MessageFormat, schemas: SchemaSource | None) -> MessageTypes | None:
     """Return the types of a stream's messages; None where no schema tells them.
 
     Args:
-        declared: The stream's format.
+        declared: The stream's format. Messages of captured changes have the types of their rows.
         schemas: The registry that the format names; None if it names none.
     """
     match declared:
+        case DebeziumFormat(messages=AvroFormat() as messages):
+            events = message_types(messages, schemas)
+            assert events is not None, "a schema tells the types of messages in Avro"
+            return _RowTypes(declared, events)
         case AvroFormat(schema_text=str() as text):
             return _OneType(parse_avro_schema(text))
         case AvroFormat():
@@ -67,6 +76,10 @@ class _OneType:
         """Return the type (see `MessageTypes.type_of`)."""
         del payload
         return self._declared
+
+    def of_column(self, declared: NativeType) -> NativeType:
+        """Return the type (see `MessageTypes.of_column`)."""
+        return declared
 
 
 class _RegisteredTypes:
@@ -95,6 +108,36 @@ class _RegisteredTypes:
             found = self._types_of(schema)
             self._known.put(schema_id, found, size=len(schema.text))
         return found(body)
+
+    def of_column(self, declared: NativeType) -> NativeType:
+        """Return the type (see `MessageTypes.of_column`)."""
+        return declared
+
+
+class _RowTypes:
+    """The types of the rows inside of Debezium's events in Avro."""
+
+    def __init__(self, declared: DebeziumFormat, events: MessageTypes) -> None:
+        self._declared = declared
+        self._events = events
+        # With the type of the event, which is kept so that it stays the one of its identity.
+        self._known = RecentEntries[int, tuple[NativeType, AvroType]](
+            count_max=_SCHEMAS_MAX, size_max=_SCHEMAS_MAX
+        )
+
+    def type_of(self, payload: bytes) -> NativeType:
+        """Return the type of an event's row (see `MessageTypes.type_of`)."""
+        event = self._events.type_of(payload)
+        assert isinstance(event, AvroType), "the events are in Avro"
+        known = self._known.get(id(event))
+        if known is None:
+            known = (event, row_type(event, self._declared))
+            self._known.put(id(event), known, size=1)
+        return known[1]
+
+    def of_column(self, declared: NativeType) -> NativeType:
+        """Return the type as which a column reads values (see `MessageTypes.of_column`)."""
+        return meant_type(declared, self._declared.database)
 
 
 def _avro_types(schema: RegisteredSchema) -> Callable[[bytes], AvroType]:

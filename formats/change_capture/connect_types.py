@@ -17,10 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from braid.formats.change_capture.unscaled_decimals import reader_with_decimals
+import pyarrow as pa
+
+from braid.formats.change_capture.unscaled_decimals import reader_with_decimals, replace_value
 from braid.formats.mapped_column import MappedColumn, TimeFormat
 from braid.formats.mapping.times_reader import reader_with_times
-from braid.formats.message_reader import MessageReader
+from braid.formats.message_reader import MessageReader, ReadMessages
 from braid.formats.times import DATE_AND_TIME_TYPES
 from braid.lake import TypeRoot
 
@@ -107,7 +109,31 @@ def typed_reader(
         and column.type.root is TypeRoot.DECIMAL
         and one.name in (DECIMAL, VARIABLE_SCALE_DECIMAL)
     }
-    return reader_with_times(timed, lambda plain: reader_with_decimals(plain, scales, reader_of))
+    reader = reader_with_times(timed, lambda plain: reader_with_decimals(plain, scales, reader_of))
+    meant = [new.path for old, new in zip(columns, timed, strict=True) if new != old]
+    return _TimesByNameReader(meant, reader) if meant else reader
+
+
+class _TimesByNameReader:
+    """Reads messages, some of whose columns have a time format that only their schema tells."""
+
+    def __init__(self, paths: Sequence[tuple[str, ...]], messages: MessageReader) -> None:
+        self._paths = tuple(paths)
+        self._messages = messages
+
+    def read(self, payloads: pa.BinaryArray) -> ReadMessages:
+        """Return the columns of a batch of messages (see `MessageReader.read`)."""
+        return self._messages.read(payloads)
+
+    def tree(self, payload: bytes) -> Any:
+        """Return a message as dicts, lists and scalars (see `MessageReader.tree`).
+
+        Dates and times are null: as numbers they would not fit the types of their columns, and no wider type helps one.
+        """
+        found = self._messages.tree(payload)
+        for path in self._paths:
+            replace_value(found, path, lambda _: None)
+        return found
 
 
 def with_time_format(column: MappedColumn, of_field: ConnectType) -> MappedColumn:

@@ -20,6 +20,7 @@ from braid.formats.fault import Faults
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.mapping.times_reader import reader_with_times
 from braid.formats.message_reader import MessageReader, ReadMessages
+from braid.formats.native.kinds import NativeKind
 from braid.formats.native.native_types import NativeType, types_at
 from braid.formats.registered_reader import RegisteredReader
 from braid.formats.schema_registry.schema_source import RegisteredSchema, SchemaKind, SchemaSource
@@ -154,6 +155,13 @@ class _ImageReader:
 
 
 def connect_type(declared: Sequence[NativeType]) -> ConnectType:
-    """Return the type that Kafka Connect names for a field of these types."""
-    names = [one.connect_name for one in declared if isinstance(one, AvroType)]
+    """Return the type that Kafka Connect names for a field of these types.
+
+    A date or time that is one for Avro (`logicalType`) is no number any more, and is read as it is.
+    """
+    names = [
+        one.connect_name
+        for one in declared
+        if isinstance(one, AvroType) and one.native_kind is NativeKind.WHOLE
+    ]
     return next((ConnectType(name) for name in names if name), NO_TYPE)

@@ -82,8 +82,10 @@ class JsonRowReader:
 
     def tree(self, payload: bytes) -> Any:
         """Return a row as dicts, lists and scalars (see `MessageReader.tree`)."""
-        body = split_header(payload)[1] if payload.startswith(_FRAMED) else payload
-        return self._plain.tree(body)
+        if not payload.startswith(_FRAMED):
+            return self._plain.tree(payload)
+        number, body = split_header(payload)
+        return self._reader(number).tree(body)
 
     def _reader(self, number: int) -> MessageReader:
         if number == _UNKNOWN:

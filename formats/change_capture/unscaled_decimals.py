@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Context, Decimal
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -48,8 +49,26 @@ class _DecimalsReader:
         return replace(found, arrays=arrays)
 
     def tree(self, payload: bytes) -> Any:
-        """Return a message as dicts, lists and scalars (see `MessageReader.tree`)."""
-        return self._messages.tree(payload)
+        """Return a message as dicts, lists and scalars (see `MessageReader.tree`); decimals are numbers."""
+        found = self._messages.tree(payload)
+        for _, column, scale in self._decimals:
+            replace_value(found, column.path, partial(_number, scale=scale))
+        return found
+
+
+def replace_value(tree: Any, path: Sequence[str], new: Callable[[Any], Any]) -> None:
+    """Replace the value at a path through the objects of a message, where there is one.
+
+    Args:
+        tree: The message, as `MessageReader.tree` returns it; it is changed.
+        path: Names from the message to the field.
+        new: Returns the new value for the old one.
+    """
+    *around, name = path
+    for one in around:
+        tree = tree.get(one) if isinstance(tree, dict) else None
+    if isinstance(tree, dict) and name in tree:
+        tree[name] = new(tree[name])
 
 
 def reader_with_decimals(
@@ -88,6 +107,14 @@ def _decimals(texts: pa.StringArray, column: MappedColumn, scale: int, faults: F
                 faults.add(row, Fault(reason, message))
         values.append(value)
     return pa.array(values, to_arrow_type(column.type))
+
+
+def _number(value: Any, scale: int) -> Any:
+    """Return the number of a value of a message; one that is no unscaled decimal stays as it is."""
+    try:
+        return _decimal(json.dumps(value) if isinstance(value, dict) else value, scale)
+    except (ValueError, TypeError, AttributeError):
+        return value
 
 
 def _decimal(text: str, scale: int) -> Any:

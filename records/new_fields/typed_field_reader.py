@@ -92,7 +92,7 @@ class TypedFieldReader:
         wider: dict[str, Shape] = {}
         for path, possible in _merged(_beside(declared, self._fields.tree, ())).items():
             try:
-                new_shape = _shape(possible, path)
+                new_shape = _shape([self._types.of_column(one) for one in possible], path)
                 if new_shape.kind is not Kind.NOTHING:
                     self._fields.check_new(path)
                     new[path] = new_shape

@@ -11,6 +11,6 @@
 | `added_groups`, `type_widening`, `kept_orders` | what may be added or widened while there are rows and streams |
 | `arrival_columns`, `option_changes` | columns and options that follow from the declaration |
 | `schema_agreement` | the check that the changed schema is as declared |
-| `column_positions`, `renamed_declaration` | positions and names of columns in the declaration |
+| `column_positions`, `order_columns`, `renamed_declaration` | positions of columns, and of the orders of kept ones; names in the declaration |
 | `change_locations`, `change_models` | locations of problems in the request; changes in the form of a request |
 """

@@ -3,6 +3,8 @@
 Pure. A new field becomes a column of the stream's own group, behind the declared columns, and the
 stream reads it. New fields inside of a column, and values that its type cannot hold, widen the column's
 type. A column or type that another process has added meanwhile needs no change.
+
+A column whose value a captured change may leave out is kept by the group: a record without the value leaves it as it is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,8 +23,11 @@ from braid.lake import (
 )
 from braid.registry.alteration.alteration import Alteration
 from braid.registry.alteration.column_positions import position_after_declared
+from braid.registry.alteration.order_columns import added_order_column
+from braid.registry.layout.left_out_values import is_large, leaves_out_values
 from braid.schemas import (
     ColumnSpec,
+    SequenceGroupSpec,
     StreamColumn,
     StreamEntry,
     StreamSpec,
@@ -105,9 +110,18 @@ def evolve_stream(
     columns = [field for field in kept if field.name not in known]
     if merged == schema.fields:
         return Alteration(document=document)
+    changes = _with_positions(column_differences(schema.fields, merged), document.table)
+    group = document.table.sequence_group(entry.spec.sequence_group or "")
+    if group is None:
+        return Alteration(
+            document=_with_columns(document, entry, columns, paths, merged), changes=changes
+        )
+    group, orders = _wider_group(
+        group, entry.spec, columns, schema, tracking=document.table.tracking
+    )
     return Alteration(
-        document=_with_columns(document, entry, columns, paths, merged),
-        changes=_with_positions(column_differences(schema.fields, merged), document.table),
+        document=_with_columns(document, entry, columns, paths, merged, group),
+        changes=(*changes, *orders),
     )
 
 
@@ -154,21 +168,42 @@ def _with_positions(changes: Sequence[SchemaChange], table: TableSpec) -> tuple[
     return tuple(positioned)
 
 
+def _wider_group(
+    group: SequenceGroupSpec,
+    stream: StreamSpec,
+    columns: Sequence[DataField],
+    schema: TableSchema,
+    *,
+    tracking: bool,
+) -> tuple[SequenceGroupSpec, tuple[SchemaChange, ...]]:
+    """Return the group with new columns, and the changes that add the orders of the kept ones among them."""
+    orders: list[AddColumn] = []
+    names = [column.name for column in columns]
+    known = {*schema.field_names, *names}
+    for column in columns:
+        if leaves_out_values(stream.format) and is_large(column.type):
+            order = added_order_column(group, column.name, tracking=tracking, known=known)
+            orders.append(order)
+            known.add(order.path[0])
+            group = group.model_copy(update={"keep": (*group.keep, column.name)})
+    group = group.model_copy(update={"columns": (*group.columns, *names)})
+    return group, tuple(orders)
+
+
 def _with_columns(
     document: TableDocument,
     entry: StreamEntry,
     columns: Sequence[DataField],
     paths: Mapping[str, tuple[str, ...]],
     merged: tuple[DataField, ...],
+    group: SequenceGroupSpec | None = None,
 ) -> TableDocument:
     names = tuple(column.name for column in columns)
     types = {field.name: field.type for field in merged}
     table, spec = document.table, entry.spec
     groups = tuple(
-        group.model_copy(update={"columns": (*group.columns, *names)})
-        if group.name == spec.sequence_group
-        else group
-        for group in table.sequence_groups
+        group if group is not None and one.name == group.name else one
+        for one in table.sequence_groups
     )
     declared = (
         *(_with_type(column, types) for column in table.columns),

@@ -22,8 +22,6 @@ from braid.lake import (
     DataType,
     DropColumn,
     InvalidRequest,
-    Position,
-    PositionKind,
     RemoveOption,
     RenameColumn,
     SetOption,
@@ -43,12 +41,12 @@ from braid.registry.alteration.column_positions import (
     engine_position,
     insert_column,
 )
+from braid.registry.alteration.order_columns import added_order_column
 from braid.registry.alteration.renamed_declaration import renamed_declaration
 from braid.registry.errors import DefinitionRefused
 from braid.registry.layout.declared_types import type_fault
 from braid.registry.layout.expiry_options import EXPIRE_TIME, TIME_FIELD, expiry_options
 from braid.registry.layout.physical_table import (
-    ORDER_TYPE,
     order_column,
     physical_group,
     physical_table,
@@ -195,15 +193,8 @@ def _with_order(
         message = "only columns of a sequence group are kept: the order of the group decides which value is newer"
         refuse("keep", True, message, "name the `sequence_group`, or leave it out")
     group = altered.group(change.sequence_group)
-    # Behind the group's other generated columns, where a new table has it; older tables may lack some of them.
     known = {*schema.field_names, *(c.path[0] for c in altered.engine if isinstance(c, AddColumn))}
-    generated = physical_group(group, tracking=altered.spec.tracking).generated_columns
-    behind = [column for column in generated if column in known]
-    order = AddColumn(
-        path=(order_column(name),),
-        type=parse_type(ORDER_TYPE),
-        position=Position(kind=PositionKind.AFTER, neighbour=behind[-1]) if behind else None,
-    )
+    order = added_order_column(group, name, tracking=altered.spec.tracking, known=known)
     kept = group.model_copy(update={"keep": (*group.keep, name)})
     return altered.with_change(order, index).with_group(kept)
 

@@ -7,4 +7,5 @@
 | `column_functions`, `function_defaults` | aggregate functions of columns, and the options that new tables give them |
 | `delete_options`, `expiry_options` | options for deletes and their retention, and for the time to live of rows |
 | `stream_columns` | columns that a stream writes |
+| `left_out_values` | columns whose values captured changes may leave out |
 """

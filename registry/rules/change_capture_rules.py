@@ -6,14 +6,15 @@ Pure.
 2. The event says what is a delete, so there is no `delete_when`; the tombstone behind a delete is a repeat.
 3. A change of the key is told by the row, so that Maxwell's and Canal's keys are read from it.
 4. A column whose value the database may leave out of a change (`unavailable_value`) is kept by its sequence group, or the
-   stream declares what a record without the value is: as null, it would remove the value of the row.
+   stream declares what a record without the value is: as null, it would remove the value of the row. Such columns that
+   a stream adds are kept, so the stream has a group.
 """
 
 from collections.abc import Iterator
 
-from braid.lake import TypeRoot
 from braid.registry.layout.column_functions import sequence_fields
 from braid.registry.layout.declared_types import declared_type
+from braid.registry.layout.left_out_values import is_large, leaves_out_values
 from braid.schemas import (
     CanalFormat,
     ColumnSource,
@@ -27,17 +28,6 @@ from braid.schemas import (
     has_row_image,
 )
 from braid.schemas.field_problems import problem_at
-
-_LARGE = (
-    TypeRoot.CHAR,
-    TypeRoot.VARCHAR,
-    TypeRoot.BINARY,
-    TypeRoot.VARBINARY,
-    TypeRoot.ARRAY,
-    TypeRoot.MAP,
-    TypeRoot.ROW,
-)
-"""Types whose values a database stores apart from the row when they are large."""
 
 
 def check_change_capture(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
@@ -102,7 +92,7 @@ def _check_sources(stream: StreamSpec) -> Iterator[FieldProblem]:
 
 def _check_unavailable(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
     declared = stream.format
-    if not isinstance(declared, DebeziumFormat) or not declared.database.leaves_out_values:
+    if not isinstance(declared, DebeziumFormat) or not leaves_out_values(declared):
         return
     group = None if stream.sequence_group is None else table.sequence_group(stream.sequence_group)
     kept = () if group is None else group.keep
@@ -121,13 +111,14 @@ def _check_unavailable(table: TableSpec, stream: StreamSpec) -> Iterator[FieldPr
                 hint="name the column in `keep` of its sequence group when the table is declared, or declare "
                 "`on_missing: null` or `reject`",
             )
-    if stream.on_new_field is OnNewField.EVOLVE:
+    if stream.on_new_field is OnNewField.EVOLVE and group is None:
         yield problem_at(
             "on_new_field",
             value=stream.on_new_field,
-            message=f"a change of {name} may leave a large value out that it did not touch, and columns "
-            "that are added by a stream are not kept",
-            hint="use `ignore` or `reject`, and add columns with `keep: true`",
+            message=f"a change of {name} may leave a large value out that it did not touch "
+            f"(`{declared.unavailable_value}`), so a new column of texts, bytes, lists or objects has to be kept, and "
+            "only columns of a sequence group are; the stream has none",
+            hint="use `ignore` or `reject`, or a partial-update table with a sequence group for the stream",
         )
 
 
@@ -135,4 +126,4 @@ def _can_be_left_out(table: TableSpec, mapping: StreamColumn) -> bool:
     if mapping.source is not ColumnSource.VALUE or mapping.on_missing is not None:
         return False
     data_type = declared_type(table, mapping.column)
-    return data_type is not None and data_type.root in _LARGE
+    return data_type is not None and is_large(data_type)

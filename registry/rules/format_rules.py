@@ -149,13 +149,6 @@ def _check_avro_events(
     table: TableSpec, stream: StreamSpec, declared: DebeziumFormat, messages: AvroFormat
 ) -> Iterator[FieldProblem]:
     """Yield the problems of events in Avro."""
-    if stream.on_new_field is OnNewField.EVOLVE:
-        yield problem_at(
-            "on_new_field",
-            value=stream.on_new_field,
-            message="columns are not added from the schemas of captured changes in Avro",
-            hint="use `ignore` or `reject`, and declare the columns",
-        )
     if declared.database is SourceDatabase.MONGODB and not declared.unwrapped:
         yield problem_at(
             "format",

@@ -81,6 +81,33 @@ def test_new_fields_join_the_streams_own_group(registrar: Registrar, catalog: Ca
     assert schema.id == document.schema_id == 1
 
 
+def test_new_columns_whose_values_a_change_may_leave_out_are_kept(
+    catalog: Catalog, registrar: Registrar
+) -> None:
+    columns = [
+        {"column": name, **({"on_missing": "null"} if name in ("region", "currency") else {})}
+        for name in ("id", "region", "total", "order_version", "currency")
+    ]
+    declared = {"type": "debezium", "database": "postgresql"}
+    registrar.put_stream(
+        ORDERS, "sales", definition("sales", columns=columns, format=declared, on_delete="ignore")
+    )
+
+    document = evolved(registrar, "sales", {"tip": "DOUBLE", "note": "STRING", "to": "ROW<a INT>"})
+    document = evolved(registrar, "sales", {"tags": "ARRAY<STRING>"})
+
+    group = document.table.sequence_group("sales")
+    assert group is not None
+    assert group.columns[2:] == ("tip", "note", "to", "tags")
+    assert group.keep == ("note", "to", "tags")
+    schema = catalog.table(ORDERS).schema
+    wanted = physical_table(document.table)
+    assert [f.name for f in schema.fields] == [f.name for f in wanted.columns]
+    assert schema.options.items() >= wanted.options.items()
+    assert schema.options["fields.note__order.sequence-group"] == "note"
+    assert "on_missing" in document.features
+
+
 def test_columns_widen_and_get_fields_inside(registrar: Registrar, catalog: Catalog) -> None:
     evolved(registrar, "sales", {"address": "ROW<city STRING>"})
     document = evolved(

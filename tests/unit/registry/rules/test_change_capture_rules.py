@@ -165,13 +165,35 @@ def test_a_kept_column_may_be_left_out() -> None:
     assert problems(declared(keep=("name",)), POSTGRESQL) == []
 
 
-def test_columns_that_a_stream_adds_are_not_kept() -> None:
+@pytest.mark.parametrize("given", [POSTGRESQL, {"type": "debezium", "database": "oracle"}])
+def test_a_stream_that_adds_columns_needs_a_group_that_keeps_them(given: Any) -> None:
     table = declared(keep=("name",))
+    plain = {"id": "BIGINT", "total": "BIGINT"}
+    whole = declared(plain, sequence_groups=(), merge_engine="deduplicate", deletes="remove_row")
 
-    ((field, message),) = messages(problems(table, POSTGRESQL, on_new_field="evolve"))
+    assert problems(table, given, on_new_field="evolve") == []
+    assert problems(whole, MYSQL, on_new_field="evolve") == []
+    ((field, message),) = messages(problems(whole, given, on_new_field="evolve"))
     assert field == "on_new_field"
-    assert "columns that are added by a stream are not kept" in message
-    assert problems(table, MYSQL, on_new_field="evolve") == []
+    assert "only columns of a sequence group are; the stream has none" in message
+
+
+def test_a_stream_of_events_in_avro_may_add_columns() -> None:
+    table = declared({"id": "BIGINT", "at": "TIMESTAMP(3)"})
+
+    assert problems(table, AVRO, on_new_field="evolve") == []
+
+
+def test_a_time_that_is_one_for_avro_too_fills_its_column() -> None:
+    """Connect's own times have both names."""
+    at = {"type": "long", "connect.name": "org.apache.kafka.connect.data.Timestamp"}
+    text = json.dumps(SCHEMA).replace(
+        json.dumps({"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}),
+        json.dumps(at | {"logicalType": "timestamp-millis"}),
+    )
+    given = MYSQL | {"messages": {"type": "avro", "schema": text}}
+
+    assert problems(declared({"id": "BIGINT", "at": "TIMESTAMP(3)"}), given) == []
 
 
 def test_deletes_of_changes_have_to_be_declared() -> None:
@@ -198,7 +220,6 @@ def test_columns_are_compared_with_the_row_in_the_schema_of_events() -> None:
     ("given", "fields", "field"),
     [
         (AVRO | {"database": "mongodb"}, {}, "format.unwrapped"),
-        (AVRO, {"on_new_field": "evolve"}, "on_new_field"),
         (AVRO, {"where": "source.table = 'a'"}, "where"),
         (MYSQL | {"messages": {"type": "avro"}}, {}, "format.schema"),
         (MYSQL | {"messages": {"type": "avro", "schema": "{"}}, {}, "format.schema"),

@@ -1,0 +1,306 @@
+"""Streams of captured changes that add columns: their types, and which of them are kept."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
+from typing import Any
+
+import pytest
+
+from braid.lake import Catalog, ManualClock, MemoryFileIO, parse_messages
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.plan_changes.stream_evolver import RegistryEvolver
+from braid.pipelines.sink.task_report import parse_report
+from braid.pipelines.sink.write_task import WriteTask
+from braid.records.new_fields.schema_delta import merge_deltas
+from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
+from braid.records.record_reader import ReadRecords, RecordReader
+from braid.records.stream_plan import StreamPlan, plan_stream
+from braid.registry.registrar import Registrar
+from braid.registry.store.documents import RegistryStore
+from braid.schemas import StreamDefinition, TableSpec
+from tests.property.avro_messages import encoded
+from tests.unit.formats.change_capture.given_changes import faults_of
+from tests.unit.records.given_streams import given_origin, given_records
+
+PLACEHOLDER = "__debezium_unavailable_value"
+SEQUENCE = '["5","10"]'
+POSTGRESQL, MYSQL, ORACLE = "postgresql", "mysql", "oracle"
+
+
+class Bench:
+    """A registered stream of Debezium's changes, whose table has a key and one column."""
+
+    def __init__(self, database: str, column: str = "total BIGINT", **declared: Any) -> None:
+        name, sql = column.split(" ", 1)
+        file_io, clock = MemoryFileIO(), ManualClock()
+        self._catalog = Catalog("/w", file_io=file_io, clock=clock)
+        self._registrar = Registrar(RegistryStore(file_io, "/w", clock), self._catalog, clock)
+        table = {
+            "columns": [{"name": "id", "type": "BIGINT"}, {"name": name, "type": sql}],
+            "primary_key": ["id"],
+            "sequence_groups": [{"name": "s", "columns": [name]}],
+            "deletes": "clear_columns",
+        }
+        self._registrar.put_table("db", "t", TableSpec.model_validate(table))
+        stream = {
+            "topic": "t",
+            "format": {"type": "debezium", "database": database, **declared},
+            "partitioned_by_key": True,
+            "on_new_field": "evolve",
+        }
+        definition = StreamDefinition.model_validate(stream)
+        self.document = self._registrar.put_stream("db.t", "s", definition).document
+
+    @property
+    def plan(self) -> StreamPlan:
+        spec = self.document.table
+        schema = self._catalog.table("db.t").schema
+        stream = self.document.streams["s"].spec
+        return plan_stream(table="db.t", spec=spec, stream=stream, schema=schema)
+
+    def evolved(self, *messages: bytes) -> ReadRecords:
+        """Read messages, change the table for them, and read them again."""
+        schema = self._catalog.table("db.t").schema
+        records, reader = given_records(messages), RecordReader(self.plan, schema)
+        fields = UndeclaredFieldReader(plan=self.plan, taken=tuple(schema.field_names))
+        found = reader.read(records)
+        delta = merge_deltas(reader.wanted_changes(found, fields).values())
+        if delta:
+            assert RegistryEvolver(registrar=self._registrar).evolve(self.plan, delta) == {}
+        self.document = self._registrar.document("db.t")
+        return RecordReader(self.plan, self._catalog.table("db.t").schema).read(records)
+
+    def write(self, *messages: bytes) -> None:
+        """Commit the rows of messages, the only ones of their topic."""
+        task = WriteTask(
+            plan=self.plan,
+            table=self._catalog.table("db.t"),
+            cluster=KafkaCluster(bootstrap_servers="127.0.0.1:1"),  # where nobody listens
+            first_sequence_number=100,
+            sequence_numbers=10,
+            dead_letters_max=0,
+            origin=given_origin(),
+        )
+        (output,) = task(iter([given_records(messages)]))
+        (row,) = output.to_pylist()
+        report = parse_report(row["messages"], row["report"])
+        written = parse_messages(report.messages[0])
+        self._catalog.table("db.t").committer().commit(written, commit_user="u")
+
+    def rows(self, *names: str) -> list[tuple[Any, ...]]:
+        found = self._catalog.table("db.t").scan().to_arrow().to_pylist()
+        return [tuple(row[name] for name in names) for row in found]
+
+    @property
+    def added(self) -> dict[str, str]:
+        return {one.name: one.type for one in self.document.table.columns[2:]}
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        (group,) = self.document.table.sequence_groups
+        return group.keep
+
+
+class AvroBench(Bench):
+    """A stream of events in Avro, whose rows have these fields besides `id` and `total`."""
+
+    def __init__(
+        self, database: str, fields: Mapping[str, Any], column: str = "total BIGINT"
+    ) -> None:
+        types = {"id": "long", "total": ["null", "long"], **fields}
+        row = {
+            "type": "record",
+            "name": "Value",
+            "fields": [{"name": name, "type": of} for name, of in types.items()],
+        }
+        images = [
+            {"name": "before", "type": ["null", row]},
+            {"name": "after", "type": ["null", "Value"]},
+        ]
+        fields_ = [*images, {"name": "op", "type": "string"}]
+        self._schema = {"type": "record", "name": "Envelope", "fields": fields_}
+        avro = {"type": "avro", "schema": json.dumps(self._schema)}
+        super().__init__(database, column, messages=avro)
+
+    def event(self, **row: Any) -> bytes:
+        after = {"id": 1, "total": None} | row
+        return encoded(self._schema, {"before": None, "after": after, "op": "u"})
+
+
+def named(name: str, of: str, **more: Any) -> dict[str, Any]:
+    return {"type": of, "connect.name": name, **more}
+
+
+TIME, CONNECT = "io.debezium.time.", "org.apache.kafka.connect.data."
+DECIMAL = named(CONNECT + "Decimal", "bytes", logicalType="decimal", precision=9, scale=2)
+AT = datetime.fromisoformat("2026-01-02T03:04:05.678")
+MS = 1_767_323_045_678
+ZONED = "2026-01-02T03:04:05.678Z"
+LTZ = "TIMESTAMP(6) WITH LOCAL TIME ZONE"
+
+
+@pytest.mark.parametrize("times", [1, 50])
+@pytest.mark.parametrize(
+    ("of", "value", "sql", "expected"),
+    [
+        (named(TIME + "Date", "int"), 1, "DATE", date(1970, 1, 2)),
+        (named(TIME + "Time", "int"), 1_500, "TIME(3)", time(0, 0, 1, 500_000)),
+        (named(TIME + "MicroTime", "long"), 1_500_001, "BIGINT", 1_500_001),
+        (named(TIME + "NanoTime", "long"), 1_500_001, "BIGINT", 1_500_001),
+        (named(TIME + "Timestamp", "long"), MS, "TIMESTAMP(3)", AT),
+        (named(TIME + "MicroTimestamp", "long"), MS * 1_000, "TIMESTAMP(6)", AT),
+        (named(TIME + "NanoTimestamp", "long"), MS * 10**6, "TIMESTAMP(9)", AT),
+        (named(TIME + "ZonedTimestamp", "string"), ZONED, LTZ, datetime.fromisoformat(ZONED)),
+        (named(TIME + "ZonedTime", "string"), "03:04Z", "STRING", "03:04Z"),
+        (named(TIME + "Year", "int"), 2026, "INT", 2026),
+        (
+            named(CONNECT + "Date", "int", logicalType="date"),
+            1,
+            "DATE",
+            date(1970, 1, 2),
+        ),
+        (
+            named(CONNECT + "Timestamp", "long", logicalType="timestamp-millis"),
+            MS,
+            "TIMESTAMP(3)",
+            AT,
+        ),
+        (DECIMAL, b"\x04\xd2", "DECIMAL(9, 2)", "12.34"),
+        (named("io.debezium.data.Json", "string"), "{}", "STRING", "{}"),
+        (named("io.debezium.data.Bits", "bytes"), b"\x01", "BYTES", b"\x01"),
+        ({"type": "array", "items": named(TIME + "Date", "int")}, [1], "ARRAY<INT>", [1]),
+    ],
+)
+def test_new_columns_have_the_types_that_debezium_means(
+    of: Any, value: Any, sql: str, expected: Any, times: int
+) -> None:
+    bench = AvroBench(MYSQL, {"new": ["null", of]})
+
+    found = bench.evolved(*[bench.event(new=value), bench.event(new=None)] * times)
+
+    assert faults_of(found) == {}
+    assert (bench.added, bench.kept) == ({"new": sql}, ())
+    read = found.columns["new"].to_pylist()[:2]
+    assert [str(read[0]) if isinstance(expected, str) else read[0], read[1]] == [expected, None]
+
+
+def test_texts_with_an_offset_stay_texts_where_the_database_stores_it() -> None:
+    bench = AvroBench(ORACLE, {"new": named(TIME + "ZonedTimestamp", "string")})
+
+    bench.evolved(bench.event(new=ZONED))
+
+    assert bench.added == {"new": "STRING"}
+
+
+@pytest.mark.parametrize("database", [POSTGRESQL, ORACLE])
+def test_new_columns_whose_values_may_be_left_out_are_kept(database: str) -> None:
+    new = {"note": ["null", "string"], "body": ["null", "bytes"], "n": "int", "at": "long"}
+    bench = AvroBench(database, new)
+    row: dict[str, Any] = {"n": 1, "at": 2}
+
+    found = bench.evolved(
+        bench.event(note=PLACEHOLDER, body=PLACEHOLDER.encode(), **row),
+        bench.event(note="x", body=None, **row),
+    )
+
+    assert faults_of(found) == {}
+    assert bench.kept == ("note", "body")
+    assert {name: mask.to_pylist() for name, mask in found.missing.items()} == {
+        "note": [True, False],
+        "body": [True, False],
+    }
+    assert found.columns["note"].to_pylist() == [None, "x"]
+
+
+def test_a_new_column_keeps_the_value_that_a_newer_change_leaves_out() -> None:
+    bench = AvroBench(POSTGRESQL, {"note": ["null", "string"], "n": "int"})
+    first, second = bench.event(note="large", n=1), bench.event(note=PLACEHOLDER, n=2)
+    bench.evolved(first)
+
+    bench.write(first)
+    bench.write(first, second)
+    assert bench.rows("id", "note", "n") == [(1, "large", 2)]
+
+    bench.write(first, second, bench.event(note=None, n=3))
+    assert bench.rows("id", "note", "n") == [(1, None, 3)]
+
+
+def json_event(**row: Any) -> bytes:
+    return json.dumps({"op": "u", "before": None, "after": {"id": 1} | row}).encode()
+
+
+def test_a_placeholder_in_json_is_no_new_field_and_a_value_is() -> None:
+    bench = Bench(POSTGRESQL)
+
+    bench.evolved(json_event(note=PLACEHOLDER, n=1))
+    assert (bench.added, bench.kept) == ({"n": "BIGINT"}, ())
+    found = bench.evolved(json_event(note="x", tags=["a"]), json_event(note=PLACEHOLDER, tags=None))
+
+    assert bench.added == {"n": "BIGINT", "note": "STRING", "tags": "ARRAY<STRING>"}
+    assert bench.kept == ("note", "tags")
+    assert found.missing["note"].to_pylist() == [False, True]
+    assert found.missing["tags"].to_pylist() == [False, False]
+
+
+def with_schema(types: Sequence[Mapping[str, Any]], **row: Any) -> bytes:
+    image = {
+        "type": "struct",
+        "field": "after",
+        "fields": [{"type": "int64", "field": "id"}, *types],
+    }
+    payload = {"op": "u", "before": None, "after": {"id": 1} | row}
+    schema = {"type": "struct", "fields": [image]}
+    return json.dumps({"schema": schema, "payload": payload}).encode()
+
+
+def test_values_that_their_schema_explains_are_no_reason_to_refuse_a_new_field() -> None:
+    """As numbers and base64 they would not fit their columns, which are read by the schema of the event."""
+    at = {"type": "int64", "name": TIME + "Timestamp", "field": "at"}
+    price = {
+        "type": "bytes",
+        "name": CONNECT + "Decimal",
+        "field": "at",
+        "parameters": {"scale": "2"},
+    }
+
+    for column, of, value in (("at TIMESTAMP(3)", at, MS), ("at DECIMAL(9, 2)", price, "BNI=")):
+        bench = Bench(MYSQL, column)
+        found = bench.evolved(with_schema([of], at=value, n=1))
+        assert (faults_of(found), list(bench.added)) == ({}, ["n"])
+
+
+def test_a_wider_decimal_is_found_by_its_number() -> None:
+    bench = Bench(MYSQL, "at DECIMAL(3, 2)", decimals="base64")
+
+    found = bench.evolved(json_event(at="BNI=", n=1))
+
+    assert faults_of(found) == {}
+    assert bench.document.table.columns[1].type == "DECIMAL(38, 2)"
+    assert [str(one) for one in found.columns["at"].to_pylist()] == ["12.34"]
+
+
+def test_a_column_widens_beside_one_that_is_a_time_by_its_schema() -> None:
+    at = {"at": named(TIME + "MicroTimestamp", "long"), "n": "long"}
+    bench = AvroBench(MYSQL, at, "n INT")
+    bench.evolved(bench.event(at=1, n=1))
+    assert bench.added["at"] == "TIMESTAMP(6)"
+
+    found = bench.evolved(bench.event(at=MS * 1_000, n=3_000_000_000))
+
+    assert faults_of(found) == {}
+    assert found.columns["n"].to_pylist() == [3_000_000_000]
+
+
+def test_parts_of_unwrapped_events_are_no_new_fields() -> None:
+    fields = {"id": "long", "total": "long", "name": "string", "__op": "string", "__x": "long"}
+    listed = [{"name": name, "type": of} for name, of in fields.items()]
+    schema = {"type": "record", "name": "Value", "fields": listed}
+    avro = {"type": "avro", "schema": json.dumps(schema)}
+    bench = Bench(POSTGRESQL, messages=avro, unwrapped=True)
+    row = {"id": 1, "total": 1, "name": "a", "__op": "u", "__x": 1}
+
+    found = bench.evolved(encoded(schema, row))
+
+    assert faults_of(found) == {}
+    assert (bench.added, bench.kept) == ({"name": "STRING"}, ("name",))
