@@ -2,14 +2,14 @@
 
 | module | what |
 |---|---|
-| `message_reader`, `readers`, `fault` | the shape that every format of messages has; the choice of a reader; the fault of a record |
+| `message_reader`, `readers`, `fault` | the interface of readers; the choice of a reader by the format, but for captured changes; the fault of a record |
 | `json/` | JSON: messages and Kafka keys to columns |
 | `keys/` | Kafka keys to columns, in JSON and behind the ids of schemas |
 | `avro/`, `protobuf/`, `native/` | Avro; Protobuf; values of formats with a schema |
 | `change_capture/` | captured changes of databases: their events to rows |
 | `exact_rows` | rows that are read one by one |
-| `registered_reader`, `joined_messages` | messages of several schemas; batches that were read in parts |
-| `message_types` | the types of messages, where a schema tells them |
+| `registered_reader`, `joined_messages` | messages in Avro or Protobuf behind the ids of their schemas; batches that were read in parts |
+| `message_types` | the types of messages in Avro and Protobuf |
 | `arrow_rows/` | rows that are Arrow arrays already |
 | `csv_reader`, `raw_reader` | lines of CSV; messages that are one value |
 | `mapping/` | columns that are more than the value of a field |
@@ -17,7 +17,7 @@
 | `header_reader` | headers of records to columns |
 | `mapped_column`, `field_tree` | a column and the part or field of a record that it is filled from; the declared part of a message |
 | `record_conditions`, `part_conditions` | conditions over records: over the fields of their messages, and over their other parts |
-| `arrays`, `arrow_cast` | rows of Arrow arrays; casts that truncate timestamps and times |
+| `arrays`, `arrow_cast` | rows of Arrow arrays, found and replaced; casts that truncate timestamps and times |
 | `text_values`, `times`, `type_bounds`, `unpaired_surrogates` | values as texts; dates and times as texts; bounds of whole numbers and lengths; texts without a UTF-8 form |
 | `dead_letter` | the record that is sent for a refused record |
 | `json_values`, `key_values` | rows to JSON; keys from texts and JSON |
@@ -25,5 +25,5 @@
 | `wire_format` | messages that begin with the id of their schema |
 | `timed_exchange` | an HTTP request and its answer, with one deadline for all of it |
 | `clusters/` | the operators' file of Kafka clusters and schema registries, and the permissions of streams on them |
-| `kafka_security/` | what the security options of a Kafka cluster mean, for clients that are not Java |
+| `kafka_security/` | the security options of a Kafka cluster: which are refused, and what the others mean for clients that are not Java |
 """

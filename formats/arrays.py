@@ -1,4 +1,4 @@
-"""Rows of Arrow arrays: those that a mask selects, that have some bytes or no UTF-8 in them, and the replacement of a few."""
+"""Rows of Arrow arrays: found by a mask, by bytes in them or because they are not UTF-8; and a few replaced, or made null."""
 
 from collections.abc import Iterable, Sequence
 from functools import reduce

@@ -1,12 +1,14 @@
-"""Dead letters: the records that a stream refuses, with the reason, as they are sent to a topic of their own.
+"""Dead letters: the records that a stream refuses, with the reasons that there are, as messages of a topic: written and parsed.
 
-A dead letter has the record's key, value and headers; of a value that is too long for a message, its beginning. It also has headers under the names that Kafka Connect
-uses, so that tools for Connect's dead letters work on ours. Topic, partition and offset identify the
-record. Sending is at least once: a repeated micro-batch sends its dead letters again.
+A dead letter has the record's key, value and headers; of a value that is too long for the topic, its beginning. It also has
+headers under the names that Kafka Connect uses, so that tools for Connect's dead letters work on ours, and headers
+`braid.…`. Topic, partition and offset identify the record. `pipelines/sink/dead_letter_sender` sends letters, at
+least once: a repeated micro-batch sends its dead letters again.
 
-A letter that is whole has all that is needed to read its record again (`parse_dead_letter`): the record's timestamp, the id of its
-topic, and the generation of the stream's order at that time. It also names the attempt that has sent it, because
-letters may be left of attempts that were never committed.
+A letter with the whole value has all that is needed to read its record again (`parse_dead_letter`): the record's
+timestamp, the id of its topic if it was known, and the generation of the stream's order at that time. It also names
+the attempt that has sent it, because letters may be left of attempts that were never committed. Letters of earlier
+versions lack these.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Rows that are read one by one: exact values, in the place of what a batch did not decide."""
+"""Rows of a batch that are read one by one: the columns of one message by their paths, or its fault; and their place in the batch.
+
+The caller gives the function that reads a value. Rows of several formats are read in this way.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Fault of a record: the reason why a stream refuses it, and the explanation for its dead letter."""
+"""Fault of a record: the reason why a stream refuses it, and the explanation for its dead letter; and the faults of a batch."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Field tree: the declared part of a message, object by object."""
+"""Field tree: the fields of a message that a stream reads, object by object, and those that other streams read beside them.
+
+Other fields of an object from which a column is read are undeclared (`FieldTree.names` has the known ones).
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

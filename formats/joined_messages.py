@@ -1,4 +1,4 @@
-"""Batches of messages that were read in parts, each part by a reader of its own."""
+"""Batches of messages that were read in parts, put together: parts by readers of their own, or all messages but the nulls."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Reader of messages: the shape that every format of messages has."""
+"""Reader of messages: the interface (`MessageReader`), and what a reader returns for a batch (`ReadMessages`).
+
+Every format of messages has a reader, but for captured changes: of these the rows have one, and the events have an
+interface of their own (`change_capture.changes`). Readers of keys and headers return `ReadMessages`, too.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""Types of messages: what the schema of a message tells about its fields, whatever values they have."""
+"""Types of messages in Avro and Protobuf: what the schema of a message tells about its fields, whatever values they have.
+
+Messages of other formats have none here, not even those of captured changes in Avro.
+"""
 
 from collections.abc import Callable
 from functools import partial

@@ -4,7 +4,7 @@
 |---|---|---|---|
 | `header(name)` | the header's name, quoted if need be | as a field | as a field |
 | `key()` | none | as a field | the Kafka key as a whole |
-| `key(path)` | a field of the key, which is a JSON object | as a field | as a field |
+| `key(path)` | a field of the key, which is an object or a record | as a field | as a field |
 | `timestamp()` | none | a text or a number | TIMESTAMP(3) WITH LOCAL TIME ZONE, or milliseconds since 1970 |
 | `partition()`, `offset()` | none | a number | BIGINT |
 | `topic()` | none | a text | STRING |

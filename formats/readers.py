@@ -1,4 +1,8 @@
-"""Readers of all formats: the reader of a stream's messages, chosen by the declared format."""
+"""Choice of the reader of a stream's messages by the declared format; events of captured changes: `change_capture.readers`.
+
+Where columns have time formats (`mapping`), are computed or have defaults (`expressions`), the readers of these are
+put around that of the format.
+"""
 
 from collections.abc import Sequence
 from functools import partial

@@ -9,7 +9,8 @@ r"""Dates and times as texts of ISO 8601: exact, one text at a time, and vectori
 A text with a zone denotes a moment, and a text without a zone is read as UTC. A TIMESTAMP without a zone
 holds the moment as a clock in UTC shows it, so that only the zone itself is lost. Years are 0001 to 9999;
 TIMESTAMPs of 7 to 9 digits hold the years 1677 to 2262, as 64 bits of nanoseconds do. Fractional digits of the
-second that the type does not have are dropped, which rounds towards the past.
+second that the type's Arrow form does not have (3 for TIME; 3, 6 or 9 for TIMESTAMP) are dropped, which rounds towards
+the past.
 """
 
 import re

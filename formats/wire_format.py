@@ -1,6 +1,8 @@
-"""Confluent's wire format: a message that begins with the id of its schema.
+"""Confluent's wire format: messages parted from the ids of their schemas, and the schemas of a batch of them.
 
 0x00 ─ id, 4 bytes, big-endian ─ message in the schema's language
+
+In Protobuf the indexes of the message's type follow the id (`protobuf.indexed_types`).
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Arrow types as kinds of native values: what a value of a file is, before it becomes one of a column."""
+"""Arrow types as kinds of native values, and their values as native ones: what a value of a file is, before it becomes one of a column."""
 
 from collections.abc import Mapping
 from decimal import Decimal

@@ -2,7 +2,8 @@
 
 All cursors advance together over the first field of every message, then over the second, and so on; a union divides
 the messages by their branches, and the items of lists are read first item by first item. What is not decided here makes
-its message odd: bytes that do not fit the schema, values that do not fit their column, texts of lists and records.
+its message odd: bytes that do not fit the schema, values that do not fit their column, texts of lists and records;
+and of a batch the few messages with by far the longest lists or the deepest trees.
 
 Source: Apache Avro 1.12 specification, "Binary Encoding".
 """

@@ -1,4 +1,4 @@
-"""Exact decoder: one Avro message as native values, every byte of it checked.
+"""Exact decoder: one Avro message as native values, or why its bytes are no message of the schema.
 
 Source: Apache Avro 1.12 specification, "Binary Encoding".
 """

@@ -1,4 +1,7 @@
-"""Reader of Avro messages: bare records of one schema, usual ones vectorised and all others exactly."""
+"""Reader of Avro messages: bare records of one schema, usual ones vectorised and all others exactly.
+
+Few messages, less than 32 at once, are all read exactly.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final

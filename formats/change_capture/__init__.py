@@ -1,11 +1,11 @@
-"""Captured changes: events of Debezium, Maxwell and Canal to rows, what each is, and its place in the database's log.
+"""Captured changes: events of Debezium, Maxwell and Canal to rows, what each is, and (not of Canal) its place in the database's log.
 
 | module | what |
 |---|---|
-| `changes`, `readers` | the shape that every format of captured changes has; the choice of a reader |
+| `changes`, `readers` | the interface of the readers of all formats; the choice of a reader |
 | `event_columns` | fields of events by name, and events of no known kind |
 | `debezium_events`, `debezium_json`, `debezium_avro` | Debezium's events: what they say; in JSON; in Avro |
-| `unwrapped_rows` | events of which only the row is left |
+| `unwrapped_rows` | rows with fields of their event in them |
 | `maxwell`, `canal`, `row_texts` | messages of Maxwell; of Canal; rows in them as texts |
 | `positions` | positions of changes as bytes that compare |
 | `unavailable_values` | placeholders of values that a change did not touch |

@@ -1,6 +1,6 @@
-"""Changes of rows: the shape that every format of captured changes has.
+"""Changes of rows: the interface that the reader of every format of captured changes has.
 
-A message is an event: a row after a change, or before a delete, and what happened to it. `open` parts an event from what
+A message is an event: rows after a change, or before a delete, and what happened to them; in most formats one row. `open` parts an event from what
 is around it; conditions are about the fields of opened events. `read` tells the rows of the events, which the reader of
 `rows` reads, and what each is.
 """

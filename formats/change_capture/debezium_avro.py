@@ -1,4 +1,8 @@
-"""Reader of Debezium's events in Avro: columns are read by their paths in the event, such as `after.id`."""
+"""Reader of Debezium's events in Avro, wrapped or not, of one schema or behind ids: rows are read as parts of their events.
+
+A column `id` of the row is read at `after.id`, of deletes at `before.id`, and of unwrapped events at `id`. Other than in
+JSON, a delete without `before` has no key.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -5,7 +5,8 @@
 | `c`, `u` | a row was inserted or updated |
 | `r` | a snapshot has read the row |
 | `d` | a row was deleted |
-| `t` | all rows of the table were removed |
+| `t` | all rows of the table were removed; refused |
+| another | refused |
 
 Unwrapped events (ExtractNewRecordState) have the fields of the row, and `__op` or `__deleted` beside them; one without
 either is an upsert.

@@ -1,4 +1,7 @@
-"""Reader of Debezium's events in JSON, with or without a schema around each, wrapped or not."""
+"""Reader of Debezium's events in JSON, with or without a schema around each, wrapped or not.
+
+A delete without `before` has the row of its Kafka key. Documents of MongoDB, which are texts in their events, are taken out.
+"""
 
 import json
 from collections.abc import Sequence

@@ -6,6 +6,7 @@
 | `bootstrap-insert` | the row as a bootstrap has read it |
 | `delete` | the row before the delete |
 | `bootstrap-start`, `bootstrap-complete` | changes no row |
+| another | refused |
 
 An update whose `old` has a field of the key is a delete of the old key, and an upsert of the new one.
 

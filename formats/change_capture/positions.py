@@ -12,7 +12,9 @@ position, and above all changes before it. Positions that are equal have no orde
 | Oracle | `commit_scn` (`scn` in a snapshot), phase, `scn` |
 | Maxwell | number of the log file, position in it, phase, row of the transaction; its last row is behind the others |
 
-The parts are texts here, in whatever form a message has them. A change that lacks a part has no position.
+The parts come as texts, in whatever form a message has them. A change has no position without its place in the log: the
+position of the change (PostgreSQL), file and position (MySQL, MariaDB, Maxwell), `commit_lsn`, both of MongoDB's numbers,
+`scn`. Other parts may be missing.
 
 Source: decision 0053.
 """

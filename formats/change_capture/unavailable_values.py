@@ -8,7 +8,7 @@
 | arrays of integers | its bytes, one by one |
 | hstore | the text as key and as value |
 
-In JSON the fields are taken out of the row before anything is read of it, so that they are missing, whatever the type of
+In JSON such fields at the top of a row are taken out before anything is read of it, so that they are missing, whatever the type of
 their column. A record in Avro has all of its fields; there the values of columns are compared.
 
 Source: Debezium 3.4, "Toasted values" of its connector for PostgreSQL, and `UnchangedToastedPlaceholder`.

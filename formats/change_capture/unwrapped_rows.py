@@ -1,4 +1,7 @@
-"""Reader of unwrapped events, in which the parts of an event are fields of the row, with two underscores in front."""
+"""Reader of rows of unwrapped events, in which parts of the event are fields of the row, with two underscores in front.
+
+Such fields are read like all others, but are not found as new ones.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final

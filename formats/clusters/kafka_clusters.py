@@ -1,9 +1,10 @@
 """Kafka clusters and schema registries that operators have named, and the permissions of streams on them.
 
-A stream names a cluster, or gives an address that the operators allow (no login is sent there). Addresses,
-logins and the topics that may be read and written are in a file that services and runners are started with
-(`clusters_file`). So a client that registers a stream cannot choose an address that operators have not
-allowed, or the credentials that are sent.
+A stream names a cluster, or gives an address: that of a cluster, whose login it gets, or another one that the operators
+allow, where no login is sent. Addresses, logins and the topics that may be read and written are in a file that services
+and runners are started with (`clusters_file`); the cluster `default` may be one of the command line. So a client that
+registers a stream cannot choose an address that operators have not allowed, or the credentials that are sent.
+Permissions are checked by `registry/rules/kafka_rules`, and again by `pipelines/kafka/stream_cluster` when a stream starts.
 """
 
 import re
@@ -104,7 +105,7 @@ class KafkaClusters:
         )
 
     def with_default(self, bootstrap_servers: str) -> "KafkaClusters":
-        """Return these clusters with one more, `default`, on which every topic and every mirror is allowed.
+        """Return these clusters with one more, `default`, on which all mirrors and all topics but internal ones are allowed.
 
         Raises:
             InvalidRequest: There is a cluster `default` already.

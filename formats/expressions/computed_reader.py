@@ -4,7 +4,8 @@ So messages of every format have them alike. The values that expressions see are
 that of its own column.
 
 An expression that fails for a record makes it a dead letter; the other records of the batch go on. A batch that needs
-too much memory as a whole is evaluated in parts, down to single records.
+too much memory as a whole is evaluated in parts, down to single records. A message whose results could need too much by
+themselves becomes a dead letter.
 """
 
 from collections.abc import Callable, Iterator, Sequence

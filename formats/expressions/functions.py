@@ -1,10 +1,9 @@
-"""Functions and operators that expressions may use.
+"""Functions and operators that expressions may use, each with how large its result can be and which arguments are literals.
 
-Each gives the same result for the same arguments, on every machine and at any time: a record that is read again, after
-a failure or as a dead letter, has to become the same row. Functions of the clock, of chance, of the session, of files
-and of the process are left out for that reason, and so are those whose result can be of any size (`repeat`, `lpad`,
-`range`), that take more than one look at each part of a text (`levenshtein`), or that take other expressions as
-arguments (`list_transform`).
+Each depends on its arguments alone: a record that is read again, after a failure or as a dead letter, has to become the
+same row. Functions of the clock, of chance, of the session, of files and of the process are left out for that reason, and
+so are those whose result can be of any size (`repeat`, `lpad`, `range`), that take more than one look at each part of a
+text (`levenshtein`), or that take other expressions as arguments (`list_transform`).
 """
 
 from collections.abc import Mapping

@@ -9,7 +9,7 @@
 | DECIMAL | DECIMALs and whole numbers with at most its digits before and behind the point |
 | CHAR, VARCHAR; BINARY, VARBINARY | text; bytes: longer ones are found record by record |
 | DATE, TIME | date, time |
-| TIMESTAMP; WITH LOCAL TIME ZONE | timestamp without, with a zone; further digits of the second are dropped |
+| TIMESTAMP; WITH LOCAL TIME ZONE | timestamp without, with a zone; digits of the second that the Arrow form lacks are dropped |
 | ARRAY, MAP, ROW | list, map, struct with the same names in the same order, of what their parts hold without loss |
 
 A result that is always NULL fits every column.

@@ -1,7 +1,8 @@
 """Syntax of expressions: a text becomes a tree, whose parts are checked one by one and written anew.
 
 The engine's parser makes the tree, and what the engine evaluates is written here from parts that are known to be
-harmless: it never sees the text itself. A name is a field of the message, with dots between the names of its path
+harmless: it never evaluates the text itself. Expressions that are too long, too deep or have too many parts are refused, and
+so are those whose result could be far larger than the message. A name is a field of the message, with dots between the names of its path
 (`payload.price`); in the written expression it is a column of the engine's input.
 """
 
@@ -256,7 +257,7 @@ def _function(node: _Node, inner: _Inner) -> _Part:
     if rules is OPERATORS:
         if len(parts) != 2:
             message = f"`{name}` has two operands"
-            raise refused(message, "write `a {name} b`")
+            raise refused(message, f"write `a {name} b`")
         return _Part(f"({parts[0].sql} {name} {parts[1].sql})", growth)
     if any(names) and name not in ("struct_pack", "struct_insert"):
         message = f"`{name}` has no named arguments"

@@ -3,7 +3,7 @@
 | module | what |
 |---|---|
 | `jaas` | the login in `sasl.jaas.config`, read and written |
-| `known_options` | options of security: those that every client can apply, and what to say about the others |
+| `known_options` | names of options of security: those that may be declared, and what to say about the others |
 | `security_rules` | problems of a cluster's options, before and after its secrets are resolved |
 | `client_security` | what the options mean: protocol, login, TLS |
 | `tls` | TLS contexts from PEM certificates and keys |

@@ -1,4 +1,4 @@
-"""Login of a Kafka client as JAAS writes it: one login module and its options.
+"""Login of a Kafka client as a text of JAAS, read and written: one login module and its options.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="braid" password="...";
 

@@ -1,8 +1,9 @@
-"""Options of security: those that every client applies, and the message for one that not every client can apply.
+"""Names of options of security: those that may be declared, and a hint for each that is refused.
 
 Braid reads a topic with Kafka's Java client, inside Spark, and asks for offsets and sends dead letters with a
-Python client. An option that only one of them can apply would give them different security, so it is refused.
-Options of other subjects, such as fetch sizes, apply to Spark's consumer alone.
+Python client. Accepted are the options that both apply (`APPLIED`), and a few that Java's client alone applies and that
+give it no other security: when it renews a login and how it retries, and the names of two claims of a token. Every other
+option of security is refused. Options of other subjects are not looked at.
 """
 
 from typing import Final
@@ -66,7 +67,7 @@ def is_of_security(name: str) -> bool:
 
 
 def refusal_hint(name: str) -> str | None:
-    """Return what to do about an option of security that not every client can apply; None: all can.
+    """Return what to do about an option of security that is refused; None: it is accepted, or of another subject.
 
     >>> refusal_hint("ssl.truststore.type"), refusal_hint("ssl.provider")
     (None, 'leave it out, or correct its name')

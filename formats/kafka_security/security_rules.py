@@ -1,7 +1,8 @@
-"""Problems of a cluster's options of security: what would be ignored, mean something else, or cannot work.
+"""Problems of a cluster's options of security: refused names, values that cannot work, and SASL or TLS that is not used.
 
 Checked twice. When a process reads the operators' file, references stand for secrets, and what depends on a
-secret is not checked. When a stream starts, the secrets are known and everything is checked.
+secret is not checked. When a stream starts, the secrets are known and all rules are checked; files of certificates are
+read by `tls`. With a token provider the options of the login module are free.
 
 | `sasl.mechanism` | login module of `sasl.jaas.config` | options of the module |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""Current token of OAUTHBEARER: kept while it is valid, and asked for again before its end."""
+"""Current token of OAUTHBEARER: kept for four fifths of its life; the first use after that asks for a new one."""
 
 import threading
 import time

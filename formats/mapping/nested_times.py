@@ -1,4 +1,7 @@
-"""Dates and times inside ARRAY, MAP and ROW, in a declared form: texts inside of nested values become dates and times."""
+"""Dates and times inside ARRAY, MAP and ROW, in a declared form: texts inside of nested values become dates and times.
+
+Of a MAP these are its values; keys stay as they are.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -6,8 +6,8 @@
 | `epoch_days`, `epoch_s`, `epoch_ms`, `epoch_us`, `epoch_ns` | a number of days, seconds … since 1970-01-01 00:00 UTC, also with a fraction; for TIME since midnight |
 | a pattern | `formats.mapping.time_pattern` |
 
-What a column's type does not hold is dropped, towards the past: digits of the second, and for a DATE the time of the
-day. Times without an offset from UTC are those of a clock in the declared zone, or in UTC.
+Digits of the second that the column's Arrow form does not have are dropped, towards the past. For a DATE the time of the
+day is dropped, too, of a number or a pattern; in `iso` it is refused. Times without an offset from UTC are those of a clock in the declared zone, or in UTC.
 """
 
 from collections.abc import Callable

@@ -12,7 +12,7 @@ r"""Patterns of dates and times, a part of those of Java's `DateTimeFormatter`.
 | `hh`, `h`, `a` | hour 1 to 12 in 2 digits; in 1 or 2; with `AM` or `PM`, in any case |
 | `mm`, `m`, `ss`, `s` | minute; second |
 | `S` to `SSSSSSSSS` | so many digits of the fraction of the second |
-| `X`, `XX`, `XXX` | offset from UTC: `Z`, or `+02`, `+0200`, `+02:00` |
+| `X`, `XX`, `XXX` | offset from UTC: `Z`, or `+02` (also `+0200`), `+0200`, `+02:00` |
 | `Z` | the same, `+0200` |
 | `[`, `]` | what is between them may be missing |
 | `'at'`, `''` | itself; a quote |

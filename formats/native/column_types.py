@@ -3,7 +3,7 @@
 | kind | column |
 |---|---|
 | boolean | BOOLEAN |
-| whole number | INT up to 32 bits, BIGINT up to 64 bits, DECIMAL(20, 0) without a sign |
+| whole number | INT up to 32 bits with a sign, DECIMAL(20, 0) of 64 bits without one, else BIGINT |
 | floating-point number | FLOAT of 32 bits, DOUBLE |
 | decimal | DECIMAL of its precision and scale; STRING of more than 38 digits |
 | text, bytes | STRING, BYTES |

@@ -1,7 +1,7 @@
 """Exact values of columns from native values, one at a time, or the fault why a value is none.
 
 Texts, numbers and booleans are read as `formats.json.exact_values` reads them. Dates and times need no text; the
-digits of the second that a column does not have are dropped, towards the past.
+digits of the second that a column's Arrow form does not have are dropped, towards the past.
 """
 
 from typing import Any, Final

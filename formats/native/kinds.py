@@ -2,6 +2,7 @@
 
 | kind | column |
 |---|---|
+| null | every type |
 | boolean | BOOLEAN, CHAR, VARCHAR |
 | whole number | TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL, CHAR, VARCHAR |
 | floating-point number, decimal | FLOAT, DOUBLE, DECIMAL, CHAR, VARCHAR |

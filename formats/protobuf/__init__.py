@@ -1,4 +1,6 @@
-"""Messages in Protobuf: bare messages of one type, or of the schemas that their ids name.
+"""Messages in Protobuf: bare messages of one type, or of the types of a registered file.
+
+`formats.registered_reader` takes the ids of schemas off.
 
 | module | what |
 |---|---|

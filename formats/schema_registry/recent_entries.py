@@ -1,4 +1,4 @@
-"""Entries that were used last, as many as fit a bound."""
+"""Map that keeps the entries used last, within bounds of their number and of the sum of their sizes."""
 
 from collections import OrderedDict
 from typing import Generic, TypeVar

@@ -1,19 +1,21 @@
 """Client of a schema registry: one request at a time, over HTTP or HTTPS.
 
-An answer counts only if it is a registry's: the JSON of a schema, or a 404 with a registry's code. Everything
-else, a proxy's page or a redirect among it, means that the registry is not available: the same request may
-succeed later, and no record is judged by it.
+An answer counts if it is a registry's, the JSON of a schema or a 404 with a registry's code, and if it is a 200 that
+is too long to be read. Everything else, a proxy's page or a redirect among it, means that the registry is not
+available: the same request may succeed later, and no record is judged by it.
 
 | answer | meaning |
 |---|---|
 | 200 with the JSON of a schema | the schema |
+| 200 with more than 4 MiB | the schema is too large; no other address is asked |
 | 404 with `error_code` 40401, 40402 or 40403 | the registry has no such subject, version or schema |
 | 401, 403 | not available: the login is refused |
 | 3xx | not available: a redirect is not followed, because it could carry the login to another host |
 | any other, none in time, none at all | not available |
 
-The addresses of a registry are asked in turn, beginning with the one that answered last. One that has no such
-schema may only be behind the others, so the next one is asked as well.
+The addresses of a registry are asked in turn, beginning with the one that gave a schema last. One that has no such
+schema may only be behind the others, so the next one is asked as well; if none of them has it, one such answer counts more
+than others that are not available.
 """
 
 import http.client

@@ -1,9 +1,9 @@
 """Cache of a registry's schemas in a process: each with all that it refers to.
 
-A schema never changes under its id, so a known one is kept until newer ones need its place. That there is no
-schema of an id is kept for a few seconds only: producers register a schema before they send, but the member of
+A schema never changes under its id, so a known one is kept until others need its place. That there is no
+schema of an id, or none that can be used, is kept for ten seconds only: producers register a schema before they send, but the member of
 a registry that is asked may be behind the one that the producer asked. So before a new id is declared unknown,
-the cache waits for a moment and asks once more. It waits at most once in several seconds, because a topic may
+the cache waits for a moment and asks once more. It waits at most once in ten seconds, because a topic may
 be full of messages with ids that were never registered.
 """
 

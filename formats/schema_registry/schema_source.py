@@ -1,4 +1,4 @@
-"""Source of writer schemas: where a message names its schema by id, as in Confluent's wire format."""
+"""Interface to schemas by id, as messages of Confluent's wire format name theirs: what a schema is, and the error without one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class RegisteredSchema:
 
 
 class UnknownSchemaError(Exception):
-    """The registry answered that it has no schema of an id, so the message cannot be read."""
+    """There is no schema of an id that can be used, so the message cannot be read; the text says why."""
 
 
 class SchemaSource(Protocol):
@@ -43,7 +43,8 @@ class SchemaSource(Protocol):
         """Return a schema.
 
         Raises:
-            UnknownSchemaError: There is no schema of that id.
+            UnknownSchemaError: There is no schema of that id, or it cannot be used: it is too large, of an unknown
+                kind, or its references are wrong.
             StorageUnavailable: The registry does not answer, or refuses the login; the same request may
                 succeed later, so no record becomes a dead letter.
         """

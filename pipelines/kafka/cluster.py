@@ -2,7 +2,7 @@
 
 Declarations use the names of Kafka's own (Java) clients. Spark gets them as they are; for kafka-python the
 options of security are translated (`formats.kafka_security`), and one that cannot be translated is refused.
-Options of other subjects, such as fetch sizes, apply to Spark's consumer alone.
+Options of other subjects, such as fetch sizes, apply to Spark's consumer alone, but for `client.id`.
 """
 
 import importlib.util
