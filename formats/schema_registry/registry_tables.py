@@ -33,6 +33,7 @@ TIMEOUT_MS_MIN: Final = 100
 TIMEOUT_MS_MAX: Final = 60_000
 
 _REFERENCE: Final = "one reference, `${env:NAME}` or `${file:/path}`"
+_MAY_BE_SECRET: Final = re.compile(r"[?#%].*", re.DOTALL)
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.%]+\]")
 _PATH: Final = re.compile(r"[A-Za-z0-9._~/-]*")
 
@@ -94,7 +95,12 @@ def _check_urls(entry: Mapping[str, Any], field: str) -> Iterator[Problem]:
             message = "an address has no login"
             yield Problem(field=field, value=None, message=message, hint=hint)
         elif not isinstance(url, str) or not _is_address(url):
-            yield _expected(field, url, "`http://host[:port][/path]` or `https://...`")
+            yield _expected(field, _shown(url), "`http://host[:port][/path]` or `https://...`")
+
+
+def _shown(url: object) -> str:
+    """Return what a message may repeat of an address: what is behind these characters may be a secret."""
+    return _MAY_BE_SECRET.sub("...", url) if isinstance(url, str) else type(url).__name__
 
 
 def _is_address(url: str) -> bool:

@@ -57,12 +57,15 @@ def test_a_registry_has_addresses_a_login_and_topics() -> None:
         ("url = []", [("url", None)]),
         ('url = "a:8081"', [("url", "a:8081")]),
         ('url = "ftp://a"', [("url", "ftp://a")]),
-        ('url = ["http://a?x=1", "http://"]', [("url", "http://a?x=1"), ("url", "http://")]),
+        ('url = ["http://a?x=1", "http://"]', [("url", "http://a..."), ("url", "http://")]),
+        ('url = "http://a#hunter2"', [("url", "http://a...")]),
+        ('url = "http://a%40hunter2"', [("url", "http://a...")]),
+        ('url = [{ url = "http://me:hunter2@a" }]', [("url", "dict")]),
         ('url = "http://a:99999"', [("url", "http://a:99999")]),
         ('url = "http://a:0"', [("url", "http://a:0")]),
         ('url = "http://a b"', [("url", "http://a b")]),
         ('url = "http://me:hunter2@a"', [("url", None)]),
-        ("url = 7", [("url", "7")]),
+        ("url = 7", [("url", "int")]),
     ],
 )
 def test_an_address_is_one_of_http(fields: str, expected: list[tuple[str, str | None]]) -> None:
