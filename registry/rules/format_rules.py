@@ -1,10 +1,14 @@
-"""Rules for the formats of messages: what a format needs of its own options, and of the columns that read it.
+"""Rules for the formats of messages: options of a format, `on_new_field`, and fields that its messages do not have.
 
-Pure.
+Pure. The fields are known of CSV and raw messages, and with their types of Avro and Protobuf with a declared schema,
+Debezium's events in Avro included. Where messages name their schemas by id or are JSON, no field is refused here.
+`unreadable_fields` is for the fields of conditions and expressions. More rules for captured changes are in
+`change_capture_rules`.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from braid.formats.avro.schema import AvroSchemaError, parse_avro_schema
 from braid.formats.change_capture.connect_types import with_time_format
@@ -61,6 +65,8 @@ def check_format(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]
             yield from _check_fields(stream, stream.format.fields)
         case RawFormat():
             yield from _check_fields(stream, (RAW_FIELD,))
+        case _:
+            assert_never(stream.format)
     if stream.on_new_field is not OnNewField.IGNORE:
         yield problem_at(
             "on_new_field",
