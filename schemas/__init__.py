@@ -1,4 +1,4 @@
-"""Contracts as data: the documents and messages that processes exchange. Imports no other package.
+"""Contracts as data: the documents and messages that processes exchange. Imports no other package of Braid.
 
 | module | what |
 |---|---|
@@ -6,12 +6,12 @@
 | `table`, `aggregate`, `stream`, `message_format`, `trigger` | declarations |
 | `stream_trial` | sample records of a stream, and what would become of them |
 | `schema_change` | requested changes of a table |
-| `document` | the stored document of a table and its streams |
+| `document` | the stored document of a table and its streams, with changes in progress |
 | `progress`, `backfill` | the report of a runner, and of a backfill |
-| `row`, `status` | answers of the service about rows, streams and maintenance |
-| `dead_letters` | dead letters of a stream, and requests to replay them |
+| `row`, `status` | answers of the service about rows; about streams, backfills and maintenance |
+| `dead_letters` | dead letters of a stream: numbers, pages and questions for them, requests and results of replays |
 | `offsets` | the position of a stream, and requests to set it |
-| `problem`, `field_problems` | the body of an error answer; problems of single fields |
+| `problem`, `field_problems` | the body of an error answer, with problems of single fields; their construction |
 """
 
 from braid.schemas.aggregate import OPTION_OF_FIELD, AggregateSpec

@@ -1,4 +1,4 @@
-"""Base class and bounded types of all contracts."""
+"""Base class of all contracts, and bounded types that several of them use."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final

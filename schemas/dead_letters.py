@@ -1,4 +1,7 @@
-"""Dead letters of a stream: pages of them, and requests to replay them."""
+"""Dead letters of a stream: their numbers, pages of them, and replays with their results.
+
+`LetterQuery` and `LetterPage` are what the service and a runner exchange; `DeadLetters` is the service's answer.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, TypeAlias

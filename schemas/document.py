@@ -1,4 +1,7 @@
-"""The stored document of a table: its declaration, its streams and their desired states."""
+"""The stored document of a table: its declaration, its streams and their desired states.
+
+It also holds a schema change in progress, the newest named requests that were applied, and each stream's newest replay.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum

@@ -1,4 +1,7 @@
-"""Problems of fields of a request: the location as a pointer for programs and as text for people."""
+"""Construction of problems of fields: the location as a pointer for programs and as text for people.
+
+Also the texts of values and lists in messages, cut to a bounded length.
+"""
 
 import json
 from collections.abc import Iterable

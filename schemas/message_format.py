@@ -1,4 +1,8 @@
-"""Formats of messages, as a stream declares them."""
+"""Formats of messages and of their Kafka keys, as a stream declares them.
+
+Each format of messages is a contract with its `type` and options. Functions at the end tell formats apart for other
+packages: by their schema registry, and by what a message is: a row, or a change of rows.
+"""
 
 from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, TypeAlias, assert_never
@@ -188,7 +192,7 @@ MessageFormat: TypeAlias = Annotated[
     BeforeValidator(_from_name, json_schema_input_type=_Name | RowFormat | ChangeFormat),
     WrapSerializer(_to_name),
 ]
-"""The format of a message's value. A format without options can be given by its name, as `"json"` alone always is."""
+"""The format of a message's value. A format that needs no options can be given by its name; plain JSON is stored so."""
 
 
 class KeyFormat(Contract):

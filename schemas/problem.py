@@ -1,4 +1,4 @@
-"""Problem documents after RFC 9457, with a closed set of codes."""
+"""Problem documents after RFC 9457, with a closed set of codes, and the problems of single fields in them."""
 
 from enum import StrEnum
 

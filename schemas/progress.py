@@ -1,4 +1,4 @@
-"""Progress report of a runner: the streams that it hosts and the tables that it compacts."""
+"""Progress report of a runner: the streams that it hosts, with state and account, and the tables that it compacts."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -10,7 +10,7 @@ from braid.schemas.problem import FieldProblem
 
 
 class StreamState(StrEnum):
-    """The state of a stream: Kafka Connect's states, RETRYING and COMPLETED.
+    """The state of a stream, in the words of Kafka Connect where it has one.
 
     RETRYING: a temporary failure keeps the stream from reading, and the runner tries again without
     limit. FAILED: a person has to fix something. COMPLETED: a stream with the trigger `available_now` has read

@@ -1,6 +1,6 @@
 """Requested changes of an existing table: one object per change, whose kind is in `change`.
 
-A column is named by its name, or by a list of names that leads to a field inside of it, with
+A column is named by its name; where a field inside of it can be changed, also by a list of names that leads there, with
 `element` for the elements of an ARRAY and `value` for the values of a MAP.
 """
 

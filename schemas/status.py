@@ -1,4 +1,4 @@
-"""Status of streams and of tables' maintenance, as the service returns it (`row` has the status of rows)."""
+"""Status of streams, backfills and tables' maintenance, as the service returns it (`row` has the status of rows)."""
 
 from collections.abc import Mapping
 

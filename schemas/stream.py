@@ -1,4 +1,7 @@
-"""Declaration of a stream: one topic that feeds a set of columns of one table."""
+"""Declaration of a stream, as requested and as registered: one topic that feeds a set of columns of one table.
+
+The formats of its messages are in `message_format`, its triggers in `trigger`, its desired state in `document`.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum

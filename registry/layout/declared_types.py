@@ -1,7 +1,7 @@
 """Data types of declared columns, which are stored as SQL text.
 
-Pure. A type that cannot be parsed is a problem of its column, which the rules for tables report; every
-other rule ignores such a column.
+Pure. A type that cannot be parsed is a problem of its column, which the rules for tables report; the functions here
+return None for it.
 """
 
 from typing import Final

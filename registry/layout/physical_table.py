@@ -4,16 +4,15 @@ Pure. The service creates tables from this layout and the pipelines write by it,
 generated columns:
 
 * `<group>__offset` BIGINT and `<group>__partition` INT hold the order of arrival. They are the
-  group's last ordering columns, after the declared ones if there are any, so that two records of one
-  stream never tie. The
-  offset is Kafka's, with the generation of the group's order in its upper bits
+  group's last ordering columns, after the declared ones if there are any, so that arrival decides between
+  records with equal ordering values. The offset is Kafka's, with the generation of the group's order in its upper bits
   (`braid.lake.commit.streams.group_order`).
 * `<column>__order` BYTES, for each column that its group keeps, holds the whole order of the last record that
   had the column's field: the values of the group's ordering columns as `braid.lake.comparable_bytes`. It is the
   ordering column of a sequence group of the table format that protects this column alone, and null in a record
   without the field: the merge then skips the column.
-* `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING hold the time of the last
-  record of the group's stream and what it did (`upsert` or `clear`), unless the table declines tracking.
+* `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING hold Kafka's timestamp of the group's newest
+  record and what it did (`upsert` or `clear`), unless the table declines tracking.
 
 Beside the declared options every table has two fixed ones: writers do not compact (`write-only`), and writers of
 other engines number their records from the snapshot (`write.sequence-number-init-mode`). Unless the declaration
@@ -77,7 +76,7 @@ class PhysicalGroup:
         partition_column: The column that holds the Kafka partition of the newest record.
         declared_columns: The declared protected columns, without the kept ones.
         kept_columns: The kept columns, in the order of the declaration.
-        at_column: The column that holds Kafka's timestamp of the stream's last record; None without tracking.
+        at_column: The column that holds Kafka's timestamp of the newest record; None without tracking.
         op_column: The column that holds what that record did, `upsert` or `clear`; None without tracking.
     """
 

@@ -3,8 +3,8 @@
 | module | what |
 |---|---|
 | `tables/` | rules of tables |
-| `stream_rules` | rules of a stream beside the others of its table; calls the modules of the other rows |
-| `format_rules` | formats of messages: their options, and the fields that their messages have |
+| `stream_rules` | rules of a stream beside the others of its table; calls the modules of the next rows, down to `new_field_rules`, but for `replay_rules` |
+| `format_rules` | formats of messages: their options, and fields that their messages do not have |
 | `key_format_rules` | formats of Kafka keys |
 | `mapping_rules`, `message_paths`, `json_types` | columns, the fields that they are read from, and types that JSON does not have |
 | `time_format_rules` | forms of dates and times |
@@ -13,9 +13,9 @@
 | `record_part_rules` | columns that are read from headers, the timestamp, the partition, the offset or the topic |
 | `record_kind_rules` | conditions over records, deletes and tombstones |
 | `change_capture_rules` | captured changes: their sources, deletes, and values that a database leaves out |
-| `arrival_rules` | streams ordered by arrival |
+| `arrival_rules` | streams ordered by arrival; columns that are read from the Kafka key |
 | `replay_rules` | replays of dead letters |
 | `new_field_rules` | `on_new_field: evolve` |
 | `stream_completion`, `stream_bounds` | other parts of a requested stream: its defaults, its numbers |
-| `kafka_rules`, `schema_registry_rules` | what a stream names of the operators' file: its cluster and topics, its schema registry |
+| `kafka_rules`, `schema_registry_rules` | what a stream names of the operators' file: its cluster, topics and options, its schema registry |
 """

@@ -4,8 +4,9 @@ Pure. The order of arrival is that of Kafka's offsets, which grow within a parti
 another order needs all records of a row in one partition: it reads the row key from the Kafka key, by
 which producers choose the partition, or declares `partitioned_by_key`. On a topic of one partition this
 always holds. The number of partitions is known only when a stream starts, so the runner refuses a stream
-that does not fulfil this then (`pipelines/kafka/added_partitions.py`), unless the table has
-`unordered: allowed`. Registration checks only which columns are read from the Kafka key.
+that does not fulfil this then (`pipelines/kafka/added_partitions.py`), unless the risk is accepted with
+`unordered: allowed`. Registration checks of every stream which columns it reads from the Kafka key
+(`check_key_source`).
 """
 
 from collections.abc import Iterator
@@ -70,8 +71,9 @@ def needs_keyed_partitions(table: TableSpec, stream: StreamSpec) -> bool:
 def shows_older_rows(table: TableSpec, stream: StreamSpec) -> bool:
     """Return whether rows are older than they were while the stream reads records again.
 
-    False where the table stores the order of the stream's records as a whole: a record that is read again has
-    the place that it had. An ordering column alone is not enough: of equal values the one written last stays.
+    False where the table stores the order of the stream's records as a whole (a record that is read again has
+    the place that it had), where the first row stays, and where no column depends on the order. An ordering column
+    alone is not enough: of equal values the one written last stays. True for every stream that removes rows.
     """
     if OnDelete.REMOVE_ROW in (stream.on_delete, stream.on_tombstone):
         return True  # compactions may have dropped the delete

@@ -2,12 +2,14 @@
 
 Pure.
 
-1. The source `change` needs an event around the row, and `change_position` messages with a position in a log.
-2. The event says what is a delete, so there is no `delete_when`; the tombstone behind a delete is a repeat.
-3. A change of the key is told by the row, so that Maxwell's and Canal's keys are read from it.
-4. A column whose value the database may leave out of a change (`unavailable_value`) is kept by its sequence group, or the
-   stream declares what a record without the value is: as null, it would remove the value of the row. Such columns that
-   a stream adds are kept, so the stream has a group.
+1. The sources `change` and `change_position` are for captured changes: `change` for messages with an event around the
+   row, `change_position` for those with a position in a log, which Canal's do not have.
+2. The event says what is a delete, so there is no `delete_when`. The tombstone behind it deletes nothing, except where
+   the events are unwrapped.
+3. No column is read from the Kafka keys of Maxwell and Canal: the row tells a change of the key.
+4. PostgreSQL and Oracle may leave large values out of a change (`unavailable_value`). A text, bytes or nested column is
+   kept by its sequence group, or declares `on_missing`, unless it belongs to the key or the order. A stream that
+   adds columns (`on_new_field: evolve`) has a group, which keeps such columns.
 """
 
 from collections.abc import Iterator

@@ -6,7 +6,7 @@ Pure, but for the SQL engine in memory that evaluates expressions over columns w
 2. A constant or a default is a value of the column's type.
 3. A default is for fields that a message can lack, and is then what such a record has: nothing is kept or refused.
 4. An expression is one scalar expression of what is allowed (`formats.expressions`), over fields whose types are
-   known, and its result is of a type that the column holds without loss.
+   known, and its result is of a type that the column holds without loss. A stream has at most 200 of them.
 5. The type of a field is declared once: by the column that is read from it, or in `fields`.
 6. Columns of captured changes have neither expressions nor defaults: a change may leave out what it did not touch, and
    a value that is made from nothing would replace the right one.

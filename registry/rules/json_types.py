@@ -1,4 +1,4 @@
-"""Column types that cannot be read from JSON: a stream with one would fail at its first record."""
+"""Column types that no stream reads, whatever its format: MULTISET, and MAP with keys that are no VARCHAR. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,7 +9,7 @@ HINT: Final = "declare an ARRAY or a MAP instead of a MULTISET, and the keys of 
 
 
 def unreadable_in_json(data_type: DataType) -> str | None:
-    """Return why a column of this type cannot be read from JSON; None when it can.
+    """Return why a column of this type cannot be read from JSON, and by no stream; None when it can.
 
     Example:
         >>> from braid.lake import parse_type

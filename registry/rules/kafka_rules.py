@@ -1,7 +1,8 @@
-"""Rules for the Kafka settings of a stream: a cluster that operators have named, and its topics.
+"""Rules for the Kafka settings of a stream: its cluster, topics, consumer options, and the group of its mirror.
 
-Pure. Registration over HTTP could bring in an address, a login or a class, so everything that is not
-listed is refused. The runner enforces the operators' file once more when it starts the stream.
+Pure. Registration over HTTP could bring in an address, a login or a class, so clusters, addresses and options that
+operators have not allowed are refused. A process without the operators' file cannot check the cluster `default`, which
+the runners may know. The runner enforces the file once more when it starts the stream.
 """
 
 from collections.abc import Iterator

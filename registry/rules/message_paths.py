@@ -1,4 +1,8 @@
-"""Detection of paths that match no field: notations other than field names joined by dots. Pure."""
+"""Detection of paths in the notation of JSONPath (`$.a`, `a[0]`, `a['b']`), and of paths with an empty name. Pure.
+
+Other characters may be part of a field's name, so that `a/b` and `@type` pass. Whether messages have the field is not
+checked here.
+"""
 
 import re
 from typing import Final

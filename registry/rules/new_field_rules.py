@@ -2,7 +2,8 @@
 
 Pure. A new column joins the stream's own sequence group; in an aggregation table it has the default
 function, in a table of whole rows it is a part of the row. As for declared columns, the order in which
-records arrive must not matter.
+records arrive must not matter, unless the table has `unordered: allowed`. A column without a sequence group that such a
+stream has read is still read after a change of the stream (`check_kept_columns`): its field would be a new one.
 """
 
 from collections.abc import Iterator, Mapping

@@ -2,11 +2,13 @@
 
 Pure.
 
-1. Conditions (`where`, `delete_when`) can be parsed and evaluated, over fields that messages of the format have.
+1. Conditions (`where`, `delete_when`) can be parsed and evaluated, over fields that messages of the format have, and
+   that are not too deep.
 2. What a stream declares for its deletes is what the table declares for them (`delete_rules`): a delete is
    written with the kind -D, and the table's options decide what that does.
 3. A delete never restores or removes what a late record should decide: `remove_row` has the rules of the table's
-   `deletes: remove_row`, also where the table's engine removes rows without a declaration.
+   `deletes: remove_row`, also where the table's engine removes rows without a declaration. The table may accept the
+   risk (`unordered: allowed`).
 4. A tombstone has no value. So it deletes only where the key, the columns that order records and all others that a
    delete needs are read from the Kafka key, a header or another part that the record has without one.
 """

@@ -3,7 +3,7 @@
 Pure. The parts are headers, the timestamp, and the record's place: partition, offset and topic; of captured changes also
 the event around the row, and its position.
 
-1. The column has a type that holds the part.
+1. A column of the timestamp, the place or the position has a type that holds it.
 2. Only a header and a field of an event have a name, which is the column's `path`.
 3. Key columns are read from headers and the topic. The timestamp and the place tell records apart, not rows: the
    same event that is sent again would be another row.

@@ -1,8 +1,9 @@
-"""Rules for replays of dead letters. Pure.
+"""Rules for replays of dead letters, and for the reasons of the letters that a request chooses. Pure.
 
-A replayed record is written long after the records that came after it. So its place among them has to be stored in the
-table: in a sequence group, whose order ends with generation, offset and partition; or nowhere, because no column
-depends on the order. In other tables the record that was written last wins, which would be the replayed one.
+A replayed record is written long after the records that came after it. So its place among them has to be stored in
+the table, in a sequence group, whose order ends with generation, offset and partition; or no column depends on the
+order, in an aggregation table. Elsewhere, and for streams that remove rows, replays are refused, because a replayed
+record could win over newer ones.
 """
 
 from collections.abc import Iterator

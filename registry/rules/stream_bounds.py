@@ -1,7 +1,7 @@
-"""Bounds of the numbers that a stream declares, its trigger included.
+"""Bounds of the numbers that a stream declares, and its trigger, which is given in one form.
 
-Pure. Checked when a stream is registered or changed, and not when its table changes: a bound that a later
-version lowers does not stop registered streams.
+Pure. Checked when a stream is registered or declared again, and not when its table changes: a bound that a later
+version lowers does not stop registered streams. A budget of dead letters has no bounds, but has to have a number.
 """
 
 from collections.abc import Iterator, Mapping

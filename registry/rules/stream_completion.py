@@ -1,6 +1,7 @@
-"""Completion of requested stream definitions with the defaults of their tables.
+"""Completion of requested stream definitions with defaults that depend on the table, the format and the topic.
 
-Pure.
+Pure; checks nothing. Completed are the sequence group (the one of the stream's name), the columns, the effects of
+deletes and tombstones, and the dead-letter topic. Other defaults are those of the fields of `StreamDefinition`.
 """
 
 import hashlib

@@ -1,7 +1,8 @@
 """Rules for the declared effect of deletes, which differ by merge engine.
 
-Pure. A delete reaches a table as a record of kind -D or -U, from a stream whose rows have their kind in
-the column of `rowkind.field`, or from another engine's writer.
+Pure. A delete reaches a table as a record of kind -D or -U: from a stream whose rows have their kind in the column of
+`rowkind.field`, from one that declares deletes (`delete_when`, tombstones, captured changes: `record_kind_rules`), or
+from another engine's writer.
 
 | engine | ignore | clear_columns | remove_row |
 |---|---|---|---|
@@ -14,13 +15,12 @@ the column of `rowkind.field`, or from another engine's writer.
 2. `clear_columns` is an upsert of nulls under the record's order. It leads to the same row in any order of
    arrival (`braid.lake.write.rows.null_deletes`). Aggregate functions ignore nulls, so groups with aggregated
    columns cannot be cleared.
-3. `remove_row` without `unordered: allowed` is for tables with one stream in which no record arrives
-   late: deduplicate tables without `sequence.field`, and partial-update tables with one sequence
-   group, in the order of arrival and without aggregates. A late record would restore the row; with two
-   groups timing would decide whether the other group outlives the delete; and a function would
-   continue from the values before the delete if one commit folds the delete into a later record.
-4. A table whose rows have their kind in a column declares the effect of deletes, unless it is
-   deduplicate.
+3. `remove_row` without `unordered: allowed` of the table is for deduplicate tables without `sequence.field`, and for
+   partial-update tables without aggregates whose only sequence group, if there is one, is in the order of arrival. A late
+   record would restore the row; with two groups timing would decide whether the other group outlives the delete; and a
+   function would continue from the values before the delete if one commit folds the delete into a later record.
+4. A table whose rows have their kind in a column has at most one sequence group, and declares the effect of deletes,
+   unless it is deduplicate.
 """
 
 from collections.abc import Iterator

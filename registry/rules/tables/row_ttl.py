@@ -1,6 +1,6 @@
 """Rules for the declared time to live of rows.
 
-Pure. The time field is a declared column or a generated `<group>__at`: other generated columns hold no time. What
+Pure. The time field is a declared column or a generated `<group>__at`, and of type INT, BIGINT or TIMESTAMP. What
 depends on options of the table, such as its changelog, is checked by the engine (`engine_check`).
 """
 

@@ -1,6 +1,6 @@
 """Rules for declared tables: the streams that feed a table cannot harm each other's columns.
 
-Pure: from a declaration to the list of all its problems, each with location, value and hint. The rules
+Pure: from a declaration to the list of its problems, each with location, value and hint. The rules
 that concern a table by itself (1 and 6 by decision 0008):
 
 1. Every non-key column of a partial-update table is protected by exactly one sequence group, because
@@ -15,10 +15,9 @@ that concern a table by itself (1 and 6 by decision 0008):
    `aggregate_function_rules`, `delete_rules`, `default_rules`. Kept columns have an order of their own:
    `keep_rules`. The time of a delete and of a row's expiry is in a column of the table: `delete_retention`,
    `row_ttl`.
-7. Names, key columns and their types, the number of buckets, and the options that a declaration may set
-   (`settable_options`) are checked here.
-8. The engine's own checks come last, on the physical table; `engine_check` also refuses options without
-   effect, which the engine accepts.
+7. Names, key columns and their types, the number of buckets, and options are checked here; `settable_options` lists the
+   options that may be set.
+8. The engine's own checks (`engine_check`) come last, on the physical table, and only if there is no other problem.
 """
 
 import re
