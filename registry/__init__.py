@@ -5,7 +5,7 @@ From the top down; the folders import only what is below them:
 | module | what |
 |---|---|
 | `registrar` | registration, changes and lifecycle of tables and streams |
-| `stream_admission`, `takeover` | all checks of a requested stream; conditions for taking a group over |
+| `stream_admission`, `takeover` | completion and checks of a requested stream; conditions for taking columns over, fencing |
 | `stream_entries` | desired states, and the lifecycle verbs |
 | `replay_requests` | requests to replay dead letters, in the entries of streams |
 | `position_setter`, `position_rules` | moves of a stopped stream's position |

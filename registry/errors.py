@@ -2,7 +2,7 @@
 
 ```
 RegistryError
-  DefinitionRefused    fix the definition; `.problems` names each field, value and fix
+  DefinitionRefused    fix the definition or request; `.problems` names each field, value and fix
   DefinitionDiffers    the name is taken by another definition; `.problems` names what differs
   StreamNotFound       fix the name
   StreamNotStopped     stop it first
@@ -34,7 +34,7 @@ class _WithProblems(RegistryError):
 
 
 class DefinitionRefused(_WithProblems):
-    """The definition of a table or stream breaks rules."""
+    """The definition of a table or stream, or another request about one, breaks rules."""
 
 
 class DefinitionDiffers(_WithProblems):

@@ -2,7 +2,8 @@
 
 Names become directories, option keys, commit users and parts of generated column names, so they have
 plain characters only. Some readers of the format fold case, so two names of databases, tables, columns, groups
-or streams must differ in more than case.
+or streams must differ in more than case: `check_distinct` checks it of columns and groups, `stream_rules` of streams,
+`table_creator` of databases and tables.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Rules for moves of a stream's position, and what a move reads again or skips. Pure.
 
-Forwards every record in between is skipped, which a user may want. Backwards records are read again, which is
-harmless as long as the table then has the same rows as before: it has where the stored order decides, and it does
-not have
+Forwards the records in between are skipped, unless they were read before, which a user may want. Backwards records are
+read again, which is harmless as long as the table then has the same rows as before: it has where the stored order
+decides, and it does not have
 
 1. where a function counts a value again (`why_repetition_matters`);
 2. where records of an earlier generation would be written in the present one, as newer than records that came
@@ -11,6 +11,9 @@ not have
 Where rows are ordered by when they were written, also only among equal values of an ordering column, or removed by
 deletes that compactions may have dropped, a stream that reads again shows older rows until it has passed the
 highest offset that it had read. A move forwards before that would keep them, so it is refused, too.
+
+Refused as well: partitions that the position does not have, offsets outside of the topic as last measured (`beyond_end`
+allows those above its end), and moves of a position in another topic or of a former stream.
 """
 
 from collections.abc import Iterator, Mapping

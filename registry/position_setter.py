@@ -1,4 +1,4 @@
-"""Setter of a stopped stream's position: checks, then one commit to the table."""
+"""Setter of a stopped stream's position: checks (`position_rules`), then one commit to the table; also a dry run."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,8 +1,12 @@
-"""Registrar of tables and streams: checks, then one exclusive write, repeated after a lost race.
+"""Registrar of tables and streams: registration, lifecycle verbs, and requests for replays, in the documents of tables.
 
 A change is a function from the newest document to the next one. It is computed again on the newest
 document at every attempt, so that a rule across streams is checked on exactly the document that the
-change is applied to: a race cannot break it.
+change is applied to: a race cannot break it. Before a stream takes columns over or is deleted, a commit to the table
+fences the streams that may still write (`takeover`).
+
+Changes of schemas come from the base class, `TableAlterer`. Tables are dropped by `table_dropper`, positions of streams
+set by `position_setter`.
 """
 
 from dataclasses import dataclass

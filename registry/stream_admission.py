@@ -1,4 +1,8 @@
-"""Admission of streams: all checks between a requested definition and the registered stream."""
+"""Admission of streams: completion of a requested definition, and the checks that it has to pass.
+
+They are the rules for streams, the operators' file, takeovers, and the topic and group of the position in the table.
+Fencing and writing are the registrar's.
+"""
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import Catalog

@@ -1,8 +1,8 @@
-"""Takeover of columns by another stream: its conditions, and the fencing of former owners.
+"""Takeover of columns by another stream: its conditions, the new stream's entry, and the fencing of former owners.
 
 Columns outlive their streams, in a sequence group or without one. The stream that takes them over reads
-another topic, or the same topic from another offset, so records may be counted twice. A runner of a former owner, or a process of one of its
-backfills, may still be working, delayed somewhere, and must not commit any more.
+another topic, or the same topic from another offset, so records may be counted twice. A runner of a former owner, or
+a process of one of its backfills, may still be working, delayed somewhere, and must not commit any more.
 """
 
 from collections.abc import Iterable, Iterator

@@ -15,7 +15,7 @@ streams, the engine's rules, and these:
    (`arrival_columns`).
 6. After the change the table has what is declared: every column with its type, and every option.
 
-A problem that the table had before the change does not refuse the change.
+A problem by the rules for tables and streams that was there before the change does not refuse the change.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

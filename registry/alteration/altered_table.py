@@ -1,6 +1,6 @@
-"""A registered table during the changes of a request, which are applied one after another.
+"""A registered table during the changes of a request, which are applied one after another; refusals of single changes.
 
-Pure: each change returns another value.
+Pure: each change returns another value. The changes themselves are in `table_changes`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
-"""Renaming of a column wherever a declaration names it.
+"""Renaming of a column in a declaration: in its columns, keys, groups, retention and options.
 
-Pure.
+Pure. A column of `row_ttl` or of an option that a rename does not follow is not renamed (`table_changes`).
 """
 
 from braid.lake import rename_in_options

@@ -1,8 +1,9 @@
 """Evolution of a table and a stream by undeclared fields of the stream's records.
 
-Pure. A new field becomes a column of the stream's own group, behind the declared columns, and the
+Pure. A new field becomes a column of the stream's own group, if it has one, behind the declared columns, and the
 stream reads it. New fields inside of a column, and values that its type cannot hold, widen the column's
-type. A column or type that another process has added meanwhile needs no change.
+type. A column or type that another process has added meanwhile needs no change. Fields beyond the stream's
+`columns_max` are left out. Which fields are new, and their types, is found by `records.new_fields`.
 
 A column whose value a captured change may leave out is kept by the group: a record without the value leaves it as it is.
 """

@@ -5,10 +5,11 @@ Pure. Each change is applied to the result of those before it:
 * A new column of a sequence group is read by the stream that owns the group, from the field of the
   column's name unless the request names another: a stream writes whole groups.
 * With a kept column its order column is added, renamed and dropped.
-* A renamed column is renamed wherever the declaration and the streams name it. Streams still read it
-  from the same field: producers do not know the table.
+* A renamed column is renamed wherever the declaration and the streams name it; one that `row_ttl` or `rowkind.field`
+  names keeps its name. Streams still read it from the same field: producers do not know the table.
 * Inside of a column that a stream reads, no field is dropped or renamed: the stream reads an object by
   the names of its fields.
+* Options are set or removed that no field of the declaration sets.
 
 The result of all changes is checked afterwards (`braid.registry.alteration.alteration`).
 """

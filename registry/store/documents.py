@@ -1,5 +1,7 @@
 """The documents of a warehouse, one per table: its declaration, its streams and their desired states.
 
+A dropped table's newest version is a mark, until the versions are deleted.
+
 Each version contains a random id of the write that created it. A writer that is refused because the
 version exists compares the content: only its own request, repeated by the object store's client after a
 lost response, has the same id. Everything else in the document may be the same if another process wrote it.

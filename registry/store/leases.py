@@ -8,8 +8,8 @@ Each grant, renewal and release is a new version, created exclusively: of two ru
 expired lease, only one can create the next version. A lease that cannot be read has an unknown owner, which may
 be working: it counts as live until `UNREADABLE_MS` after it was written, and as expired from then on.
 
-A lease is live for its time to live after it was written, both by storage's clock: neither the clock of its owner
-nor that of its reader has a part in it. Where storage's own clock is set back, leases from before are dated in the
+A lease is live for its time to live after it was written, both by storage's clock; only where storage has no clock, the
+clocks of its owner and its reader decide. Where storage's own clock is set back, leases from before are dated in the
 future: one that is dated further ahead than its time to live has expired. A living owner that is robbed by that
 renews or takes leases from then on at right times, so it happens once.
 """

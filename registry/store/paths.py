@@ -1,4 +1,7 @@
-"""Paths of the registry's documents, all of which are built here, and texts without the warehouse's address."""
+"""Paths of the registry's directories and files on storage, and texts without the warehouse's address.
+
+Versions of a document, questions and announced names are named by the modules that keep them.
+"""
 
 import re
 from collections.abc import Callable

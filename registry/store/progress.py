@@ -1,11 +1,11 @@
 """Progress reports of runners: one document per runner, overwritten every few seconds.
 
-Not versioned: only the newest report counts. The table holds what a stream has committed. A report decides two
-things: where a stream continues if no remaining snapshot has its position, and whether the verbs `start` and
-`resume` have anything to do. A document that has not been written for a while belongs to a runner that is gone; how long that is, neither the
-runner's clock decides nor the reader's alone (`observed_ages`).
-A document that cannot be read is left out and does not affect the reports of other runners; its runner
-overwrites it with its next report.
+Not versioned: only the newest report counts. The table holds what a stream has committed. By a report is decided where
+a stream continues if no remaining snapshot has its position, whether the verbs `start` and `resume` have anything to
+do, which offsets a position may be set to, and whether a backfill waits for its stream. A document that has not been
+written for a while belongs to a runner that is gone; its age is told neither by the runner's clock nor by the reader's
+alone (`observed_ages`). A document that cannot be read is left out and does not affect the reports of other runners;
+its runner overwrites it with its next report.
 """
 
 from collections.abc import Iterable

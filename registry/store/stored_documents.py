@@ -6,6 +6,7 @@
 2. A document, and each stream in it, lists the *features* that a version needs to act on it. A version that
    lacks a feature shows the document and neither runs nor changes it. Only a document with such a feature may
    hold values that an older version cannot parse at all; that version reports the missing feature instead.
+   All features are listed here, with what a declaration contains that needs them.
 
 In requests an unknown field is a mistake and is refused.
 """
