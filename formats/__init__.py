@@ -9,7 +9,7 @@
 | `change_capture/` | captured changes of databases: their events to rows |
 | `exact_rows` | rows that are read one by one |
 | `registered_reader`, `joined_messages` | messages in Avro or Protobuf behind the ids of their schemas; batches that were read in parts |
-| `message_types` | the types of messages in Avro and Protobuf |
+| `message_types` | the types of messages in Avro and Protobuf, and of Debezium's rows in Avro |
 | `arrow_rows/` | rows that are Arrow arrays already |
 | `csv_reader`, `raw_reader` | lines of CSV; messages that are one value |
 | `mapping/` | columns that are more than the value of a field |

@@ -1,4 +1,4 @@
-"""Arrow casts that truncate timestamps and times, at any depth of nesting; Arrow itself would refuse or misround them."""
+"""Arrow casts that truncate timestamps and times, also inside of lists, maps and structs; Arrow itself would refuse or misround them."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
 """Types of messages in Avro and Protobuf: what the schema of a message tells about its fields, whatever values they have.
 
-Messages of other formats have none here, not even those of captured changes in Avro.
+Of Debezium's events in Avro they are the types of the rows. Messages of other formats have none here.
 """
 
 from collections.abc import Callable

@@ -8,7 +8,8 @@
 | `org.apache.kafka.connect.data.Decimal` | bytes of the unscaled value; in JSON their base64 | DECIMAL |
 | `io.debezium.data.VariableScaleDecimal` | an object with `scale` and `value`; in JSON only | DECIMAL |
 
-Every other type, such as `io.debezium.time.ZonedTimestamp`, is read as its value. A column with a declared `time_format`
+Every other type, such as `io.debezium.time.ZonedTimestamp`, is read as its value, and so is what is inside of ARRAY, MAP
+and ROW columns. A column with a declared `time_format`
 is read by that.
 """
 

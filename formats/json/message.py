@@ -1,4 +1,4 @@
-"""JSON messages as values of Python, without loss: numbers with a fraction or an exponent keep their texts.
+"""JSON messages as values of Python, and these as JSON again: numbers with a fraction or an exponent keep their texts.
 
 Whole numbers are integers; `-0` is 0. Of numbers that are too long only the length and the nearest double are kept.
 

@@ -1,4 +1,4 @@
-"""Local clock: the time in UTC at which the clocks of a zone show a time.
+"""Local clock: how far the clocks of a zone are ahead of UTC when they show a time.
 
 A time that clocks show twice, when they are set back, is the earlier one. A time that they skip, when they are set
 forward, is read with the offset from before, as `java.time` does: it comes out as much later as was skipped.

@@ -1,4 +1,7 @@
-"""Native types: what a format's schema says about the values of its messages, and how the columns of a stream fit it."""
+"""Native types: the interface to the types of a schema in Avro or Protobuf, and how the columns of a stream fit them.
+
+Also the fields of such a type from which no column is read (`undeclared_fields`).
+"""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Final, Protocol

@@ -1,4 +1,4 @@
-"""Native values: single values of formats with a schema as Python objects, which tell their kind themselves.
+"""Native values: single values of formats with a schema as Python objects, which tell their kind themselves; and as JSON.
 
 | kind | object |
 |---|---|

@@ -10,8 +10,8 @@ timeout_ms = 5000
 topics = ["shop.*"]
 ```
 
-Passwords and tokens are references: a process that only reads the file has no secret. No message shows a value
-that may be one.
+Passwords and tokens are references, whose values a process that only reads the file does not have. No message shows what
+is declared as one, nor an address with a login in it.
 """
 
 import re
