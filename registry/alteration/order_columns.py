@@ -1,4 +1,4 @@
-"""Order columns of kept columns that are added to a table: where they stand.
+"""The engine's change that adds the order column of a new kept column, and its position.
 
 Pure.
 """

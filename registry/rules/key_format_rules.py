@@ -1,6 +1,7 @@
-"""Rules for the format of Kafka keys.
+"""Rules for a declared format of Kafka keys (`key_format`).
 
-Pure.
+Pure. A column or a condition reads the key, values name no other schema registry, a key in Protobuf is read by its
+fields, and keys of captured changes have no format. Which columns may be read from the key is in `arrival_rules`.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""Rules for the time formats of columns.
+"""Rules for the time formats of columns: for which types and sources, and which formats there are.
 
-Pure.
+Pure. `why_not_written` is for `format_rules`: whether values of a declared schema can have the format.
 """
 
 from collections.abc import Iterator, Sequence
