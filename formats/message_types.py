@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final, Protocol
 
 from braid.formats.avro.schema import AvroType, parse_avro_schema
-from braid.formats.change_capture.row_types import meant_type, row_type
 from braid.formats.native.native_types import NativeType
 from braid.formats.protobuf.indexed_types import IndexedTypes, split_indexes
 from braid.formats.protobuf.schema import parse_descriptor_set, registered_files
@@ -19,7 +18,7 @@ from braid.formats.schema_registry.schema_source import (
     UnknownSchemaError,
 )
 from braid.formats.wire_format import split_header
-from braid.schemas import AvroFormat, DebeziumFormat, MessageFormat, ProtobufFormat
+from braid.schemas import AvroFormat, MessageFormat, ProtobufFormat
 
 _SCHEMAS_MAX: Final = 256
 _CHARACTERS_MAX: Final = 16 << 20
@@ -29,8 +28,13 @@ _TYPES_MAX: Final = 256
 class MessageTypes(Protocol):
     """Finds the types of messages."""
 
-    def type_of(self, payload: bytes) -> NativeType:
-        """Return the type of a message, mostly the same object for messages of one type.
+    @property
+    def is_whole(self) -> bool:
+        """Whether no message has a field that its type does not have."""
+        ...
+
+    def type_of(self, payload: bytes) -> NativeType | None:
+        """Return the type of a message, mostly the same object for messages of one type; None: no schema tells it.
 
         Raises:
             ValueError: The message does not name a type that can be read.
@@ -47,14 +51,10 @@ def message_types(declared: MessageFormat, schemas: SchemaSource | None) -> Mess
     """Return the types of a stream's messages; None where no schema tells them.
 
     Args:
-        declared: The stream's format. Messages of captured changes have the types of their rows.
+        declared: The stream's format; one whose messages are rows.
         schemas: The registry that the format names; None if it names none.
     """
     match declared:
-        case DebeziumFormat(messages=AvroFormat() as messages):
-            events = message_types(messages, schemas)
-            assert events is not None, "a schema tells the types of messages in Avro"
-            return _RowTypes(declared, events)
         case AvroFormat(schema_text=str() as text):
             return _OneType(parse_avro_schema(text))
         case AvroFormat():
@@ -72,6 +72,8 @@ def message_types(declared: MessageFormat, schemas: SchemaSource | None) -> Mess
 class _OneType:
     """The type of all messages."""
 
+    is_whole = True
+
     def __init__(self, declared: NativeType) -> None:
         self._declared = declared
 
@@ -87,6 +89,8 @@ class _OneType:
 
 class _RegisteredTypes:
     """The types of messages that name their schema by id."""
+
+    is_whole = True
 
     def __init__(
         self,
@@ -115,32 +119,6 @@ class _RegisteredTypes:
     def of_column(self, declared: NativeType) -> NativeType:
         """Return the type (see `MessageTypes.of_column`)."""
         return declared
-
-
-class _RowTypes:
-    """The types of the rows inside of Debezium's events in Avro."""
-
-    def __init__(self, declared: DebeziumFormat, events: MessageTypes) -> None:
-        self._declared = declared
-        self._events = events
-        # With the type of the event, which is kept so that it stays the one of its identity.
-        self._known = RecentEntries[int, tuple[NativeType, AvroType]](
-            count_max=_SCHEMAS_MAX, size_max=_SCHEMAS_MAX
-        )
-
-    def type_of(self, payload: bytes) -> NativeType:
-        """Return the type of an event's row (see `MessageTypes.type_of`)."""
-        event = self._events.type_of(payload)
-        assert isinstance(event, AvroType), "the events are in Avro"
-        known = self._known.get(id(event))
-        if known is None:
-            known = (event, row_type(event, self._declared))
-            self._known.put(id(event), known, size=1)
-        return known[1]
-
-    def of_column(self, declared: NativeType) -> NativeType:
-        """Return the type as which a column reads values (see `MessageTypes.of_column`)."""
-        return meant_type(declared, self._declared.database)
 
 
 def _avro_types(schema: RegisteredSchema) -> Callable[[bytes], AvroType]:

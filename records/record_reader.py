@@ -125,7 +125,10 @@ class RecordReader:
             reader_of = partial(reader_with_computed, fields=plan.fields, reader_of=reader_of)
         changes = plan_changes(plan, schemas) if reader_of is None else None
         evolves = plan.spec.on_new_field is OnNewField.EVOLVE and reader_of is None
-        self._types = message_types(plan.spec.format, schemas) if evolves else None
+        self._types = None
+        if evolves:
+            declared = plan.spec.format
+            self._types = changes.row_types() if changes else message_types(declared, schemas)
         self._kinds = RecordKinds(plan, schemas, reader_of=reader_of, changes=changes)
         self._of_deletes = [c for c in plan.value_columns if c.name in plan.delete_columns]
         self._values, self._deletes = (

@@ -10,6 +10,6 @@
 | `positions` | positions of changes as bytes that compare |
 | `unavailable_values` | placeholders of values that a change did not touch |
 | `envelopes`, `json_rows` | JSON with its schema around it; rows that are JSON |
-| `row_types` | types of rows in Avro, for columns that a stream adds |
+| `row_types` | types of rows whose events have a schema, for columns that a stream adds |
 | `connect_types`, `unscaled_decimals` | dates, times and decimals that a schema tells; decimals as bytes |
 """

@@ -98,6 +98,9 @@ class CanalReader:
 
         return reader_with_times(columns, reader_of)
 
+    def row_types(self) -> None:
+        """Return the types of rows, which no schema tells (see `ChangeReader.row_types`)."""
+
     def read(self, opened: OpenedMessages, keys: pa.BinaryArray) -> ReadChanges:
         """Return what a batch of messages says (see `ChangeReader.read`)."""
         del keys  # the rows have the key

@@ -18,6 +18,7 @@ from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.fault import Fault, Faults
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader
+from braid.formats.message_types import MessageTypes
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -90,4 +91,8 @@ class ChangeReader(Protocol):
             paths_of_other_streams: Paths that other streams of the table read from the same topic.
             finds_undeclared: Whether rows with fields from which no column is read are reported.
         """
+        ...
+
+    def row_types(self) -> MessageTypes | None:
+        """Return the types of the rows of the events that were read last; None where no schema tells them."""
         ...

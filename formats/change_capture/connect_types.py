@@ -24,8 +24,9 @@ from braid.formats.change_capture.unscaled_decimals import reader_with_decimals,
 from braid.formats.mapped_column import MappedColumn, TimeFormat
 from braid.formats.mapping.times_reader import reader_with_times
 from braid.formats.message_reader import MessageReader, ReadMessages
+from braid.formats.native.kinds import NativeKind
 from braid.formats.times import DATE_AND_TIME_TYPES
-from braid.lake import TypeRoot
+from braid.lake import DataType, TypeRoot, parse_type
 
 DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
 VARIABLE_SCALE_DECIMAL: Final = "io.debezium.data.VariableScaleDecimal"
@@ -42,8 +43,21 @@ _TIME_FORMATS: Final = {
     "io.debezium.time.MicroTimestamp": "epoch_us",
     "io.debezium.time.NanoTimestamp": "epoch_ns",
 }
+_PLAIN: Final = {
+    "boolean": (NativeKind.BOOLEAN, parse_type("BOOLEAN")),
+    **{name: (NativeKind.WHOLE, parse_type("INT")) for name in ("int8", "int16", "int32")},
+    "int64": (NativeKind.WHOLE, parse_type("BIGINT")),
+    "float": (NativeKind.FLOAT, parse_type("FLOAT")),
+    "double": (NativeKind.FLOAT, parse_type("DOUBLE")),
+    "bytes": (NativeKind.BYTES, parse_type("BYTES")),
+    "array": (NativeKind.LIST, None),
+    "map": (NativeKind.MAP, None),
+    "struct": (NativeKind.RECORD, None),
+}
+_UNKNOWN: Final = (NativeKind.TEXT, parse_type("STRING"))
+_DIGITS_MAX: Final = 38
 _DEPTH_MAX: Final = 64
-_SCALE_MAX: Final = 1_000
+_DIGITS_NAMED_MAX: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +68,44 @@ class ConnectType:
         name: Its name; empty for a plain type.
         scale: Digits after the point, of a decimal.
         fields: The types of the fields of an object.
+        plain: The name of the plain type, such as `int64`; empty: it is not known.
+        precision: Digits of a decimal; 0: they are not known.
+        item: The type of the items of a list, or of the values of a map.
     """
 
     name: str = ""
     scale: int = 0
     fields: Mapping[str, "ConnectType"] = field(default_factory=dict)
+    plain: str = ""
+    precision: int = 0
+    item: "ConnectType | None" = None
+
+    @property
+    def possible(self) -> "tuple[ConnectType, ...]":
+        """The type itself (see `NativeType`)."""
+        return (self,)
+
+    @property
+    def native_kind(self) -> NativeKind:
+        """The kind of its plain values; a type that is not known is a text, which holds any JSON."""
+        return _PLAIN.get(self.plain, _UNKNOWN)[0]
+
+    @property
+    def column_type(self) -> DataType | None:
+        """The type of a column that holds each of its plain values; None of types with parts."""
+        return _PLAIN.get(self.plain, _UNKNOWN)[1]
+
+    @property
+    def decimal_type(self) -> DataType:
+        """The type of a column of decimals of its precision and scale, as far as a DECIMAL goes."""
+        scale = min(max(self.scale, 0), _DIGITS_MAX)
+        is_known = 0 < self.precision <= _DIGITS_MAX and 0 <= self.scale <= self.precision
+        return parse_type(f"DECIMAL({self.precision if is_known else _DIGITS_MAX}, {scale})")
+
+    @property
+    def identity(self) -> int:
+        """What its type has in common with itself only."""
+        return id(self)
 
     def at(self, path: Sequence[str]) -> "ConnectType":
         """Return the type of a field inside; a plain type where there is none."""
@@ -150,10 +197,20 @@ def _parsed(schema: Any, depth: int) -> ConnectType:
     if not isinstance(schema, dict) or depth > _DEPTH_MAX:
         return NO_TYPE
     name, parameters = schema.get("name"), schema.get("parameters")
-    declared = schema.get("fields")
+    declared, item = schema.get("fields"), None
+    plain = schema.get("type")
+    if plain == "array":
+        item = _parsed(schema.get("items"), depth + 1)
+    elif plain == "map" and _parsed(schema.get("keys"), depth + 1).plain == "string":
+        item = _parsed(schema.get("values"), depth + 1)
+    elif plain == "map":
+        plain = ""  # a list of pairs
     return ConnectType(
         name=name if isinstance(name, str) else "",
-        scale=_scale(parameters),
+        scale=_whole(parameters, "scale"),
+        plain=plain if isinstance(plain, str) else "",
+        precision=_whole(parameters, "connect.decimal.precision"),
+        item=item,
         fields={
             one["field"]: _parsed(one, depth + 1)
             for one in (declared if isinstance(declared, list) else ())
@@ -162,10 +219,11 @@ def _parsed(schema: Any, depth: int) -> ConnectType:
     )
 
 
-def _scale(parameters: Any) -> int:
-    text = parameters.get("scale") if isinstance(parameters, dict) else None
+def _whole(parameters: Any, name: str) -> int:
+    """Return a number of digits; 0 where there is none, or an absurd one."""
+    text = parameters.get(name) if isinstance(parameters, dict) else None
     try:
-        scale = int(str(text))
+        found = int(str(text))
     except ValueError:
         return 0
-    return scale if abs(scale) <= _SCALE_MAX else 0
+    return found if abs(found) <= _DIGITS_NAMED_MAX else 0

@@ -18,12 +18,14 @@ from braid.formats.change_capture.connect_types import NO_TYPE, ConnectType, typ
 from braid.formats.change_capture.debezium_events import AFTER, BEFORE, EventFields
 from braid.formats.change_capture.envelopes import OpenedMessages, bare_messages
 from braid.formats.change_capture.event_columns import EventColumns
+from braid.formats.change_capture.row_types import AvroRowTypes
 from braid.formats.change_capture.unavailable_values import AvailableReader, UnavailableValues
 from braid.formats.change_capture.unwrapped_rows import UnwrappedRowReader
 from braid.formats.fault import Faults
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.mapping.times_reader import reader_with_times
 from braid.formats.message_reader import MessageReader, ReadMessages
+from braid.formats.message_types import MessageTypes, message_types
 from braid.formats.native.kinds import NativeKind
 from braid.formats.native.native_types import NativeType, types_at
 from braid.formats.registered_reader import RegisteredReader
@@ -109,6 +111,13 @@ class DebeziumAvroReader:
         )
         available = AvailableReader(inside, reader, self._unavailable)
         return _ImageReader(available, image) if image else UnwrappedRowReader(columns, available)
+
+    def row_types(self) -> MessageTypes:
+        """Return the types of rows (see `ChangeReader.row_types`)."""
+        assert isinstance(self._declared.messages, AvroFormat), "the messages are Avro"
+        events = message_types(self._declared.messages, self._schemas)
+        assert events is not None, "a schema tells the types of messages in Avro"
+        return AvroRowTypes(self._declared, events)
 
     def _reader_of(
         self,

@@ -29,6 +29,7 @@ from braid.formats.change_capture.debezium_events import (
 from braid.formats.change_capture.envelopes import KnownSchemas, OpenedMessages, open_envelopes
 from braid.formats.change_capture.event_columns import EventColumns, json_field
 from braid.formats.change_capture.json_rows import JsonRowReader, framed_rows
+from braid.formats.change_capture.row_types import JsonRowTypes
 from braid.formats.change_capture.unavailable_values import UnavailableValues
 from braid.formats.change_capture.unwrapped_rows import UnwrappedRowReader
 from braid.formats.fault import Faults
@@ -36,6 +37,7 @@ from braid.formats.json.message_reader import JsonReader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.mapping.times_reader import reader_with_times
 from braid.formats.message_reader import MessageReader
+from braid.formats.message_types import MessageTypes
 from braid.lake import TypeRoot
 from braid.schemas import DebeziumFormat, DecimalForm, SourceDatabase
 
@@ -127,6 +129,10 @@ class DebeziumJsonReader:
             )
 
         return JsonRowReader(columns, self._known, reader_of)
+
+    def row_types(self) -> MessageTypes:
+        """Return the types of rows whose events have a schema (see `ChangeReader.row_types`)."""
+        return JsonRowTypes(self._declared, self._known)
 
     def _undeclared_type(self, column: MappedColumn) -> ConnectType:
         """Return the type of a field in messages without a schema."""

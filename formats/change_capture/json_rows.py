@@ -43,6 +43,19 @@ def framed_rows(rows: pa.BinaryArray, schemas: np.ndarray) -> pa.BinaryArray:
     return pc.binary_join_element_wise(pa.array(frames, pa.binary()), rows, nothing)
 
 
+def schema_of_row(payload: bytes, known: KnownSchemas) -> bytes | None:
+    """Return the JSON text of the schema of a row's event; None if it had none.
+
+    Args:
+        payload: The row, as `framed_rows` returns it.
+        known: The schemas of the events that were opened last.
+    """
+    if not payload.startswith(_FRAMED):
+        return None
+    number, _ = split_header(payload)
+    return None if number == _UNKNOWN else known.text(number)
+
+
 class JsonRowReader:
     """Reads the rows of one stream."""
 

@@ -35,12 +35,14 @@ class _Found:
     Attributes:
         declared: The type, which is kept so that it stays the one of its identity.
         delta: Fields that become columns, and columns that get more fields.
+        told: The paths of the undeclared fields that the type has, those that stay out included.
         refused: Why fields stay out, by their path; of those inside of a column it begins with the path of the
             column, which stands beside them.
     """
 
     declared: NativeType
     delta: SchemaDelta = NO_DELTA
+    told: frozenset[FieldPath] = frozenset()
     refused: list[tuple[FieldPath, MappedColumn | None, str]] = field(default_factory=list)
 
 
@@ -72,25 +74,30 @@ class TypedFieldReader:
             ValueError: It is no message of its schema.
         """
         declared = self._types.type_of(payload)
+        if declared is None:
+            return self._fields.read(tree())
         found = self._known.get(id(declared))
         if found is None:
             found = self._known[id(declared)] = self._found(declared)
-        if not found.refused and not is_unfit:
+        if not found.refused and not is_unfit and self._types.is_whole:
             return found.delta
         message = tree()
+        beyond = NO_DELTA if self._types.is_whole else self._fields.beside(message, found.told)
         for path, column, why in found.refused:
             if _has_value(message, path, column):
                 raise UnrepresentableFieldError(why)
-        if not is_unfit:
+        if not is_unfit and not beyond:
             return found.delta
         wider = self._fields.wider(message, finds_fields=False)
-        return merge_deltas([found.delta, SchemaDelta(wider=wider)])
+        return merge_deltas([found.delta, beyond, SchemaDelta(wider=wider)])
 
     def _found(self, declared: NativeType) -> _Found:
         found = _Found(declared)
         new: dict[FieldPath, Shape] = {}
         wider: dict[str, Shape] = {}
-        for path, possible in _merged(_beside(declared, self._fields.tree, ())).items():
+        beside = _merged(_beside(declared, self._fields.tree, ()))
+        found.told = frozenset(beside)
+        for path, possible in beside.items():
             try:
                 new_shape = _shape([self._types.of_column(one) for one in possible], path)
                 if new_shape.kind is not Kind.NOTHING:

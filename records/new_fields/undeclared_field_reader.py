@@ -64,14 +64,26 @@ class UndeclaredFieldReader:
         """
         # All checks come before the delta is returned: one field without a column refuses the record, and
         # then nothing of it may change the table.
+        return SchemaDelta(new=self.beside(message).new, wider=self.wider(message))
+
+    def beside(self, message: Any, told: Collection[FieldPath] = ()) -> SchemaDelta:
+        """Return the new columns for the values of a message.
+
+        Args:
+            message: A message as `read` takes it.
+            told: Fields whose type is known from elsewhere; they are left out.
+
+        Raises:
+            UnrepresentableFieldError: As `read`.
+        """
         new = {
             path: shape_of(value)
             for path, value in self._beside((), self.tree, message)
-            if value is not None
+            if value is not None and path not in told
         }
         for path in new:
             self.check_new(path)
-        return SchemaDelta(new=new, wider=self.wider(message))
+        return SchemaDelta(new=new)
 
     def wider(self, message: Any, *, finds_fields: bool = True) -> dict[str, Shape]:
         """Return the columns that need a wider type for the values of a message.

@@ -254,6 +254,91 @@ def with_schema(types: Sequence[Mapping[str, Any]], **row: Any) -> bytes:
     return json.dumps({"schema": schema, "payload": payload}).encode()
 
 
+def struct(plain: str, name: str = "", **more: Any) -> dict[str, Any]:
+    return {"type": plain, "field": "new", **({"name": name} if name else {}), **more}
+
+
+PRECISE = {"scale": "2", "connect.decimal.precision": "9"}
+
+
+@pytest.mark.parametrize(
+    ("of", "value", "sql", "expected"),
+    [
+        (struct("int16"), 7, "INT", 7),
+        (struct("int64"), 7, "BIGINT", 7),
+        (struct("double"), 7, "DOUBLE", 7.0),
+        (struct("boolean"), True, "BOOLEAN", True),
+        (struct("string"), "x", "STRING", "x"),
+        (struct("bytes"), "eA==", "BYTES", b"x"),
+        (struct("int32", TIME + "Date"), 1, "DATE", date(1970, 1, 2)),
+        (struct("int64", TIME + "MicroTime"), 1, "BIGINT", 1),
+        (struct("int64", TIME + "MicroTimestamp"), MS * 1_000, "TIMESTAMP(6)", AT),
+        (struct("int64", CONNECT + "Timestamp"), MS, "TIMESTAMP(3)", AT),
+        (struct("string", TIME + "ZonedTimestamp"), ZONED, LTZ, datetime.fromisoformat(ZONED)),
+        (
+            struct("bytes", CONNECT + "Decimal", parameters=PRECISE),
+            "BNI=",
+            "DECIMAL(9, 2)",
+            "12.34",
+        ),
+        (
+            struct("bytes", CONNECT + "Decimal", parameters={"scale": "2"}),
+            "BNI=",
+            "DECIMAL(38, 2)",
+            "12.34",
+        ),
+        (struct("array", items={"type": "int64"}), [1], "ARRAY<BIGINT>", [1]),
+        (struct("array", items={"type": "bytes"}), ["eA=="], "ARRAY<BYTES>", [b"x"]),
+        (
+            struct("map", keys={"type": "string"}, values={"type": "int32"}),
+            {"a": 1},
+            "MAP<STRING, INT>",
+            [("a", 1)],
+        ),
+        (
+            struct("map", keys={"type": "int32"}, values={"type": "int32"}),
+            [[1, 2]],
+            "STRING",
+            "[[1,2]]",
+        ),
+        (
+            struct("struct", fields=[{"type": "int32", "field": "a"}]),
+            {"a": 1},
+            "ROW<`a` INT>",
+            {"a": 1},
+        ),
+        (struct("unheard"), {"a": 1}, "STRING", '{"a":1}'),
+    ],
+)
+def test_a_schema_around_an_event_tells_the_types_of_new_columns(
+    of: Any, value: Any, sql: str, expected: Any
+) -> None:
+    bench = Bench(MYSQL)
+
+    found = bench.evolved(with_schema([of], new=None), with_schema([of], new=value))
+
+    assert faults_of(found) == {}
+    assert bench.added == {"new": sql}
+    first, second = found.columns["new"].to_pylist()
+    assert (first, str(second) if sql.startswith("DECIMAL") else second) == (None, expected)
+
+
+def test_a_null_makes_a_kept_column_where_a_schema_tells_its_type() -> None:
+    bench = Bench(POSTGRESQL)
+
+    bench.evolved(with_schema([struct("string")], new=None))
+
+    assert (bench.added, bench.kept) == ({"new": "STRING"}, ("new",))
+
+
+def test_a_schema_that_is_none_tells_no_types() -> None:
+    for schema in (1, {"type": "struct"}, {"fields": [{"field": "after", "type": "string"}]}):
+        bench = Bench(MYSQL)
+        payload = {"op": "c", "after": {"id": 1, "n": 0.5, "none": None}}
+        bench.evolved(json.dumps({"schema": schema, "payload": payload}).encode())
+        assert bench.added == {"n": "DOUBLE"}
+
+
 def test_values_that_their_schema_explains_are_no_reason_to_refuse_a_new_field() -> None:
     """As numbers and base64 they would not fit their columns, which are read by the schema of the event."""
     at = {"type": "int64", "name": TIME + "Timestamp", "field": "at"}
