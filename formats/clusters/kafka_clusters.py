@@ -37,7 +37,7 @@ class NamedCluster:
         bootstrap_servers: `host:port[,host:port]`.
         options: Client options by Kafka's own names; secrets are references, not yet resolved.
         read: Patterns of topics that streams may read (`*`, `?`, `[a-z]`).
-        write: Patterns of topics that dead letters may be sent to.
+        write: Patterns of topics that dead letters may be sent to, and read from to list and replay them.
         mirror_groups: Patterns of consumer groups in which positions of streams may be mirrored.
         stream_options: Names of the options that a stream may set itself.
         token_provider: Name of the installed provider that gives tokens for OAUTHBEARER to clients other

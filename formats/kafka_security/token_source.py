@@ -1,4 +1,4 @@
-"""Current token of OAUTHBEARER: kept for four fifths of its life; the first use after that asks for a new one."""
+"""Current token of OAUTHBEARER: kept for four fifths of its life, at most 48 minutes; the first use after that asks for a new one."""
 
 import threading
 import time

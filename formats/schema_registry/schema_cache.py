@@ -26,7 +26,7 @@ from braid.formats.schema_registry.schema_source import (
 )
 
 ID_MAX: Final = (1 << 31) - 1
-"""Ids are positive integers of Java."""
+"""Ids are integers of Java, 0 or more."""
 REFERENCES_MAX: Final = 256
 DEPTH_MAX: Final = 32
 TEXT_CHARACTERS_MAX: Final = 16 << 20  # of a schema together with all that it refers to
