@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,9 @@ from tests.unit.records.given_streams import given_origin, given_records
 
 PLACEHOLDER = "__debezium_unavailable_value"
 SEQUENCE = '["5","10"]'
+RECORDED = (
+    Path(__file__).parents[3] / "support" / "recorded_changes" / "postgresql_with_schemas.jsonl"
+)
 POSTGRESQL, MYSQL, ORACLE = "postgresql", "mysql", "oracle"
 
 
@@ -337,6 +341,49 @@ def test_a_schema_that_is_none_tells_no_types() -> None:
         payload = {"op": "c", "after": {"id": 1, "n": 0.5, "none": None}}
         bench.evolved(json.dumps({"schema": schema, "payload": payload}).encode())
         assert bench.added == {"n": "DOUBLE"}
+
+
+def recorded(topic: str) -> list[bytes]:
+    """Return the events of a topic that Debezium has sent from a PostgreSQL server."""
+    lines = RECORDED.read_text().splitlines()
+    events = [event for event in map(json.loads, lines) if event["topic"] == topic]
+    return [event["value"].encode() for event in events if event["value"] is not None]
+
+
+def test_events_of_a_real_server_make_a_table_by_themselves() -> None:
+    kinds, parts = Bench(POSTGRESQL), Bench(POSTGRESQL)
+
+    found = kinds.evolved(*recorded("shop.public.kinds"))
+    assert faults_of(found) == {}
+    assert kinds.added == {
+        "small": "INT",
+        "whole": "INT",
+        "price": "DECIMAL(12, 2)",
+        "real_": "FLOAT",
+        "double_": "DOUBLE",
+        "is_open": "BOOLEAN",
+        "name": "STRING",
+        "day": "DATE",
+        "clock": "BIGINT",
+        "moment": "TIMESTAMP(6)",
+        "moment_ms": "TIMESTAMP(3)",
+        "instant": LTZ,
+        "code": "STRING",
+    }
+    assert kinds.kept == ("name", "code")
+    assert str(found.columns["price"][0].as_py()) == "12345.67"
+    assert found.columns["moment"][0].as_py().isoformat() == "2026-03-01T12:34:56.789012"
+
+    found = parts.evolved(*recorded("shop.public.parts"))
+    assert faults_of(found) == {}
+    assert parts.kept == ("body", "data", "tags", "details")
+    # Changes that did not touch the large values have placeholders for them.
+    assert {name: sum(mask.to_pylist()) for name, mask in found.missing.items()} == {
+        "body": 2,
+        "data": 3,
+        "tags": 2,
+        "details": 3,
+    }
 
 
 def test_values_that_their_schema_explains_are_no_reason_to_refuse_a_new_field() -> None:
