@@ -46,7 +46,7 @@ def expire(warehouse: str, identifier: str) -> int:
 
 def _print_deletion(identifier: str, deletion: TagDeletion) -> None:
     files = f"{deletion.deleted_files} file{'' if deletion.deleted_files == 1 else 's'}"
-    typer.echo(f"{identifier}: tag {deletion.tag.name} is deleted, with {files} of its own")
+    typer.echo(f"{identifier}: tag {deletion.name} is deleted, with {files} of its own")
     if deletion.left_over is not None:
         typer.echo(f"its files are left for clean-orphans: {deletion.left_over}", err=True)
 

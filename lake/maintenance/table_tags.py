@@ -34,12 +34,14 @@ class TagDeletion:
     """Result of the deletion of a tag.
 
     Attributes:
-        tag: The deleted tag.
+        name: Name of the tag.
+        tag: The deleted tag; None if its file could not be read.
         deleted_files: The number of files that only the tag needed, and that were deleted.
         left_over: Why the tag's files were left to orphan cleaning; None where they were deleted.
     """
 
-    tag: Tag
+    name: str
+    tag: Tag | None
     deleted_files: int
     left_over: str | None = None
 
@@ -86,19 +88,24 @@ class TableTags:
     def delete(self, name: str) -> TagDeletion:
         """Delete a tag, and the files that only it needed.
 
+        A tag that cannot be read is deleted too, because it stops expiry; its files are left to orphan cleaning.
+
         Raises:
             InvalidRequest: There is no such tag.
             StorageUnavailable: The tag may be deleted; files that are left are found by orphan
                 cleaning.
         """
-        tag = self._tags.get(name)
-        self._tags.delete(name)
+        tag: Tag | None = None
         try:
-            return TagDeletion(tag=tag, deleted_files=self._delete_files(tag.snapshot))
+            tag = self._tags.get(name)
+            self._tags.delete(name)
+            return TagDeletion(name=name, tag=tag, deleted_files=self._delete_files(tag.snapshot))
         except (CorruptData, ManifestGone) as error:
+            if tag is None:
+                self._tags.delete(name)
             # The tag is deleted, as requested. It is unknown which files only the tag needed, so they stay.
             _LOG.warning("files of tag %s are left to orphan cleaning: %s", name, error)
-            return TagDeletion(tag=tag, deleted_files=0, left_over=str(error))
+            return TagDeletion(name=name, tag=tag, deleted_files=0, left_over=str(error))
 
     def expire(self) -> list[TagDeletion]:
         """Delete the tags whose time to live is over.

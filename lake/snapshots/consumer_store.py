@@ -40,7 +40,7 @@ class ConsumerFile:
         id: Id of the consumer, unique within the table.
         consumer: Content of the file; None if the file cannot be parsed.
         modified_ms: When the file was last written, milliseconds since 1970 UTC by storage's clock.
-        error: Why the file cannot be parsed; None if it can.
+        error: Why the file cannot be parsed, without its path; None if it can.
     """
 
     id: str
@@ -154,7 +154,10 @@ class ConsumerStore:
             consumer = self._read(status.path)
         except CorruptData as error:
             return ConsumerFile(
-                id=consumer_id, consumer=None, modified_ms=status.modified_ms, error=str(error)
+                id=consumer_id,
+                consumer=None,
+                modified_ms=status.modified_ms,
+                error=str(error).removeprefix(f"{status.path}: "),
             )
         if consumer is None:
             return None

@@ -160,10 +160,10 @@ class SnapshotStore:
         self._file_io.overwrite(self._paths.earliest_hint, str(snapshot_id).encode())
 
     def read_hint(self, path: str) -> int | None:
-        """Return the number in a hint file, or None if it is absent or torn."""
+        """Return the number in a hint file, or None if it is absent or torn, or no file."""
         try:
             text = self._file_io.read_bytes(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, CorruptData):
             return None
         # Longer numbers are not ids, and Python refuses to convert very long ones.
         return int(text) if text.isdigit() and len(text) <= _ID_DIGITS_MAX else None

@@ -1,13 +1,28 @@
 """The tag files of a table, the names of its branches, and the checks of names that are parts of files' names."""
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from braid.lake.errors import InvalidRequest, Problem
+from braid.lake.errors import CorruptData, InvalidRequest, Problem
 from braid.lake.files.paths import BRANCH_PREFIX, TAG_PREFIX, TablePaths
 from braid.lake.files.storage.file_io import FileIO
 from braid.lake.format.corruption import corrupt_at
 from braid.lake.format.tag import Tag, parse_tag, serialize_tag
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagFile:
+    """The file of one tag.
+
+    Attributes:
+        name: Name of the tag.
+        tag: Content of the file; None if the file cannot be parsed.
+        error: Why the file cannot be parsed, without its path; None if it can.
+    """
+
+    name: str
+    tag: Tag | None
+    error: str | None = None
 
 
 class TagStore:
@@ -20,6 +35,24 @@ class TagStore:
     def names(self) -> list[str]:
         """Return the names of all tags in alphabetical order. One listing."""
         return _names(self._file_io, self._paths.tag_dir, TAG_PREFIX, is_directory=False)
+
+    def files(self) -> list[TagFile]:
+        """Return all tags, also those that cannot be read, which come last; otherwise as `list`."""
+        found = []
+        for name in self.names():
+            path = self._paths.tag(name)
+            try:
+                tag = self._read(name, path)
+            except CorruptData as error:
+                found.append(
+                    TagFile(name=name, tag=None, error=str(error).removeprefix(f"{path}: "))
+                )
+                continue
+            if tag is not None:
+                found.append(TagFile(name=name, tag=tag))
+        by_snapshot = {file.name: file.tag.snapshot.id for file in found if file.tag is not None}
+        last = max(by_snapshot.values(), default=0) + 1
+        return sorted(found, key=lambda file: (by_snapshot.get(file.name, last), file.name))
 
     def list(self) -> list[Tag]:
         """Return all tags in the order of snapshot id and name, without tags that are deleted meanwhile.

@@ -195,7 +195,7 @@ def test_times_to_live_are_read_by_the_other(java: JavaDriver, pair: tuple[Path,
     assert abs(found["java"].created - found["ours"].created) < timedelta(minutes=5)
     assert java.rows(path, tag="ours") == rows(table, 3)
     assert rows(table, ReadAt(tag="java")) == java.rows(path, snapshot=2)
-    assert {done.tag.name for done in tomorrow(path).expire_tags()} == {"java", "ours"}
+    assert {done.name for done in tomorrow(path).expire_tags()} == {"java", "ours"}
 
 
 def test_a_branch_of_java_is_read_and_kept(java: JavaDriver, pair: tuple[Path, Path]) -> None:

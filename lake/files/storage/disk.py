@@ -8,14 +8,19 @@ durable after `sync_directory`. Before that nothing is durable: after a power fa
 empty or torn, and each change of a name may or may not have happened, in any combination.
 """
 
+import errno
+import itertools
 import os
 import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import pyarrow as pa
+
+_REMOVALS_MAX: Final = 10
+"""Attempts to remove a directory to which other processes write meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +181,19 @@ class SystemDisk:
 
     def remove_tree(self, path: str) -> None:
         """Remove a directory and all that is in it (see `Disk`)."""
-        shutil.rmtree(path)
+        for attempt in itertools.count(1):
+            try:
+                shutil.rmtree(path)
+            except FileNotFoundError:
+                # Another process removes the same directory. Each would leave what it has not reached.
+                if not os.path.lexists(path):
+                    raise
+            except OSError as error:
+                # Another process has just written to it.
+                if error.errno != errno.ENOTEMPTY or attempt == _REMOVALS_MAX:
+                    raise
+            else:
+                return
 
 
 def _entry(name: str, status: os.stat_result) -> DiskEntry:

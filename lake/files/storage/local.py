@@ -22,7 +22,7 @@ from pathlib import PurePosixPath
 
 import pyarrow as pa
 
-from braid.lake.errors import InvalidRequest, StorageUnavailable
+from braid.lake.errors import CorruptData, InvalidRequest, StorageUnavailable
 from braid.lake.files.storage.disk import Disk, DiskEntry, SystemDisk
 from braid.lake.files.storage.exclusive_probe import probe_exclusive_create
 from braid.lake.files.storage.file_io import FileStatus
@@ -51,12 +51,12 @@ class LocalFileIO:
 
     def read_bytes(self, path: str) -> bytes:
         """Return the whole content of a file (see `FileIO`)."""
-        with _storage_errors(path):
+        with _read_errors(path):
             return self._disk.read(path)
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Return a part of a file (see `FileIO`)."""
-        with _storage_errors(path):
+        with _read_errors(path):
             return self._disk.read(path, offset, length)
 
     def open_input(self, path: str) -> pa.NativeFile:
@@ -247,6 +247,20 @@ def _storage_errors(path: str) -> Iterator[None]:
             raise InvalidRequest(message) from error
         message = f"storage failed at {path}: {error.strerror or error} ({reason})"
         raise StorageUnavailable(message) from error
+
+
+@contextmanager
+def _read_errors(path: str) -> Iterator[None]:
+    """Translate every error of the system as `_storage_errors`, and that of a directory in a file's place.
+
+    It is damage of that one file, which waiting does not mend: the rest of storage answers.
+    """
+    with _storage_errors(path):
+        try:
+            yield
+        except IsADirectoryError as error:
+            message = f"{path}: there is a directory in the place of the file"
+            raise CorruptData(message) from error
 
 
 @contextmanager

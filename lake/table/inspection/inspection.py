@@ -152,7 +152,7 @@ class Inspection:
     @adds_table_to_errors
     def tags(self) -> pa.Table:
         """Return the tags (`TAGS`)."""
-        return tag_rows(TagStore(self.file_io, self.paths).list())
+        return tag_rows(TagStore(self.file_io, self.paths).files())
 
     @adds_table_to_errors
     def consumers(self) -> pa.Table:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from braid.lake.format.schema import TableSchema
 from braid.lake.format.tag import Tag
 from braid.lake.snapshots.consumer_store import ConsumerFile
+from braid.lake.snapshots.tag_store import TagFile
 from braid.lake.table.inspection.file_views import table_of
 
 _UTC_MS: Final = pa.timestamp("ms", "UTC")
@@ -17,14 +18,18 @@ _WALL_MS: Final = pa.timestamp("ms")
 TAGS: Final = pa.schema(
     [
         pa.field("tag", pa.string(), nullable=False),
-        pa.field("snapshot_id", pa.int64(), nullable=False),
-        pa.field("committed_at", _UTC_MS, nullable=False),
-        pa.field("rows", pa.int64(), nullable=False),
+        pa.field("snapshot_id", pa.int64()),
+        pa.field("committed_at", _UTC_MS),
+        pa.field("rows", pa.int64()),
         pa.field("created_at", _WALL_MS),
         pa.field("expires_at", _WALL_MS),
+        pa.field("error", pa.string()),
     ]
 )
-"""`tags`: by snapshot and name. The last two are local wall time, and null for tags without an end."""
+"""`tags`: by snapshot and name. `created_at` and `expires_at` are local wall time, and null for tags without an end.
+
+A tag whose file cannot be read has an error and comes last; it keeps all snapshots from expiring until it is deleted.
+"""
 
 CONSUMERS: Final = pa.schema(
     [
@@ -53,18 +58,19 @@ SCHEMAS: Final = pa.schema(
 """`schemas`: oldest first. Columns are `name TYPE`, options `key = value` by key."""
 
 
-def tag_rows(tags: Iterable[Tag]) -> pa.Table:
+def tag_rows(files: Iterable[TagFile]) -> pa.Table:
     """Return `TAGS`."""
     rows = [
         {
-            "tag": tag.name,
-            "snapshot_id": tag.snapshot.id,
-            "committed_at": tag.snapshot.time_millis,
-            "rows": tag.snapshot.total_record_count,
-            "created_at": _to_ms(tag.created),
-            "expires_at": _end_of(tag),
+            "tag": file.name,
+            "snapshot_id": file.tag and file.tag.snapshot.id,
+            "committed_at": file.tag and file.tag.snapshot.time_millis,
+            "rows": file.tag and file.tag.snapshot.total_record_count,
+            "created_at": file.tag and _to_ms(file.tag.created),
+            "expires_at": file.tag and _end_of(file.tag),
+            "error": file.error,
         }
-        for tag in tags
+        for file in files
     ]
     return table_of(rows, TAGS)
 

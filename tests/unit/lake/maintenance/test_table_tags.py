@@ -108,7 +108,7 @@ def test_deleting_a_tag_of_an_existing_snapshot_deletes_no_file() -> None:
 
     done = table.delete_tag("two")
 
-    assert (done.tag.name, done.deleted_files, done.left_over) == ("two", 0, None)
+    assert (done.name, done.deleted_files, done.left_over) == ("two", 0, None)
     assert stored_files(file_io, PATH) == before - {"tag/tag-two"}
 
 
@@ -226,7 +226,7 @@ def test_tags_expire_when_their_time_is_over() -> None:
     clock.advance(ms=1)
     expired = table.expire_tags()
 
-    assert [done.tag.name for done in expired] == ["default"]
+    assert [done.name for done in expired] == ["default"]
     assert [tag.name for tag in table.tags()] == ["day"]
 
 
@@ -375,3 +375,21 @@ def test_a_tag_that_cannot_be_read_stops_expiry_of_tags() -> None:
 
     with pytest.raises(CorruptData, match="tag-torn"):
         late(file_io).expire_tags()
+
+
+def test_a_tag_that_cannot_be_read_is_listed_with_its_error_and_can_be_deleted() -> None:
+    file_io = given_tagged(2)
+    path = late(file_io).paths.tag("torn")
+    file_io.write_new(path, b"{")
+
+    *others, torn = late(file_io).inspect.tags().to_pylist()
+    done = late(file_io).delete_tag("torn")
+
+    assert [(row["tag"], row["error"]) for row in others] == [("t2", None)]
+    assert (torn["tag"], torn["snapshot_id"]) == ("torn", None)
+    assert torn["error"]
+    assert path not in torn["error"]
+    assert (done.name, done.tag, done.deleted_files) == ("torn", None, 0)
+    assert done.left_over is not None
+    assert tag_names(file_io) == ["t2"]
+    assert late(file_io).expire_tags() == []

@@ -1,13 +1,15 @@
 """Behaviour that only storage on a file system has."""
 
 import errno
+import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from braid.lake.errors import StorageUnavailable
+from braid.lake.errors import CorruptData, StorageUnavailable
 from braid.lake.files.storage.disk import SystemDisk
 from braid.lake.files.storage.local import LocalFileIO
 
@@ -21,8 +23,33 @@ def test_errors_of_the_system_are_translated(tmp_path: Path) -> None:
 
     with pytest.raises(StorageUnavailable, match="ENOTDIR"):
         LocalFileIO().read_bytes(f"{tmp_path}/file/below")
-    with pytest.raises(StorageUnavailable, match="EISDIR"):
+    with pytest.raises(CorruptData, match="there is a directory in the place of the file"):
         LocalFileIO().read_bytes(str(tmp_path))
+    with pytest.raises(CorruptData, match="there is a directory in the place of the file"):
+        LocalFileIO().read_range(str(tmp_path), 0, 1)
+
+
+def test_two_processes_remove_one_directory_completely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "t" / name).mkdir(parents=True)
+        (tmp_path / "t" / name / "file").write_bytes(b"")
+    remove = os.rmdir
+    removed: list[Any] = []
+
+    def remove_after_another(path: Any, **options: Any) -> None:
+        """Remove a directory that another process has just removed."""
+        if not removed:
+            removed.append(path)
+            remove(path, **options)
+        remove(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", remove_after_another)
+    LocalFileIO().delete_tree(f"{tmp_path}/t")
+
+    assert removed
+    assert not (tmp_path / "t").exists()
 
 
 def test_a_path_below_a_file_does_not_exist(tmp_path: Path) -> None:
