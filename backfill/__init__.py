@@ -6,7 +6,7 @@ From the top down:
 |---|---|
 | `backfill`, `backfill_commits` | one process of a backfill, from the claim to the end of its source; its commits |
 | `admission` | whether older records can come into the table beside the live stream |
-| `pace`, `stream_lag` | the share of the time, and the pauses while the live stream is behind |
+| `pace`, `stream_lag` | the share of the time, the rows a second, and the pauses while the live stream is behind |
 | `progress` | how far it is, shown and reported |
 | `record_writer`, `rejects`, `json_text` | records become rows; refused ones lines of a file; values as JSON |
 | `files/`, `topic/` | files, and a range of a topic, as sources |

@@ -1,8 +1,9 @@
 """Backfill: older records of a source into the columns of one stream, beside the live stream, commit by commit.
 
-1. Table, stream and source are opened, and the backfill is claimed: a commit with the next epoch of its position,
-   which fences every other process of the same backfill. The position says where it continues.
-2. Chunks of records are read, and their rows written, until a commit is due.
+1. Table, stream and source are opened, `admission` decides whether the backfill may run now, and it is claimed: a
+   commit with the next epoch of its position, which fences every other process of the same backfill. The position says
+   where it continues.
+2. Chunks of records are read, and their rows written, until a commit is due (`backfill_commits`, as step 3).
 3. Refused records are written to the reject file; then rows, position and account come into the table in one
    snapshot.
 

@@ -1,4 +1,7 @@
-"""Commits of a backfill under one claim: rows, position and account in one snapshot each."""
+"""Commits of a backfill under one claim: the loop over the chunks of its source.
+
+The rows of some chunks come into the table with position and account, in one snapshot.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,7 @@
-"""Writer of a backfill: records that were read become rows of the table, refused ones lines of the reject file."""
+"""Writer of a backfill: records that were read become rows of the table, refused ones lines of the reject file.
+
+It ends the backfill where more records are refused than are allowed.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

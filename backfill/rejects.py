@@ -1,4 +1,4 @@
-"""File of refused records: one JSON object a line, with the record, its place and the reason.
+"""File of refused records on the local disk: one JSON object a line, with the record, its place and the reason.
 
 Lines are written and synced before the commit whose account counts them, so no refused record is lost. A process
 that ends between the two writes its lines again after the next start: file and row, or partition and offset, tell

@@ -1,4 +1,7 @@
-"""Settings of a runner, and the bounds of its streams."""
+"""Settings of a runner.
+
+With the budget of dead letters for streams that declare none, and the waits before failed queries start again.
+"""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,7 +79,7 @@ class RunnerSettings:
         lease_ttl_ms: How long a runner keeps its streams without renewing their leases.
         poll_ms: Interval between two polls of the registry and the queries, milliseconds.
         progress_ms: Interval between two writes of the progress document, milliseconds.
-        budget: Dead letters allowed in one micro-batch.
+        budget: Dead letters allowed in one micro-batch of a stream that declares no budget.
         restarts: When failed queries start again.
         maintains: Whether the runner compacts and expires the tables whose streams it hosts.
         maintenance_ms: Interval between two polls for maintenance that is due, milliseconds.

@@ -4,10 +4,10 @@
 |---|---|
 | `stream_plan` | what reading and writing a stream needs to know, from its declaration and its table's schema |
 | `expression_columns` | which columns' fields expressions use |
-| `record_kinds` | which records are left out, are deletes, or are refused before they are read |
+| `record_kinds` | which records are left out, are deletes, or are refused before their columns are read; the rows of captured changes |
 | `condition_parts` | the parts of records, besides their values, that conditions are about |
-| `plan_changes`, `rows_of_records` | the readers of values and captured changes; records that yield several rows |
-| `part_reader` | columns from headers, timestamp, partition, offset and topic |
+| `plan_changes`, `rows_of_records` | the readers of values and captured changes; the rows and counts of records that yield several rows |
+| `part_reader` | columns from headers, timestamp, partition, offset and topic, and constant ones |
 | `record_reader`, `column_checks` | the columns of records, and the faults of refused ones; the checks of columns that were read |
 | `trial` | sample records, read as the stream would read them |
 | `new_fields/` | fields of messages that a stream does not declare |

@@ -2,7 +2,8 @@
 
 A record is refused for the first of these reasons:
 
-1. it lacks the field or the header of a column that rejects such records (`missing_field`), and is no delete;
+1. it lacks what a column that rejects such records is read from: its field, its header, or every field of its expression
+   (`missing_field`); a delete never does;
 2. a value is too long to name a partition's directory (`out_of_range`), or the texts and bytes of the primary key
    together have more bytes than the table allows (`too_large`; partition columns do not count);
 3. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);

@@ -1,4 +1,4 @@
-"""Reader of the parts that every record has besides its messages: headers, timestamp, place, and constants."""
+"""Reader of the columns that are in no message: from headers, timestamp, partition, offset and topic, and constants."""
 
 from collections.abc import Sequence
 from typing import Final

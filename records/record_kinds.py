@@ -1,4 +1,4 @@
-"""Kinds of a stream's records, told before any column is read: left out, refused, deletes, and all others.
+"""Kinds of a stream's records, told before columns are read from their values: left out, refused, deletes, rows.
 
 | record | kind |
 |---|---|
@@ -9,12 +9,16 @@
 | with a field of a condition that cannot be read | refused, for the reason of a column that cannot be read |
 | for which the rest of `where` does not hold | left out: it belongs to another stream |
 | for which `delete_when` holds, or whose event is a delete | what `on_delete` says; dead letters have the reason `delete` |
+| whose event cannot be read | refused |
 | whose event changes no row | left out |
 
 What holds of headers, the Kafka key, the timestamp and the place is known of every record, so a stream's `where` over
 these leaves out tombstones and overlong values of other streams, too, and their values are not read. Conditions are
 evaluated before anything else is read: a record of another stream may have values in its fields that fit none of this
-stream's columns, and a delete need not have a value for any column but the key and those that order it.
+stream's columns, and a delete needs few of them (`StreamPlan.delete_columns`).
+
+Captured changes are opened here: one event may yield several rows, and the columns that are read from the event around
+them, and from its place in the database's log, come with them (`SortedRecords`).
 """
 
 from collections.abc import Mapping

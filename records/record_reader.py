@@ -9,8 +9,11 @@ A record is refused for the first of these reasons:
 4. the Kafka key or a header does not contain what is read from it (`malformed_key`, `malformed_header`), or the timestamp
    is none that its column holds (`out_of_range`);
 5. `column_checks` refuses what was read;
-6. it has a field that is not declared (`new_field`), where the stream rejects such fields. Where the stream lets its table
-   evolve, such a record is only named, and the task decides.
+6. it has a field that is not declared (`new_field`), where the stream rejects such fields.
+
+Where the stream lets its table evolve, `read` only names the records with undeclared fields. `wanted_changes` says
+which change of the table each of them needs, and each record with a value that a wider type might hold; it refuses
+those that no change would help (`new_field`).
 
 Of a delete only the columns are read that it needs (`StreamPlan.delete_columns`); all others are null, and its
 fields are not searched for undeclared ones.

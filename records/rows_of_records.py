@@ -1,4 +1,7 @@
-"""Rows of records that yield several: what one row of a record means for the others."""
+"""Rows of records that yield several: faults that all of them share, and rows that a later one replaces.
+
+Also counts of records instead of rows.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""Plan of a stream: what a query needs to know about it, derived from declaration and schema."""
+"""Plan of a stream: what reading and writing its records needs to know, derived from declaration and schema.
+
+It is checked once more that the declaration fits the schema, which another engine may have changed.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -4,9 +4,9 @@
 |---|---|
 | `file_source` | the rows of all files, as records of the stream |
 | `source_files`, `row_positions` | which files there are; the places of their rows |
-| `file_mapping`, `present_fields` | which field of a file fills which column; columns without a field |
-| `opened_file`, `damage` | what the readers of all formats have in common; files that cannot be decoded |
+| `file_mapping`, `present_fields` | which field of a file fills which column; columns without a field in CSV files |
+| `opened_file`, `damage` | the interface of the readers of all formats; files that cannot be decoded |
 | `parquet_file`, `csv_file`, `json_file`, `avro_file` | the formats |
 | `text_payloads` | what the readers of CSV, JSON and Avro have in common |
-| `text_file`, `text_records` | records of text files |
+| `text_file`, `text_records` | CSV and JSON files as text, decompressed; their records |
 """

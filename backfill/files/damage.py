@@ -1,4 +1,7 @@
-"""Damage of a backfill's file: whatever its decoder raises, as one problem that names the file."""
+"""Damage of a backfill's file: what its decoder raises, as one problem that names the file.
+
+Errors of the system among it, such as a failed read, are `StorageUnavailable` instead.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Mapping of files: which field of a file fills which column of the stream. Pure.
+"""Mapping of files: which field of a file fills which column of the stream, and which files lack a needed one. Pure.
 
 | column | field |
 |---|---|
@@ -8,9 +8,12 @@
 | that the stream computes | those of its expression, unless the files have the column itself and no field of `fields` |
 | every other one | the field with the column's name |
 
-A column without a field is missing in every row: null, or as `on_missing` says. Where the files lack a field of the
-stream's `where` or `delete_when`, the condition does not apply to their rows; nor does one about headers or other parts
-of a record in Kafka, which no file has.
+A column without a field is missing in every row: its `default`, null, or as `on_missing` says. A file without a field
+that every row needs is refused: of the key, for the order, or of a NOT NULL column. Fields that fill no column are
+ignored, whatever `on_new_field` says.
+
+Where the files lack a field of the stream's `where` or `delete_when`, the condition does not apply to their rows; nor
+does one about headers or other parts of a record in Kafka, which no file has.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""An opened file of a backfill: what the readers of all formats have in common."""
+"""Interface of an opened file of a backfill, which the readers of all formats have, and the rows that they yield."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Files of a backfill: which there are at an address, and a digest that changes when one of them does."""
+"""Files of a backfill: which there are at an address, and their format by their endings.
+
+A digest of paths, sizes and times tells them from other files.
+"""
 
 import hashlib
 import os

@@ -1,8 +1,9 @@
 """Records of text files: lines of JSON, and records of CSV, whose quoted values may have line breaks.
 
-A file is read in blocks. Only the last, incomplete record of a block is kept for the next one, so memory is that of
-a block and of the longest record. A block is as long as that record at least: each byte is looked at a few times,
-however long records are and however many of them are cut.
+A file is read in blocks. Only the last, incomplete record of a block is kept for the next one, so memory is that of a
+block and of the longest record. A block is as long as that record at least: each byte is looked at a few times, however
+long records are and however many of them are cut. A record that is longer than a bound is cut: its parts come as
+records of their own.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Ranges of offsets by partition, as the command line has them. Pure."""
+"""Ranges of offsets by partition, as the command line has them, and the check that a topic has them. Pure."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""A range of a topic as the source of a backfill: its committed records, read as the live stream reads them."""
+"""A range of a topic as the source of a backfill: its committed records, read as the live stream reads them.
+
+New fields of old records change no table, though.
+"""
 
 import hashlib
 from collections.abc import Iterator, Mapping

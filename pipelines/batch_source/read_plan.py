@@ -1,4 +1,4 @@
-"""Read plan of a Spark query, made once in the driver."""
+"""Read plan of a Spark query: its columns, and the splits of one state of the table, whose snapshot it leases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -9,10 +9,10 @@
 | `client_errors` | errors of kafka-python, with the login's mechanism |
 | `reachability`, `trial_login` | whether a cluster accepts connections and the login |
 | `admin_connection` | the connection of kafka-python's admin client |
-| `topic` | id, partitions and offsets of a topic |
-| `group_offsets` | committed offsets of a consumer group |
+| `topic` | id, partitions and offsets of a topic; creation of topics for dead letters |
+| `group_offsets` | commits of offsets to a consumer group |
 | `bounded_read` | a range of each partition, read with kafka-python |
-| `source` | options of Spark's source, and the offsets that a query starts at |
+| `source` | Spark's source with its options, the offsets that a query starts at, and the checks of its topic |
 | `added_partitions` | the partitions that a stream reads, and those that wait |
 | `lag` | records and seconds that a stream is behind |
 """

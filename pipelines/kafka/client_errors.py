@@ -1,4 +1,4 @@
-"""Errors of Kafka's Python client as errors of this project; they name the login's mechanism and no secret."""
+"""Errors of kafka-python as `StorageUnavailable`; those of the login and of its rights name its mechanism."""
 
 from kafka.errors import (
     AuthorizationError,

@@ -1,4 +1,4 @@
-"""Committed offsets of a consumer group in Kafka."""
+"""Commits of offsets to a consumer group in Kafka, which must have no members."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,4 +1,7 @@
-"""Kafka source of a stream: Spark's options for it, the offsets that it starts at, and the checks of its topic."""
+"""Kafka source of a stream: a topic, or ranges of one, as DataFrames of Spark.
+
+Also the offsets at which a query starts, and the checks of its topic.
+"""
 
 import json
 from collections.abc import Iterable, Mapping

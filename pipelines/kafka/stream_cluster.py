@@ -2,7 +2,7 @@
 
 A stream names a cluster of the operators' file, or gives an address that the file allows. The stream may have
 been registered before the file was changed, or by a service that was started with another file, so both are
-checked again before the stream gets a login. Secrets become values only here.
+checked again before the stream gets a login. Secrets of clusters become values only here.
 """
 
 import logging

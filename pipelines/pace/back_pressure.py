@@ -1,4 +1,6 @@
-"""Back-pressure rule: how fast a stream writes when compaction is behind. Pure: no clock, thread or table.
+"""Pace rule: how fast a stream writes when compaction is behind. Pure: no clock, thread or table.
+
+A pace also has the bound in bytes that `batch_bytes` expresses in records.
 
 Every commit adds a sorted run to each bucket that it writes to, and compaction merges them. Reads of a bucket
 with more runs than `num-sorted-run.stop-trigger` are slow, so the streams that write there commit less often
@@ -10,8 +12,9 @@ and more at once:
     in between                                        stays
 
 After each micro-batch the factor is set by the largest number of runs among the buckets that the batch wrote
-to. The factor multiplies two declared numbers: the interval between the starts of two batches, and the bound
-of a batch. So the stream may write as much per second as before: its latency grows, but its backlog does not.
+to. The factor multiplies two declared numbers: the interval between the starts of two batches, up to a minute
+(`INTERVAL_MS_MAX`), and the number of records of a batch, after `batch_bytes` has halved it. So the stream may write as
+much per second as before: its latency grows, but its backlog does not.
 Compaction has fewer and larger files to merge. The range between the two triggers is a hysteresis: the
 factor does not change with every run that is added or merged.
 """

@@ -1,11 +1,12 @@
-"""Pace control of one stream's query: how back-pressure and large records change the size of its micro-batches.
+"""Pace of one stream's query, applied: how back-pressure and large records change interval and size of micro-batches.
 
-`back_pressure` has the rule that turns the runs of the table's buckets, and the sizes of records (`batch_bytes`),
-into a pace. This file applies the pace, which takes two threads, because the two parts of a pace are applied in different places:
+`back_pressure` has the rule that turns the runs of the table's buckets, and the sizes of records (`batch_bytes`), into
+a pace. This file applies the pace, which takes two threads, because the two parts of a pace are applied in different
+places:
 
     part of the pace         applied by                  how
     interval between starts  Spark's query thread        `hold` delays the end of a micro-batch, and thereby
-                                                         Spark's next one
+                                                         Spark's next one; also until a smaller bound is applied
     bound of a micro-batch   the supervisor's thread     an option of Spark's source: Spark's query is stopped
                                                          and started again with the new bound
 

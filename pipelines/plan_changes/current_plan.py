@@ -4,9 +4,10 @@
                                                                    └─ else before the next attempt
     query: before each attempt of a micro-batch ──► `refresh` ──► `PlanSource.newest` ──► plan
 
-A plan is exchanged between two micro-batches, or between two attempts of one, never within an attempt. It is
-exchanged when a refresh was requested, and whenever the table has another schema than the plan: rows that
-were parsed for one schema are never written under another.
+A plan is exchanged between two micro-batches, or between two attempts of one, never within an attempt. It is exchanged
+when a refresh was requested, and whenever the table has another schema than the plan: rows that were parsed for one
+schema are never written under another. The newest plan comes from the registry (`RegistryPlans`), or follows the schema
+alone (`FixedDeclaration`).
 
 A running query can apply changes of some fields of a declaration only (`LIVE_FIELDS`). A change of any other
 field needs a new query (`can_apply_live`); until the new query starts, the running one keeps the former values

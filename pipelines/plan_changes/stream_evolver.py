@@ -1,4 +1,7 @@
-"""Evolution of a stream's table: new fields of its records become columns, through the registry."""
+"""Evolution of a stream's table through the registry: new fields become columns, and columns get wider types.
+
+Where the registry refuses a change as a whole, its parts are tried one by one.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

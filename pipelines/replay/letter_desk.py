@@ -1,8 +1,9 @@
 """Desk of a runner for dead letters: answers questions for pages of them, and carries out requested replays.
 
-Two threads beside the runner's queries, so that a long replay delays no page. A replay that fails for a cause that
-may pass is tried again after a while; what it has committed before, stays. Any other failure ends it, with the cause
-in its result: in words that a client of the service may read, so without paths of the storage.
+Two threads beside the runner's queries, so that a long replay delays no page. A replay that fails for a cause that may
+pass is tried again after a while; what it has committed before, stays. Any other failure ends it. Where a client can
+mend the cause, the result of the replay has it, without paths of the storage. Of damaged data, and of a defect of the
+runner, the result has only the kind, and refers to the runner's log.
 """
 
 import logging

@@ -1,7 +1,8 @@
 """Standing of a dead letter: open, replayed, or why it cannot be replayed. Pure.
 
-What decides is the position of the stream in its table, and never the letter alone: letters are sent before the
-commit that accounts for them, and sending is at least once.
+Whether a letter is open or replayed is decided by the position of the stream in its table, and never by the letter
+alone: letters are sent before the commit that accounts for them, and sending is at least once. The letter alone shows
+that it cannot be replayed where it is of another stream, of a version that noted too little, or cut.
 """
 
 from dataclasses import dataclass

@@ -6,8 +6,9 @@
 2. The second reading writes the selected ones, in the order in which they are on their topic, which does not matter:
    the place of each record is stored with its row.
 
-Each commit has rows and memory together, so after a crash the next run continues behind the last commit. A letter is
-judged again by the position just before its commit: two replays at the same time replay no letter twice.
+Each commit has the rows together with the offsets of the letters that they are of, so a run after a crash leaves out
+what was committed. A letter is judged again by the position just before its commit: two replays at the same time replay
+no letter twice.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Report of an executor's task to the driver: a few hundred bytes."""
+"""Report of an executor's task to the driver: commit messages, counts, and why the attempt has to be made again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

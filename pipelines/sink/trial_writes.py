@@ -10,6 +10,9 @@ on temporary storage:
 3. Some rows are refused only together with others, such as two whose sum overflows: the remaining rows are
    tried again in halves, each together with all rows accepted before it. So the later row is refused.
 
+`find_refused_rows` does the same for other actions that refuse rows (`poison_records`, `bucket_routing`), and
+`is_refusal` tells which errors are about rows.
+
 The cost is about 2 log2(number of rows) trials for each refused row, and one trial of all rows in each of the
 next few micro-batches (`TrialSchedule`). A stream without refused rows pays nothing.
 """

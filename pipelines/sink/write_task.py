@@ -11,7 +11,8 @@ of sequence groups are ordered by the groups' columns, whatever numbers the rows
 
 Dead letters are held until the rows are written: an attempt that finds new fields, or whose writer refuses
 rows, is made again (then with a trial write of the rows) and would send them twice. A task that holds many
-letters sends them earlier, to bound its memory; a letter may be sent twice, because sending is at least once.
+letters sends them earlier, to bound its memory; a letter may be sent twice, because sending is at least once. With more
+letters than the micro-batch may have, none is sent any more: it will not be committed.
 """
 
 from collections import Counter

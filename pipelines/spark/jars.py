@@ -1,4 +1,4 @@
-"""Pinned jars: the jars of `jars.lock`, downloaded into a folder of the checkout or of the user.
+"""Pinned jars: the jars of `jars.lock`, downloaded into the folder of `BRAID_JARS`, of the checkout or of the user.
 
 The lock file lists every jar with its SHA-256, in groups called confs that never share a class
 path, because they need different versions of the same library:

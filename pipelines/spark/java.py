@@ -1,4 +1,4 @@
-"""Java for Spark, Kafka and the jar resolver: its location and the check of its version.
+"""Java for Spark, Kafka and the jar resolver: its location and the check of its version; the error of missing jars.
 
 Imports nothing outside the standard library, so that set-up can call it before anything is installed.
 """

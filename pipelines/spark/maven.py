@@ -1,4 +1,4 @@
-"""Maven downloads: jars from the repository that this machine is configured for.
+"""Maven downloads: jars from `~/.m2/repository`, else from the repository that this machine is configured for.
 
 The repository is, in this order:
 

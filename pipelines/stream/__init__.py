@@ -3,7 +3,7 @@
 | module | what |
 |---|---|
 | `stream_supervisor` | compares the desired state with the query: starts, stops, retries |
-| `stream_query` | the protocols of a running query and of its starter |
+| `stream_query` | the protocols of a running query and of its starter; whether a query is outdated by a changed registration |
 | `ingest_starter`, `ingest` | start of a registered stream's query; the query itself, with Spark's micro-batches |
 | `stream_claim` | the epoch that fences earlier queries, and the offsets to start at |
 | `group_mirror` | the position in a consumer group, for Kafka's own tools |

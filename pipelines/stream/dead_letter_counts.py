@@ -2,7 +2,7 @@
 
 The table counts dead letters by reason, with each commit (`StreamLetters`). Those that versions before had counted
 are only in runners' reports by reason. A report is a few seconds old when its runner dies, so their sum may be below
-the table's count and never exceeds it.
+the table's count. Reports with a greater sum are of an earlier table or stream of the same name, and not counted.
 """
 
 from collections import Counter

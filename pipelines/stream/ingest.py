@@ -5,8 +5,8 @@ the query that ran before. The new query reads from the table's offsets; its che
 is deleted at the end. So no record is lost or repeated, even if a checkpoint is lost or a former runner still
 believes that it owns the stream.
 
-Where back-pressure requires another bound of a micro-batch, Spark's query is stopped, and another one
-continues from the same checkpoint within the same claim (`pace_controller`).
+Where back-pressure, or the size of records, requires another bound of a micro-batch, Spark's query is stopped, and
+another one continues from the same checkpoint within the same claim (`pace_controller`).
 
     stopped ── start() ──► running ── stop() ──► stopped
                               ├── failure ─────► failed (`failure` has the error)
@@ -58,7 +58,7 @@ class IngestContext:
         cores: Tasks that Spark runs at once.
         work_dir: Folder in which checkpoints are created and deleted.
         clock: The clock for durations in progress reports.
-        budget: Dead letters allowed in one micro-batch.
+        budget: Dead letters allowed in one micro-batch of a stream that declares no budget.
     """
 
     session: SparkSession

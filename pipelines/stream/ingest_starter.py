@@ -1,4 +1,7 @@
-"""Starter of ingest queries: makes a running query from a stream's entry in the registry."""
+"""Starter of ingest queries: makes a running query from a stream's entry in the registry.
+
+It also records there that a stream has read all that it was started for.
+"""
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import BatchAccount, Catalog, FileIO, InvalidRequest, StreamFallback, StreamPosition

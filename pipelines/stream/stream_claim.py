@@ -2,8 +2,8 @@
 
 A claim commits an empty snapshot with the stream's next epoch. Its steps, in this order:
 
-1. Check that the topic exists and has an id, and create the dead-letter topic if it is missing. A failure here
-   does no harm to a running query.
+1. Check that the topic exists and has an id, and create the dead-letter topic if it is missing. A failure before
+   step 4 does no harm to a running query.
 2. Read the stream's position in the table, unless the stream starts as declared (another topic, for example).
 3. Determine the partitions that are read now (`added_partitions`).
 4. Commit the claim, which checks epoch and position once more, and moves the position to the highest offset

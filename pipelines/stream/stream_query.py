@@ -1,4 +1,7 @@
-"""Stream queries as their supervisor sees them: a running query, and its starter."""
+"""Stream queries as their supervisor sees them: protocols of a running query, and of its starter.
+
+`RegisteredStream` is the registration that a query was started for; its `differs` tells when it may be outdated.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ The running query applies a changed declaration between two micro-batches, where
 (`current_plan.LIVE_FIELDS`); any other change needs a new query.
 
 A permanent failure (`failure` has the list) makes a stream FAILED until its restart is requested or its
-declaration changes. Every other failure is retried without end, at most a minute apart, from the table's
+declaration changes. Every other failure is retried without end, after a wait (`RestartPolicy`), from the table's
 offsets.
 
 One thread calls `step`; `set_registered` and `progress` may be used from any thread.

@@ -6,7 +6,11 @@
 | list, map | ARRAY, MAP with STRING keys |
 | record | ROW of its fields |
 | union | what its branches have in common; null is left out |
-| record without fields, inside of itself, nested too deeply, or with names that a ROW cannot have | STRING: JSON |
+| record without fields, inside of itself, or with names that a ROW cannot have | STRING: JSON |
+| list, map or record that is nested too deeply | STRING: JSON |
+
+A type that no column holds, or that has too many parts, has no shape (`NoColumnError`). The shapes are those of
+`value_shape`, which turns them into column types.
 """
 
 from collections.abc import Hashable, Sequence

@@ -1,8 +1,8 @@
-"""Undeclared fields of messages whose schema tells their types, so that values need not be looked at.
+"""Undeclared fields of messages whose schema tells their types: what the table needs before they can be written.
 
-A field that the schema has becomes a column when the first message of the schema comes, with or without a value: what
-a message needs is found once for its type. Fields that cannot become columns are refused, and then the messages
-that have a value for one of them.
+What a message needs is found once for its type, from all fields that the type has, with or without a value in the
+message. Values are looked at in two cases: where a field cannot become a column, messages that have a value for it are
+refused; and where a value does not fit its column, the column may need a wider type (`undeclared_field_reader`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,18 +1,18 @@
-"""Shapes of JSON values, and of the types of schemas, from which the type of a new column is derived.
+"""Shapes of JSON values, how shapes are joined, and the type of a new column for a shape.
 
 | values | type of a new column |
 |---|---|
 | `true`, `false` | BOOLEAN |
-| whole numbers | BIGINT; DECIMAL(38, 0) where a number needs more than 64 bits |
-| numbers with a point or exponent, and whole numbers of up to 53 bits among them | DOUBLE |
-| objects | ROW of their fields |
+| whole numbers | BIGINT; DECIMAL(38, 0) where one is below -2^63 + 1 or above 2^63 - 1 |
+| numbers with a point or exponent, and whole numbers from -2^53 to 2^53 among them | DOUBLE |
+| objects | ROW of the fields that have a value |
 | lists | ARRAY of what the items have in common |
 | texts, values of different types, and what no type above holds as written | STRING: texts as they are, others as JSON |
 
-Where a schema tells the type of a field (`type_shape`), the shape has that type; two of them have the
-narrowest number or timestamp that holds both, or are a text.
+Where a schema tells the type of a field, `type_shape` makes a shape of that type; the join of two such shapes has the
+narrowest number or timestamp that holds both, or is a text.
 
-The type does not depend on the order of the values.
+The order of the values decides only the order of a ROW's fields.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -1,8 +1,9 @@
 """Aggregate functions of declared columns, and their dependence on order and repetition.
 
-A function is order-free when any order of arrival gives the same value. A column with a function that several
-writers or late records reach needs an order-free one (decision 0008). The exception is `last_value` in a
-sequence group, whose order decides; callers make this exception.
+A function is order-free when any order of arrival gives the same value. A column with a function that several writers
+or late records reach needs an order-free one, unless `unordered: allowed` accepts the dependence (decision 0008;
+`aggregation_table_rules` has functions that it does not cover). `last_value` in a sequence group needs neither, because
+the group's order decides. The rules that call this module make both exceptions.
 """
 
 from collections.abc import Mapping
