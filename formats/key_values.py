@@ -16,6 +16,7 @@ from braid.schemas.field_problems import quoted_list
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _FRACTION = re.compile(r"[.,]([0-9]+)")  # ISO 8601 has both
+_DIGITS_MAX: Final = 19  # of a BIGINT
 _NANOSECONDS_BOUND: Final = 1 << 63
 _BOOLEANS = {"true": True, "false": False}
 _EXAMPLES: Final[Mapping[TypeRoot, str]] = {
@@ -153,7 +154,10 @@ def _parse_integer(text: str, data_type: DataType) -> int:
     if not _NUMBER.fullmatch(text):
         message = "not a whole number"
         raise ValueError(message)
-    value, bound = int(text), INTEGER_BOUND[data_type.root]
+    bound = INTEGER_BOUND[data_type.root]
+    # Python refuses to convert very long texts, with a message of its own.
+    sign, digits = text[:1], text.lstrip("+-0") or "0"
+    value = int(f"{'-' if sign == '-' else ''}{digits}") if len(digits) <= _DIGITS_MAX else bound
     if not -bound <= value < bound:
         message = f"outside {-bound} to {bound - 1}"
         raise ValueError(message)

@@ -30,7 +30,7 @@ _NAMES: Final = re.compile(_NAME)
 _TOKEN: Final = re.compile(
     r"\s*(?:(?P<text>'(?:[^']|'')*')"
     rf"|(?P<bytes>[xX]'(?:[0-9a-fA-F]{{2}})*')|(?P<name>{_NAME}(?:\.{_NAME})*)"
-    r"|(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<sign><>|!=|<=|>=|[=<>(),]))"
+    r"|(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<sign><>|!=|<=|>=|[=<>(),]))"
 )
 _SIGNS: Final = {
     "=": Operator.EQUAL,

@@ -76,7 +76,7 @@ def _named_cluster(stream: StreamSpec, clusters: KafkaClusters) -> NamedCluster 
                 field="kafka.cluster",
                 value=name,
                 message=f"no Kafka cluster is called `{name}`",
-                hint=f"start the runner with `--clusters FILE` that has [clusters.{name}]"
+                hint=f"give `--clusters FILE` that has [clusters.{name}]"
                 + (", or with `--kafka host:port`" if name == DEFAULT_CLUSTER else ""),
             )
         return found
@@ -87,8 +87,7 @@ def _named_cluster(stream: StreamSpec, clusters: KafkaClusters) -> NamedCluster 
             field="kafka.bootstrap_servers",
             value=servers,
             message="no Kafka cluster has this address",
-            hint="start the runner with `--clusters FILE` that has a cluster with "
-            f'bootstrap_servers = "{servers}"',
+            hint=f'give `--clusters FILE` that has a cluster with bootstrap_servers = "{servers}"',
         )
     return found
 

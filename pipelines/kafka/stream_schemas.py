@@ -28,7 +28,7 @@ def resolve_schemas(stream: StreamSpec, clusters: KafkaClusters) -> SchemaSource
             stream,
             name=name,
             message=f"no schema registry is called `{name}`",
-            hint=f"start the runner with `--clusters FILE` that has [schema_registries.{name}]",
+            hint=f"give `--clusters FILE` that has [schema_registries.{name}]",
         )
     if not registry.may_serve(stream.topic):
         raise _refusal(

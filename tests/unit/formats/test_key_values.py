@@ -30,6 +30,8 @@ def parse(sql: str, text: str) -> object:
         ("INT", "1_000", "not a whole number"),
         ("TINYINT", "128", "outside -128 to 127"),
         ("BIGINT", "9223372036854775808", "outside"),
+        ("BIGINT", "1" * 700, "outside"),
+        ("BIGINT", "-" + "1" * 5_000, "outside"),
         ("DOUBLE", "much", "not a number"),
         ("DOUBLE", "1_0", "not a number"),
         ("DECIMAL(4, 2)", "1_0", "not a decimal number"),

@@ -126,6 +126,7 @@ def test_comparisons_are_joined_by_and_and_backticks_name_any_column() -> None:
         ("at = '2026-01-31T24:00:00'", "at: not of type TIMESTAMP.*: expected a time of day"),
         ("state = 1", "state: the value is not of type"),
         ("day = 'soon'", "day: not of type DATE"),
+        ("id = \u0661", "cannot be read at"),
         ("day = TIME '2026-01-31'", "day: the word does not fit the type DATE"),
         ("day = TIMESTAMP '2026-01-31'", "day: the word does not fit the type DATE"),
         ("of_day = DATE '2026-01-31'", "of_day: the word does not fit the type TIME"),
