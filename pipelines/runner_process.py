@@ -22,12 +22,14 @@ from braid.pipelines.settings import RunnerSettings
 from braid.pipelines.spark.session import QUERY_LOGGERS, build_session
 from braid.pipelines.stream.ingest import SESSION_CONF, IngestContext
 from braid.pipelines.stream.ingest_starter import IngestStarter
+from braid.pipelines.stream.memory_failure import HEAP_HINT
 from braid.registry.store.progress import ProgressStore
 
 _LOG = logging.getLogger(__name__)
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 _JVM_EXIT_SECONDS_MAX = 60
 EXIT_TRY_AGAIN = 75  # EX_TEMPFAIL
+_STATUS_OF_FULL_HEAP = 52  # Spark's own, after an OutOfMemoryError in a task
 
 
 def main(settings: RunnerSettings) -> int:
@@ -118,6 +120,8 @@ def _stop_without_spark(session: SparkSession, stop: threading.Event) -> threadi
         status = gateway.proc.wait()
         if not stop.is_set():
             _LOG.error("spark has ended status=%s: the runner ends too, start it again", status)
+            if status == _STATUS_OF_FULL_HEAP:
+                _LOG.error("the heap of Spark's JVM was full; hint: %s", HEAP_HINT)
             lost.set()
             stop.set()
 

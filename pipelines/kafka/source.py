@@ -16,6 +16,8 @@ from braid.schemas import StartingOffsets
 
 # Kafka's default of 500 ms delays every micro-batch that reaches the end of a partition.
 _FETCH_WAIT_MS = 5
+# Kafka's default. The consumer decompresses all of them at once, whatever a micro-batch may hold.
+_POLLED_RECORDS = 500
 _ANEW = (
     "stop and delete the stream, and register it anew with `starting_offsets`: `earliest` reads "
     "all that the topic holds, `latest` only the records that are produced from then on"
@@ -45,6 +47,7 @@ def read_topic(
     topic = plan.spec.topic
     options = {
         "kafka.fetch.max.wait.ms": str(_FETCH_WAIT_MS),
+        "kafka.max.poll.records": str(min(_POLLED_RECORDS, records_max)),
         **_options(cluster),
         **(_assigned(topic, start) if is_fixed else {"subscribe": topic}),
         "startingOffsets": _offsets(topic, start),

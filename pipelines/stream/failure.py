@@ -10,7 +10,7 @@ An unknown error is retried: a stream that is retried in vain reports the error 
 while the data of a stream that is given up for a passing error becomes stale.
 
 Spark reports an error of a task as text. The class and the message of the innermost error are read from this
-text, and the error is classified by them.
+text, and the error is classified by them. Errors for want of memory are told by the whole text (`memory_failure`).
 """
 
 import re
@@ -31,6 +31,7 @@ from braid.lake import (
     UnsupportedFeature,
 )
 from braid.pipelines.kafka.topic import TopicMissing
+from braid.pipelines.stream.memory_failure import memory_failure
 
 _PERMANENT: Final = (InvalidRequest, LimitExceeded, CorruptData)
 _NAMES_OF_PERMANENT: Final[Mapping[str, type[LakeError]]] = {
@@ -97,9 +98,13 @@ def classify_failure(error: BaseException, *, is_topic_check: bool = False) -> F
 
 def _failure_of_spark(error: BaseException) -> Failure:
     """Return the failure for an error of Spark or Python: its innermost cause, without the traces."""
-    text = _innermost(str(error)) or f"{type(error).__name__}: {error}"
+    given = f"{type(error).__name__}: {error}"
+    text = _innermost(str(error)) or given
     kind, _, message = text.partition(": ")
     permanent = _NAMES_OF_PERMANENT.get(kind)
+    memory = None if permanent else memory_failure(given)
+    if memory is not None:
+        return Failure(cause=_one_line(memory), text=f"{memory}\n{text}"[:_TEXT_CHARACTERS_MAX])
     is_own = kind.startswith("braid.lake.errors.")
     return Failure(
         cause=_one_line(message if is_own else text),

@@ -56,8 +56,16 @@ Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recen
 WORKER_KILLED = """\
 org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)
 \tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator$$anonfun$1.applyOrElse(PythonRunner.scala:624)
-Caused by: java.io.EOFException
-\tat java.base/java.io.DataInputStream.readInt(DataInputStream.java:386)
+Caused by: java.net.SocketException: Connection reset
+\tat java.base/sun.nio.ch.SocketChannelImpl.throwConnectionReset(SocketChannelImpl.java:401)
+"""
+NO_MEMORY_IN_TASK = """\
+An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "/app/pipelines/sink/write_task.py", line 101, in __call__
+{error}
+
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:645)
 """
 
 
@@ -127,6 +135,41 @@ def test_an_error_of_spark_is_one_line_without_its_traces() -> None:
     )
     assert task.cause == "something is wrong; hint: mend it"
     assert (kafka.is_expected, task.is_expected) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (PySparkException(WORKER_KILLED), "a Python worker of Spark ended"),
+        (StreamingQueryException(OUT_OF_MEMORY), "the heap of Spark's JVM is full"),
+        (PythonException(NO_MEMORY_IN_TASK.format(error="MemoryError")), "got no memory"),
+        (
+            PythonException(
+                NO_MEMORY_IN_TASK.format(
+                    error="pyarrow.lib.ArrowMemoryError: malloc of size 8 failed"
+                )
+            ),
+            "got no memory",
+        ),
+        (MemoryError(), "got no memory"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "got no memory"),
+    ],
+    ids=["killed", "heap", "task", "arrow", "driver", "system"],
+)
+def test_want_of_memory_is_told_in_words_with_what_helps(error: Exception, words: str) -> None:
+    failure = classify_failure(error)
+
+    assert words in failure.cause
+    assert "max_bytes_per_batch" in failure.cause
+    assert (failure.is_permanent, failure.is_expected) == (False, True)
+
+
+def test_a_permanent_error_behind_want_of_memory_stays_permanent() -> None:
+    text = OF_A_TASK.format(kind="CorruptData").replace(
+        "kafka.errors.KafkaTimeoutError", "MemoryError"
+    )
+
+    assert classify_failure(PythonException(text)).is_permanent
 
 
 def test_problems_are_reported_as_they_were_raised() -> None:
