@@ -4,7 +4,7 @@
 |---|---|
 | a sequence group | at any time: the group's order decides, and its generation is below that of the stream |
 | columns with functions that count a value again, such as `sum` | begun before the stream has read its first record; never from the stream's own topic, nor from files that another backfill of it has read |
-| rows that are ordered by when they are written, or removed by deletes | into a table without rows, and only while the stream has read no record |
+| rows that are ordered by when they are written, or removed by deletes | begun on a table without rows, while the stream has read no record; the stream is not started before it has ended |
 | columns whose functions depend neither on order nor on repetition | at any time |
 | captured changes | never: rows of files have no place in the log of a database |
 

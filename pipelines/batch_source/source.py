@@ -52,7 +52,7 @@ class BraidSource(DataSource):
         return columns_to_read(read_options(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return the reader for the columns of a schema: all columns, or those that the query names."""
+        """Return the reader for the columns of a schema: those of `schema`, or those that `.schema(…)` names."""
         plan = plan_read(read_options(self.options), schema)
         return TableReader(plan.reader, schema, plan.splits)
 

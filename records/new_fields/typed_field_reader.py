@@ -1,8 +1,11 @@
 """Undeclared fields of messages whose schema tells their types: what the table needs before they can be written.
 
 What a message needs is found once for its type, from all fields that the type has, with or without a value in the
-message. Values are looked at in two cases: where a field cannot become a column, messages that have a value for it are
-refused; and where a value does not fit its column, the column may need a wider type (`undeclared_field_reader`).
+message. Values are looked at in three cases, the last two by `undeclared_field_reader`:
+
+- a field cannot become a column: messages that have a value for it are refused;
+- a value does not fit its column, which may need a wider type;
+- a message may have fields that its type does not have (`MessageTypes.is_whole`), or no schema tells its type.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
