@@ -9,13 +9,13 @@ import http.client
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
@@ -23,11 +23,14 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
+from braid.demo.ports import free_port
 from braid.lake import Table
 
 CONNECTIONS: Final = 16
 BATCH_CONNECTIONS: Final = 4
 BATCH_KEYS: Final = 100
+_START_S: Final = 120.0
+_POLL_S: Final = 0.1
 _ROWS: Final = "/v1/tables/bench/wide/rows"
 
 
@@ -88,11 +91,11 @@ def in_process(path: str, *, rows: int, seconds: float) -> Iterator[Rate]:
 
 def over_http(warehouse: str, *, rows: int, seconds: float) -> Iterator[Rate]:
     """Yield the rates of a server process, started for each kind of question."""
-    with _server(warehouse) as (port, processor_s):
+    with served(warehouse) as (port, processor_s):
         clients = [_one_row(port, rows, number) for number in range(CONNECTIONS)]
         name = f"over HTTP, one row, {CONNECTIONS} connections"
         yield _rate(name, 1, clients, seconds, processor_s)
-    with _server(warehouse) as (port, processor_s):
+    with served(warehouse) as (port, processor_s):
         clients = [_batch(port, rows, number) for number in range(BATCH_CONNECTIONS)]
         name = f"over HTTP, {BATCH_KEYS} rows, {BATCH_CONNECTIONS} connections"
         yield _rate(name, BATCH_KEYS, clients, seconds, processor_s)
@@ -177,25 +180,42 @@ def _answer(
 
 
 @contextmanager
-def _server(warehouse: str) -> Iterator[tuple[int, Callable[[], float]]]:
+def served(warehouse: str) -> Iterator[tuple[int, Callable[[], float]]]:
     """Start a server, and yield its port and a function that returns the processor time it has taken."""
-    command = [sys.executable, "-m", "braid", "service", "--warehouse", warehouse, "--port", "0"]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ.copy())
+    port = free_port()
+    command = [
+        sys.executable,
+        "-m",
+        "braid",
+        "service",
+        "--warehouse",
+        warehouse,
+        "--port",
+        str(port),
+    ]
+    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
-        assert server.stderr is not None
-        for line in server.stderr:
-            if "running on" in line:
-                port = int(line.rsplit(":", 1)[1].split()[0])
-                break
-        else:
-            message = "the service did not start"
-            raise RuntimeError(message)
-        drain = threading.Thread(target=server.stderr.read, daemon=True)
-        drain.start()
+        deadline = time.monotonic() + _START_S
+        while not _is_ready(port):
+            if server.poll() is not None or time.monotonic() > deadline:
+                message = "the service did not start"
+                raise RuntimeError(message)
+            time.sleep(_POLL_S)
         yield port, lambda: _processor_s(server.pid)
     finally:
         server.terminate()
         server.wait(timeout=60)
+
+
+def _is_ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_START_S)
+    try:
+        connection.request("GET", "/ready")
+        return connection.getresponse().status == HTTPStatus.OK
+    except OSError:
+        return False
+    finally:
+        connection.close()
 
 
 def _processor_s(pid: int) -> float:
