@@ -8,10 +8,10 @@ records is halved until records of the mean size of the newest micro-batches fit
     fit with 1.25 times the mean size     doubled, as far as they fit
     in between                            kept
 
-The halving makes a change rare, because each one takes a restart of Spark's query. While sizes keep their mean, a full
-micro-batch of a halved number has between 0.4 and 1 times the declared bytes. Where the mean grows by a factor from one
-micro-batch to the next, this one micro-batch exceeds the bytes by that factor at most. The first micro-batch is planned
-as if every record had the largest size that the stream admits.
+A change takes a restart of Spark's query, so powers of two and the room of 1.25 make changes rare. While sizes keep
+their mean, a full micro-batch of a halved number has between 0.4 and 1 times the declared bytes. Where the mean grows by
+a factor from one micro-batch to the next, this one micro-batch exceeds the bytes by that factor at most. The first
+micro-batch is planned as if every record had the largest size that the stream admits.
 
 Back-pressure multiplies the number of records, and with it the bytes (`back_pressure`). One record of each partition is
 always read, however large it is.
