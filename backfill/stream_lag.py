@@ -1,4 +1,4 @@
-"""Lag of a live stream, as its runner reports it."""
+"""Lag of a live stream, as its runner reports it; unknown where no living runner runs the stream."""
 
 from typing import Final
 

@@ -1,6 +1,7 @@
 """Trial of a stream: sample records, read by the code that reads the records of the running stream.
 
-Nothing is written. What only writing finds is not told: rows that the table's writer refuses.
+Nothing is written. What is found later is not told: rows that the table's writer refuses, and changes of the table that
+the registry refuses.
 """
 
 from collections.abc import Sequence

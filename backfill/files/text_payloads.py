@@ -1,4 +1,4 @@
-"""Files whose payloads are the text of records: what their readers have in common."""
+"""Files whose payloads are the text of records (CSV, JSON, Avro): what their readers have in common."""
 
 import base64
 from typing import Any

@@ -1,4 +1,4 @@
-"""Lag of a stream behind its topic."""
+"""Lag of a stream behind its topic: its offsets, and an estimate in seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Lag:
 
 
 class LagMeter:
-    """Measures lag from offsets alone, without reading the records that wait.
+    """Measures lag from offsets and the time of the newest committed record, without reading the records that wait.
 
     In a topic of one partition the oldest waiting record is younger than the newest committed record, and it
     arrived after the last moment at which no record waited. So its age is at most the time since the later

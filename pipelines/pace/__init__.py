@@ -1,1 +1,1 @@
-"""Pace of a stream: how fast it writes when compaction is behind."""
+"""Pace of a stream: interval and size of its micro-batches when compaction is behind, or records are large."""

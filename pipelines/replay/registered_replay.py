@@ -1,4 +1,7 @@
-"""Replays of registered streams: declaration and table from the registry, the cluster from the operators' file."""
+"""Dead letters of registered streams, to be listed and replayed.
+
+Declaration and table come from the registry, the cluster from the operators' file.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Failure log of a repeated action: a line when it begins to fail, when the cause changes, and when it works again."""
+"""Failure log of a repeated action: a line when it begins to fail, when the class of the error changes, and when it works."""
 
 import logging
 from typing import Final

@@ -1,4 +1,4 @@
-"""Wider types: the type that a column needs in order to hold values that do not fit its present type."""
+"""Wider types: the type that holds values beside those of a column's present type, if a safe widening leads to one."""
 
 from dataclasses import replace
 from typing import Any, Final
