@@ -27,8 +27,16 @@ from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.revision import Precondition, revision_of
 from braid.registry.stream_entries import Verb
-from braid.schemas import DesiredState, SchemaChanges, StreamDefinition, StreamState, TableDocument
-from tests.unit.registry.shop import definition, orders
+from braid.schemas import (
+    Deletes,
+    DesiredState,
+    SchemaChanges,
+    StreamDefinition,
+    StreamState,
+    TableDocument,
+)
+from tests.unit.registry.aggregates import column, totals
+from tests.unit.registry.shop import definition, mapped, orders
 
 ORDERS = "shop.orders"
 
@@ -397,6 +405,23 @@ def test_a_stream_that_names_no_declared_schema_registry_is_refused(
 
     with pytest.raises(DefinitionRefused, match=r"format\.schema_registry: no schema registry"):
         with_orders.put_stream(ORDERS, "sales", definition)
+
+
+def test_a_table_from_before_sums_could_not_be_cleared_takes_streams_that_retract_in_any_order(
+    store: RacingStore, registrar: Registrar
+) -> None:
+    spec = totals(column("a", "INT", "sum"), column("b", "INT", "sum"), column("c", "INT", "max"))
+    registrar.put_table("shop", "sums", spec)
+    registrar.put_stream("shop.sums", "first", definition(columns=mapped("id", "a")))
+    stored = store.stored("shop.sums")
+    assert stored is not None
+    table = stored.value.table.model_copy(update={"deletes": Deletes.CLEAR_COLUMNS})
+    older = stored.value.model_copy(update={"table": table})
+    store.put_table(older, expected_version=stored.version)
+
+    registrar.put_stream("shop.sums", "second", definition(columns=mapped("id", "b")))
+    with pytest.raises(DefinitionRefused, match="the value of `max` of `c` after a delete"):
+        registrar.put_stream("shop.sums", "third", definition(columns=mapped("id", "c")))
 
 
 def test_a_stream_that_names_an_address_is_refused_and_one_that_is_stored_is_altered(
