@@ -16,9 +16,10 @@ from another engine's writer.
    arrival (`braid.lake.write.rows.null_deletes`). Aggregate functions ignore nulls, so groups with aggregated
    columns cannot be cleared.
 3. `remove_row` without `unordered: allowed` of the table is for deduplicate tables without `sequence.field`, and for
-   partial-update tables without aggregates whose only sequence group, if there is one, is in the order of arrival. A late
-   record would restore the row; with two groups timing would decide whether the other group outlives the delete; and a
-   function would continue from the values before the delete if one commit folds the delete into a later record.
+   partial-update tables without aggregates in which one sequence group, in the order of arrival, has all columns
+   outside the key. A late record would restore the row; with two groups, or columns without a group, timing would
+   decide what outlives the delete; and a function would continue from the values before the delete if one commit
+   folds the delete into a later record. `unordered: allowed` of a column is no permission to remove rows.
 4. A table whose rows have their kind in a column has at most one sequence group, and declares the effect of deletes,
    unless it is deduplicate.
 """
@@ -27,6 +28,7 @@ from collections.abc import Iterator
 
 from braid.registry.layout.column_functions import column_functions, sequence_fields
 from braid.registry.layout.delete_options import deletes_by_group
+from braid.registry.layout.physical_table import ungrouped_columns
 from braid.registry.rules.tables.aggregate_function_rules import function_path
 from braid.schemas import Deletes, FieldProblem, MergeEngine, TableSpec, Unordered
 from braid.schemas.field_problems import problem_at, quoted_list
@@ -133,8 +135,13 @@ def _check_removal(spec: TableSpec) -> Iterator[FieldProblem]:
     message = why_removal_harms(spec)
     if message is None:
         return
-    clears = spec.merge_engine is MergeEngine.PARTIAL_UPDATE and not column_functions(spec)
-    instead = "use `clear_columns`, which is safe in any order, or " if clears else ""
+    instead = ""
+    if spec.merge_engine is MergeEngine.PARTIAL_UPDATE and not column_functions(spec):
+        instead = (
+            "use `clear_columns`, which is safe in any order, or "
+            if spec.sequence_groups
+            else "declare one sequence group with all columns and without `ordering`, or "
+        )
     declared = [
         (path, deletes.value) for path, _, deletes in _declarations(spec) if deletes is _REMOVE
     ]
@@ -163,6 +170,12 @@ def why_removal_harms(spec: TableSpec) -> str | None:
         return (
             "a delete and a later record in one commit become one record, which adds to what the "
             "row held before the delete"
+        )
+    is_partial = spec.merge_engine is MergeEngine.PARTIAL_UPDATE
+    if is_partial and (not groups or ungrouped_columns(spec)):
+        return (
+            "nothing orders a delete among the records of columns without a sequence group, so the "
+            "order in which records arrive decides what is left of the row"
         )
     return None
 

@@ -10,9 +10,11 @@ from braid.lake import Catalog, RenameColumn, Table
 from braid.registry.alteration.table_changes import plan_changes
 from braid.registry.errors import DefinitionRefused, PreconditionFailed
 from braid.registry.registrar import Registrar
+from braid.registry.rules.tables.table_rules import check_table
 from braid.registry.store.documents import RegistryStore
 from braid.registry.store.revision import Precondition
-from braid.schemas import SchemaChanges
+from braid.registry.store.stored_documents import UNORDERED_COLUMNS
+from braid.schemas import SchemaChanges, Unordered
 from tests.unit.registry.alteration.changing import (
     ORDERS,
     agrees,
@@ -248,6 +250,35 @@ def test_problems_that_the_table_had_before_refuse_no_change(
     assert [
         message for _, message in refused(registrar, {"change": "drop_column", "column": "settled"})
     ] == ["the stream `payments` writes this column"]
+
+
+def test_a_table_from_before_a_rule_for_deletes_is_changed_further(
+    registrar: Registrar, store: RegistryStore, catalog: Catalog
+) -> None:
+    # Only the table could permit this; older versions accepted the permission of each column.
+    deletes = {"deletes": "remove_row", "unordered": "allowed", "merge_engine": "partial-update"}
+    name = one_stream(registrar, "loose", **deletes)
+    stored = store.stored(name)
+    assert stored is not None
+    columns = tuple(
+        column
+        if column.name == "id"
+        else column.model_copy(update={"unordered": Unordered.ALLOWED})
+        for column in stored.value.table.columns
+    )
+    declared = {"columns": columns, "unordered": Unordered.REFUSED}
+    spec = stored.value.table.model_copy(update=declared)
+    odd = stored.value.model_copy(update={"table": spec, "features": (UNORDERED_COLUMNS,)})
+    store.put_table(odd, expected_version=stored.version)
+    assert [one.pointer for one in check_table("shop", "new", spec)] == ["/deletes"]
+
+    add = {"change": "add_column", "column": "seen", "type": "INT", "unordered": "allowed"}
+    document = registrar.alter(name, plan(add | {"stream": "one"}))
+    again = registrar.put_table("shop", "loose", document.table)
+
+    assert document.streams["one"].spec.column_names == ("id", "v", "kind", "seen")
+    assert agrees(document, catalog.table(name))
+    assert again.document == document
 
 
 def test_a_column_that_a_fixed_option_names_keeps_its_name(registrar: Registrar) -> None:

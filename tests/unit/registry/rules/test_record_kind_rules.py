@@ -73,6 +73,28 @@ def test_a_stream_may_have_the_deletes_of_its_table(
     assert _problems(table, **stream) == []
 
 
+def test_streams_of_columns_that_may_be_unordered_one_by_one_do_not_remove_rows() -> None:
+    # The table is refused too, but may have been registered before it was.
+    columns = [one | ({} if one["name"] == "id" else UNORDERED) for one in COLUMNS]
+    declared = {"columns": columns, "primary_key": ["id"], "deletes": "remove_row"}
+    spec = TableSpec.model_validate(declared)
+    fields = {"topic": "topic", "on_tombstone": "remove_row"}
+    one, other = (
+        complete_stream(
+            spec,
+            StreamDefinition.model_validate({**fields, "columns": [KEYED[0], column]}),
+            name=column["column"],
+        )
+        for column in KEYED[1:]
+    )
+
+    (problem,) = check_stream(spec, {one.name: one}, other)
+
+    assert (problem.pointer, problem.value) == ("/on_tombstone", "remove_row")
+    assert "decides what is left of the row" in problem.message
+    assert "for the table with `unordered: allowed`" in str(problem.hint)
+
+
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     (CLEARED, {"where": "op ="}, "where", "cannot be read at `the end`", "write comparisons"),
     (CLEARED, {"where": "version = 'x'"}, "where", "a column of type INT", "with a number"),

@@ -45,6 +45,7 @@ def whole_rows(engine: str, **changes: Any) -> TableSpec:
 
 
 OFFSETS = [{"name": "sales", "columns": ["v"]}]
+LOOSE = {"unordered": "allowed"}
 
 
 @pytest.mark.parametrize(
@@ -219,6 +220,29 @@ def test_one_group_ordered_by_offsets_removes_rows_safely() -> None:
             "adds to what the row held before the delete",
         ),
         (
+            totals(
+                column("v", "INT") | LOOSE,
+                column("w", "INT") | LOOSE,
+                merge_engine="partial-update",
+                deletes="remove_row",
+            ),
+            "/deletes",
+            "remove_row",
+            "decides what is left of the row declare one sequence group with all columns",
+        ),
+        (
+            totals(
+                column("v", "INT"),
+                column("w", "INT") | LOOSE,
+                merge_engine="partial-update",
+                sequence_groups=OFFSETS,
+                deletes="remove_row",
+            ),
+            "/deletes",
+            "remove_row",
+            "decides what is left of the row use `clear_columns`",
+        ),
+        (
             whole_rows("deduplicate", deletes="remove_row", options={"sequence.field": "v"}),
             "/deletes",
             "remove_row",
@@ -264,6 +288,22 @@ def test_an_invalid_retention_is_reported_with_its_location(
         grouped(column("v", "INT", "sum"), deletes="ignore"),
         totals(column("v", "INT", "max"), deletes="ignore"),
         totals(column("v", "INT", "sum"), deletes="remove_row", unordered="allowed"),
+        whole_rows("partial-update", deletes="remove_row", sequence_groups=OFFSETS),
+        totals(
+            column("v", "INT"),
+            column("w", "INT"),
+            merge_engine="partial-update",
+            sequence_groups=OFFSETS,
+            deletes="clear_columns",
+            unordered="allowed",
+        ),
+        totals(
+            column("v", "INT"),
+            column("w", "INT") | LOOSE,
+            merge_engine="partial-update",
+            sequence_groups=OFFSETS,
+            deletes="clear_columns",
+        ),
         whole_rows(
             "deduplicate",
             deletes="remove_row",
