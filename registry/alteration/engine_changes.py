@@ -45,7 +45,7 @@ from braid.schemas import (
     UpdateRowTtlChange,
 )
 
-_OF_REGISTERED: Final = ("aggregate", "sequence_group", "stream", "source", "keep")
+_OF_REGISTERED: Final = ("aggregate", "sequence_group", "stream", "source", "keep", "unordered")
 
 
 def engine_changes(changes: Sequence[TableChange]) -> tuple[SchemaChange, ...]:

@@ -79,6 +79,7 @@ from braid.schemas import (
 from braid.schemas.field_problems import problem_at, quoted_list
 
 _NAMING_OPTIONS = ("rowkind.field",)
+_OF_COLUMNS = ("default", "aggregate", "sequence_group", "stream", "source", "keep", "unordered")
 _OPTION_HINTS: Mapping[str, str] = {
     "buckets": "use `braid table rescale`, which moves the rows",
     "default_aggregate": "use `update_column_aggregate` for each column",
@@ -226,7 +227,7 @@ def _add_field(
     altered: AlteredTable, change: AddColumnChange, data_type: DataType, index: int
 ) -> AlteredTable:
     column = altered.column(change.path[0])
-    for part in ("default", "aggregate", "sequence_group", "stream", "source", "keep"):
+    for part in _OF_COLUMNS:
         if getattr(change, part) not in (None, False):
             message = "only a whole column can have this setting, not a field inside of a column"
             refuse(part, None, message, "leave it out")

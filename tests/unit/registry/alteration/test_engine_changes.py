@@ -9,7 +9,10 @@ from braid.registry.alteration.engine_changes import engine_changes
 from braid.schemas import SchemaChanges
 
 
-@pytest.mark.parametrize("part", [{"keep": True}, {"sequence_group": "s"}, {"source": "a.b"}])
+@pytest.mark.parametrize(
+    "part",
+    [{"keep": True}, {"sequence_group": "s"}, {"source": "a.b"}, {"unordered": "allowed"}],
+)
 def test_what_only_a_registered_table_has_is_refused(part: dict[str, Any]) -> None:
     added = {"change": "add_column", "column": "x", "type": "INT"}
     changes = SchemaChanges.model_validate({"changes": [added | part]}).changes

@@ -281,6 +281,18 @@ def test_a_table_from_before_a_rule_for_deletes_is_changed_further(
     assert again.document == document
 
 
+def test_a_field_inside_of_a_column_is_not_unordered_by_itself(registrar: Registrar) -> None:
+    add = {"change": "add_column", "column": "place", "type": "ROW<zip INT>"}
+    field = {"change": "add_column", "column": ["place", "city"], "type": "STRING"}
+
+    problems = refused(
+        registrar, add | {"sequence_group": "payments"}, field | {"unordered": "allowed"}
+    )
+
+    message = "only a whole column can have this setting, not a field inside of a column"
+    assert problems == [("/changes/1/unordered", message)]
+
+
 def test_a_column_that_a_fixed_option_names_keeps_its_name(registrar: Registrar) -> None:
     options = {"rowkind.field": "kind"}
     name = one_stream(registrar, "kinds", merge_engine="deduplicate", options=options)
