@@ -47,13 +47,25 @@ def read_topic(
     topic = plan.spec.topic
     options = {
         "kafka.fetch.max.wait.ms": str(_FETCH_WAIT_MS),
-        "kafka.max.poll.records": str(min(_POLLED_RECORDS, records_max)),
-        **_options(cluster),
+        **bounded_options(cluster, records_max=records_max),
         **(_assigned(topic, start) if is_fixed else {"subscribe": topic}),
         "startingOffsets": _offsets(topic, start),
-        "maxOffsetsPerTrigger": str(records_max),
     }
     return session.readStream.format("kafka").options(**options).load()
+
+
+def bounded_options(cluster: KafkaCluster, *, records_max: int) -> dict[str, str]:
+    """Return Spark's options for a cluster and for micro-batches of a size.
+
+    Args:
+        cluster: The cluster; its own options take precedence.
+        records_max: The largest number of records in one micro-batch.
+    """
+    return {
+        "kafka.max.poll.records": str(min(_POLLED_RECORDS, records_max)),
+        **_options(cluster),
+        "maxOffsetsPerTrigger": str(records_max),
+    }
 
 
 def read_ranges(

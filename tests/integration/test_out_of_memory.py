@@ -90,17 +90,19 @@ def _set_limit(processes: list[int], bound: int) -> None:
             resource.prlimit(one, resource.RLIMIT_AS, (bound, resource.RLIM_INFINITY))
 
 
-def _produce_large(bed: IngestBed, topic: str, *, count: int, megabytes: int) -> None:
-    """Send messages that are small until they are decompressed."""
+def _produce_large(
+    bed: IngestBed, topic: str, *, count: int, megabytes: int, field: str = "a"
+) -> None:
+    """Send messages that are small until they are decompressed, for the size of one field."""
     producer = KafkaProducer(
         bootstrap_servers=bed.broker.bootstrap_servers,
         compression_type="gzip",
         max_request_size=64 * _MEGABYTE,
     )
     try:
-        text = b"a" * (megabytes * _MEGABYTE)
+        name, text = field.encode(), b"a" * (megabytes * _MEGABYTE)
         for key in range(count):
-            producer.send(topic, b'{"id": %d, "a_version": 1, "a": "%s"}' % (key, text))
+            producer.send(topic, b'{"id": %d, "a_version": 1, "%s": "%s"}' % (key, name, text))
         producer.flush()
     finally:
         producer.close()
@@ -187,7 +189,7 @@ def test_a_worker_without_memory_for_a_micro_batch_is_retried_until_batches_are_
         bed.produce(topic, [left(0, 0, "a worker that is ready")])
         registry.wait_for("left", has_read(1))
         with _limited(session):
-            _produce_large(bed, topic, count=32, megabytes=8)
+            _produce_large(bed, topic, count=20, megabytes=8)
             waiting = registry.wait_for("left", _has_failed_twice)
             registry.register(
                 "left",
@@ -195,12 +197,12 @@ def test_a_worker_without_memory_for_a_micro_batch_is_retried_until_batches_are_
                 max_message_bytes=16 * _MEGABYTE,
                 max_bytes_per_batch=16 * _MEGABYTE,
             )
-            after = registry.wait_for("left", has_read(33))
+            after = registry.wait_for("left", has_read(21))
 
     assert waiting.failure is not None
     assert "max_bytes_per_batch" in waiting.failure.cause
     assert (after.state, after.failure) == (StreamState.RUNNING, None)
-    _assert_complete(bed, records=33, rows=32)
+    _assert_complete(bed, records=21, rows=20)
 
 
 def _has_failed_twice(progress: StreamProgress) -> bool:
@@ -208,6 +210,7 @@ def _has_failed_twice(progress: StreamProgress) -> bool:
     return progress.state is StreamState.RETRYING and failure is not None and failure.attempts >= 2
 
 
+# Two JVMs, and half a gigabyte through each.
 @pytest.mark.soak
 def test_a_full_heap_ends_the_runner_and_smaller_batches_fit_into_it(
     kafka: KafkaBroker, session: SparkSession, tmp_path: Path
@@ -218,7 +221,7 @@ def test_a_full_heap_ends_the_runner_and_smaller_batches_fit_into_it(
     registry, topic = Registry(bed), bed.topic("left", partitions=1)
     registry.register("left", topic=topic, max_message_bytes=32 * _MEGABYTE)
     # More than the 512 MB of the heap, and less than Kafka's consumer fetches at once.
-    _produce_large(bed, topic, count=24, megabytes=24)
+    _produce_large(bed, topic, count=24, megabytes=24, field="of_no_column")
 
     with _runner(bed, "full") as process:
         assert process.wait(PATIENCE_S) == EXIT_TRY_AGAIN

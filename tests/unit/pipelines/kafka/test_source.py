@@ -3,7 +3,14 @@
 import pytest
 
 from braid.lake import InvalidRequest, OffsetMismatch, StreamPosition
-from braid.pipelines.kafka.source import check_topic, check_topic_id, initial_offsets, start_offsets
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.source import (
+    bounded_options,
+    check_topic,
+    check_topic_id,
+    initial_offsets,
+    start_offsets,
+)
 from braid.pipelines.kafka.topic import Topic
 from tests.unit.records.given_streams import given_plan, given_spec
 
@@ -13,6 +20,22 @@ TOPIC = Topic(name="topic", topic_id="id-1", partitions=(0, 1))
 
 def _position(offsets: dict[int, int], *, topic: str = "topic") -> StreamPosition:
     return StreamPosition(stream="s", epoch=1, topic=topic, topic_id="id-1", offsets=offsets)
+
+
+@pytest.mark.parametrize(("records_max", "polled"), [(1, "1"), (499, "499"), (500_000, "500")])
+def test_the_consumer_holds_no_more_records_than_a_micro_batch(
+    records_max: int, polled: str
+) -> None:
+    options = bounded_options(KafkaCluster(bootstrap_servers="k:1"), records_max=records_max)
+
+    assert options["kafka.max.poll.records"] == polled
+    assert options["maxOffsetsPerTrigger"] == str(records_max)
+
+
+def test_an_option_of_the_operator_decides_how_many_records_the_consumer_holds() -> None:
+    cluster = KafkaCluster(bootstrap_servers="k:1", options={"max.poll.records": "20"})
+
+    assert bounded_options(cluster, records_max=1)["kafka.max.poll.records"] == "20"
 
 
 @pytest.mark.parametrize(("policy", "start"), [("earliest", {0: 3}), ("latest", {0: 9})])
