@@ -1,4 +1,4 @@
-"""The table engine: writes Arrow batches as files of an open table format, and reads rows from them.
+"""The public names of the table engine: tables of an open format, written and read as Arrow batches, and maintained.
 
 ```
 catalog = Catalog("/data/warehouse")
@@ -13,8 +13,8 @@ orders.write_and_commit(pa.table({"id": [7], "shipped": [date(2026, 1, 2)]}))
 orders.get({"id": 7})  # one row, both columns
 ```
 
-Applications import from here; packages with aggregate functions import from `braid.lake.aggregates`.
-Neither may import from the modules below. `__all__` groups the names by their use; docs/architecture.md
+Applications import from here, packages with aggregate functions from `braid.lake.aggregates`, and neither
+from any other module of the engine. `__all__` groups the names by their use; docs/architecture.md
 lists the folders.
 """
 
@@ -348,7 +348,7 @@ __all__ += [
     "with_offsets",
 ]
 
-# The names of `braid.lake.aggregates`, for packages with aggregate functions that import them from here.
+# Aggregate functions: most names of `braid.lake.aggregates`, the function of a name, and checks of its values.
 __all__ += [
     "AggregateFunction",
     "ColumnFunction",

@@ -1,8 +1,8 @@
 """Errors of the engine, one class for each reaction of the caller.
 
 ```
-LakeError                      .retryable, and the values as attributes
-  InvalidRequest               fix the call; `.problems` names each field, value and fix
+LakeError                      .retryable, .table, .committed_nothing
+  InvalidRequest               fix the call; `.problems`, if there are any, name field, value and fix
     TableNotFound              fix the name
     TableExists                choose another name, or open the table
     SchemaMismatch             fix the data or the schema
@@ -15,6 +15,10 @@ LakeError                      .retryable, and the values as attributes
   CorruptData                  stop and call an operator
   LimitExceeded                stop: the message says which bound, and what to change
 ```
+
+Some subclasses are defined elsewhere, beside the code that raises them: `LeaseLost`, `ManifestGone` and
+`ChangesExpired`, all of `InvalidRequest`. This file also has `Problem`, one entry of `.problems`, and
+`table_error_context` and `adds_table_to_errors`, which set `.table`.
 
 Messages are for people and not part of the interface; classes and attributes are.
 

@@ -6,6 +6,8 @@ file-index.bloom-filter.<column>.fpp   0.1
 file-index.bloom-filter.<column>.items 1000000
 ```
 
+Columns of other kinds of index are only listed (`FileIndexOptions.declared`).
+
 An option of a MAP column applies to each of the map's keys for which the same option is not set.
 
 Source: table-format 16; `org.apache.paimon.fileindex.FileIndexOptions`.

@@ -3,8 +3,8 @@
 1. Level 0 is skipped in first-row tables and in tables with deletion vectors, unless these are merged on
    read (`deletion-vectors.merge-on-read`); its rows become visible through a compaction.
 2. Partitions are chosen by their values, which are known exactly.
-3. Buckets are chosen by hash, when the conditions fix the whole bucket key, and rows are routed by the default
-   function.
+3. Buckets are chosen by hash, when the conditions fix the whole bucket key to at most 1,000 values without NaN,
+   and rows are routed by the default function.
 4. Files are chosen by key statistics, and by an index of key columns where their manifest entries
    have one: of each key either all records are dropped or none, so merging stays right.
 5. A bucket is read raw, file by file, when no two live records of its files are of one key: all
@@ -16,6 +16,8 @@
    the statistics wider, never wrong. Where each row is one whole record of its key (deduplicate,
    first-row), the files of a section may be dropped together: if no record matches, no row does.
    Elsewhere a record that does not match may be part of a row that does.
+
+The plan has one split for each bucket; `braid.lake.read.split_cut` cuts them.
 
 An index in a file of its own costs a read and is checked by the reader of the file (`braid.lake.read.reader`).
 

@@ -1,8 +1,8 @@
 """Long-lived changelogs: expired snapshots that are kept for their changelog alone.
 
 Where changelogs are retained longer than snapshots, the file of an expired snapshot is kept as
-`changelog/changelog-N`, with the same JSON. The directory has hints of its own. The data of such a snapshot can
-no longer be read, but its changes can.
+`changelog/changelog-N`, with the same JSON. The directory has hints of its own, which are only written here. The data
+of such a snapshot can no longer be read, but its changes can.
 
 Source: table-format 17, 19.
 """
@@ -15,7 +15,7 @@ from braid.lake.format.snapshot import Snapshot, parse_snapshot
 
 
 class ChangelogStore:
-    """Reads and writes long-lived changelogs and their hints; caches nothing."""
+    """Reads and writes long-lived changelogs, and writes their hints; caches nothing."""
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
         self._file_io = file_io

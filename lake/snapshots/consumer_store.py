@@ -1,12 +1,11 @@
 """The consumers of a table: readers, each with the oldest snapshot that it still needs.
 
-Each consumer has a file, which is overwritten as the reader advances. A file may be impossible to parse:
-empty or torn after a power failure, or written by another program, also under a name that this one would
-refuse. Expiry deletes what no consumer needs, so
-such a file must not count as absent. It counts as a consumer that needs every snapshot, until `UNREADABLE_MS`
-after it was last written, or until `consumer.expiration-time` if that is shorter. No lease lasts longer, and
-a reader that is still alive has rewritten its file by then. Afterwards the file is ignored, which harms
-nobody but its reader.
+A consumer with a deadline is a lease (`braid.lake.snapshots.lease`). Each consumer has a file, which is overwritten
+as the reader advances. A file may be impossible to parse: empty or torn after a power failure, or written by another
+program, also under a name that this one would refuse. Expiry deletes what no consumer needs, so such a file must not
+count as absent. It counts as a consumer that needs every snapshot, until `UNREADABLE_MS` after it was last written,
+or until `consumer.expiration-time` if that is shorter. No lease lasts longer without a refresh. Afterwards the file
+is ignored.
 
 The same directory holds the markers of running expiries, each with the snapshot that the run is about to
 remove. A file appears as a whole, so a marker that cannot be parsed belongs to a run that died, and is ignored.

@@ -1,4 +1,4 @@
-"""Deletion vectors of buckets: the rows of data files that are marked as deleted.
+"""Deletion vectors of buckets, which mark rows of data files as deleted: read from and written to index files.
 
 A snapshot has one index file for each bucket with marked rows, which holds the vectors of all data files of
 that bucket. A compaction that changes any vector of a bucket writes all vectors of the bucket into a new file,

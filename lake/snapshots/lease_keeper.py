@@ -1,7 +1,8 @@
 """Leases for reads that turn out to take long.
 
 It is not known beforehand whether a read takes a millisecond or an hour, and a lease for each read would cost
-more than most reads do. So every read registers the snapshot it depends on (`hold`), without any request. Every
+more than most reads do. So scans, reads of changes, compactions and `SnapshotLookup.load` register the snapshot that
+they depend on (`hold`), without any request; lookups of single keys do not. Every
 `LEASED_AFTER_S` seconds a thread leases the snapshots of reads that have run for that long, and refreshes leases:
 
     open ──after 5 to 10 s──► leased ──every third of the lease──► refreshed ──done──► released

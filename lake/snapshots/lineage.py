@@ -2,11 +2,11 @@
 
 Consecutive ids do not prove that one was built on the other: an id may have been reused after a rollback. A
 snapshot may also lie in a gap that expiry or a rollback left, directly below a snapshot that was built on another
-snapshot of that id. So every snapshot of this engine has the property
+snapshot of that id. So every snapshot of this engine but the first has the property
 
 ```
 braid.follows   the unique name of the delta manifest list of the snapshot that this snapshot was
-                planned on; never carried forward, and absent from the first snapshot
+                planned on; never carried forward
 ```
 
 Snapshots of other engines have no such property. For them the base list decides: it describes the table as it was

@@ -1,4 +1,4 @@
-"""Live files of a snapshot together with the deletion vectors of its buckets."""
+"""Live files of a snapshot together with the index files that have the deletion vectors of its buckets."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A cache of immutable values by name, bounded in bytes."""
+"""A cache of immutable values by name, bounded in bytes but for two values that it never evicts (`LruCache`)."""
 
 import threading
 from collections import OrderedDict

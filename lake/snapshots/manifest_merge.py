@@ -1,6 +1,6 @@
 """Merging of manifests, which bounds the length of the base list and so the cost of planning.
 
-Every commit of files adds a manifest. Merging replaces several manifests by one with the same live files:
+Every commit of files adds a manifest. Merging replaces manifests by others that leave the same files live:
 
 - *minor*: merges groups of consecutive manifests. A group is closed where its bytes reach the target size, as
   in the format's own writers. The tail of the list, which is left after the last closed group, is merged in

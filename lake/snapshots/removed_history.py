@@ -2,15 +2,15 @@
 
 A writer may plan a commit on a snapshot, pause while a rollback removes that snapshot, and then publish above
 what the rollback has left. Its snapshot then has the highest id, so later commits would be planned on it, and
-the removed history would come back. Walking down the chain detects this. Every snapshot names the snapshot that
-it was built on in a property (`braid.lake.snapshots.lineage`), so walking down from a valid snapshot leads to
+the removed history would come back. Walking down the chain detects this. The snapshots of this engine name
+the snapshot that they were built on (`braid.lake.snapshots.lineage`), so walking down from a valid one leads to
 
 - the target of the rollback, or
 - the snapshot that was the newest before the rollback (while it exists, the rollback has not taken effect), or
 - the end of the chain, below which everything has expired.
 
 Walking down from a snapshot of the removed history leads to a gap instead, or to a snapshot that the one above
-it was not built on.
+it was not built on. At a snapshot of another engine, which names none, the walk ends, and no removed history is found.
 
 Only the latest rollback is considered, and only while its marker exists, which is a day at least.
 """

@@ -1,4 +1,4 @@
-"""The schema files of a table."""
+"""The schema files of a table, read and created."""
 
 import threading
 

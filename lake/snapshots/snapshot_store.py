@@ -1,9 +1,9 @@
-"""The chain of snapshots of a table.
+"""The chain of snapshots of a table, and its hints: the snapshots are read, the hints read and written.
 
-The files are `snapshot-1`, `snapshot-2`, …, without a gap; expiry removes from the low end, in order. Only a
-rollback makes a gap, until it ends (`braid.lake.snapshots.rollback_marker`). The state of the table is the
-snapshot of the highest id. `LATEST` and `EARLIEST` are hints: they may be absent, torn or old, and only save
-listings.
+`braid.lake.commit.publisher` creates snapshots. The files are `snapshot-1`, `snapshot-2`, …, without a gap; expiry
+removes from the low end, in order. Only a rollback makes a gap, until it ends
+(`braid.lake.snapshots.rollback_marker`). The state of the table is the snapshot of the highest id. `LATEST` and
+`EARLIEST` are hints: they may be absent, torn or old, and only save listings.
 
 A hint is a safe point to start from: it is written after its snapshot was published, and expiry removes
 from the low end. So while the hinted snapshot exists and the chain has no gap, every later one up to the newest
@@ -27,7 +27,7 @@ _ID_DIGITS_MAX = 19
 
 
 class SnapshotStore:
-    """Reads snapshot files and hints; caches nothing, because a rollback reuses ids."""
+    """Reads snapshot files, and reads and writes hints; caches nothing, because a rollback reuses ids."""
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
         self._file_io = file_io

@@ -3,7 +3,7 @@
 | modules | what |
 |---|---|
 | `catalog` | tables of a warehouse |
-| `table`, `readable_table`, `branches` | the methods of a table that change it, plan changes and list schemas; those that read rows; the refusal to change a branch |
+| `table`, `readable_table`, `branches` | the methods of a table that change it, plan changes and list schemas; all others, which only read; the refusal to change a branch |
 | `arguments` | checks of the arguments |
 | `opened_table` | what the methods share: schema, stores and caches |
 | `operations/` | what the methods do, by subject |

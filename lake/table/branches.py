@@ -1,4 +1,4 @@
-"""Branches of a table, which this version reads and does not change."""
+"""The refusal to change a branch: this version reads branches, which `braid.lake.snapshots.tag_store` lists."""
 
 from braid.lake.errors import Problem, UnsupportedFeature
 from braid.lake.files.paths import TablePaths

@@ -1,4 +1,4 @@
-"""Catalog of the tables of a warehouse directory."""
+"""Catalog of the tables of a warehouse: creates, opens, lists and drops them; opened tables share its caches."""
 
 import random as random_module
 from collections.abc import Callable, Mapping, Sequence

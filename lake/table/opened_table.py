@@ -1,4 +1,4 @@
-"""An opened table: its newest known schema, its stores, and the caches of what was read."""
+"""An opened table: its newest known schema, stores and caches, and the reads of metadata that its operations share."""
 
 import random as random_module
 from collections.abc import Iterable
@@ -42,8 +42,8 @@ class OpenedTable:
         identifier: `db.table`.
         store: Stores under the newest schema that was seen; replaced by each `refresh`.
         random: Source of names and waiting times; the system's when None.
-        copies: Copies of files for lookups, shared with other tables of the process.
-        metadata_cache: Decoded metadata, shared with other tables of the process.
+        copies: Copies of files for lookups, shared with the other tables of a catalog.
+        metadata_cache: Decoded metadata, shared with other tables (`braid.lake.snapshots.metadata_cache`).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The read-only methods of a table: schema, snapshots, scans, changes, lookups, inspection and branches.
+"""The methods of a table that only read: its rows, changes and metadata.
 
 This is one long file because it holds the contract of all these methods, their docstrings. The work of reading rows
 is done in `braid.lake.table.operations.reads`.

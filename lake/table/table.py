@@ -1,4 +1,4 @@
-"""A table: the methods that change it, plan changes and list schemas; `ReadableTable` has those that read rows.
+"""A table: the methods that change it, plan changes and list schemas; `ReadableTable` has all others, which only read.
 
 The contract of each method is here and in `braid.lake.table.readable_table`, which makes both long. The work
 is done by functions over the opened table, one module for each subject (`braid.lake.table.operations`).
@@ -445,8 +445,8 @@ class Table(ReadableTable):
         Raises:
             InvalidRequest: The numbers contradict each other.
             UnsupportedFeature: This is a branch.
-            CorruptData: A retained snapshot, a tag or a consumer cannot be read, so that it is
-                unknown what may be deleted.
+            CorruptData: A retained snapshot or a tag cannot be read, so that it is unknown what may be
+                deleted. A consumer that cannot be read keeps all snapshots.
             StorageUnavailable: Each snapshot is removed completely or not at all; unreferenced
                 files may be left, which orphan cleaning finds.
 

@@ -1,7 +1,7 @@
 """Rows of a bucket by key, as a scan of the same snapshot gives them.
 
-The single record of a key is its row; several records are merged as a scan merges them. A key without a
-record costs a probe of each file that may have it.
+The single record of a key is its row, unless it is a retract; several records are merged as a scan merges them. A key
+without a record costs a probe of each file that may have it.
 """
 
 from collections.abc import Callable, Sequence

@@ -2,7 +2,8 @@
 
 Parts are written once and never changed. Up to `MEMORY_FILE_BYTES_MAX` of a copy stay in memory, because
 files for small parts would cost more. Other parts, and all parts once the bound of memory is reached, are written to
-local disk and mapped, so that the page cache holds as much of them as there is memory for.
+local disk and mapped, so that the page cache holds as much of them as there is memory for. Columns that are nested
+too deeply for an Arrow file stay in memory.
 
 ```
 <scratch>/<n>.arrow   some columns, uncompressed, one record batch

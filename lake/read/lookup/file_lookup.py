@@ -2,7 +2,7 @@
 
 ```
 index       from the hashes of keys to rows (`hash_index`)
-parts       the file's columns, each in one piece (`copy_space`)
+parts       the file's columns (`copy_space`)
 ```
 
 A copy begins with the key columns, the sequence number and the kind; other columns are decoded when

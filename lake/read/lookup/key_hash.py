@@ -1,4 +1,4 @@
-"""64-bit hashes of keys, the same in every call and in every process.
+"""64-bit hashes of keys, the same in every call and in every process; and the integers that numbers are compared by.
 
 Keys are equal as merges define it: all NaN are one key, -0.0 and 0.0 are two, TEXT and BYTES are
 compared byte by byte. Equal keys have equal hashes; whether keys with equal hashes are equal is for the caller to

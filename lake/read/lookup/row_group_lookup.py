@@ -1,8 +1,9 @@
 """Lookup in a data file without a copy: only the row groups that may have the keys are decoded.
 
-A file is sorted by its key, so the bounds of row groups leave one row group for a key of one column, and a few
-for a key of several columns. Only Parquet has such bounds; an ORC or Avro file is decoded whole. A row group costs
-a hundredth of a second per key, whatever the size of the file; a copy answers in microseconds.
+A file is sorted by its key, so the bounds of row groups leave one row group for a key of one column, and a few for a
+key of several columns. Only Parquet has such bounds; an ORC or Avro file is decoded whole, and so is any file that is
+searched for more than 4,096 keys. Reading a row group takes about a hundredth of a second; a copy answers in
+microseconds.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

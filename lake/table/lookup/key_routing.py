@@ -1,4 +1,7 @@
-"""Routing of keys to the buckets of a snapshot that may have them: by partition, then by hash."""
+"""Routing of keys to the buckets of a snapshot that may have them: by partition, then by hash.
+
+Where the number of buckets is not fixed, or another function routes rows, a key may be in any bucket.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Lookups of a table's recent snapshots, and the cache of file copies that they share."""
+"""Lookups of the few snapshots of a table that were looked up last, and the cache of file copies that they share."""
 
 import threading
 from collections import OrderedDict
@@ -17,7 +17,7 @@ SNAPSHOTS_MAX: Final = 4
 
 
 class RecentLookups:
-    """Lookups of the last snapshots of one table; safe between threads."""
+    """The lookups of one table that were used last; safe between threads."""
 
     def __init__(self, table: str, options: TableOptions, copies: CopyStore) -> None:
         """Set the bounds; nothing is copied yet.

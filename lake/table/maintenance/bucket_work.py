@@ -1,7 +1,8 @@
 """The compaction of one bucket as a value, which is planned in one process and run in another.
 
 A process of a pool, or an executor of a cluster, receives the value, opens the table, compacts the
-bucket, commits it, and returns the outcome.
+bucket, commits it, and returns the outcome. `compact_buckets` gives the buckets of a table that have something to
+compact to a pool (`BucketPool`).
 """
 
 from collections.abc import Iterator

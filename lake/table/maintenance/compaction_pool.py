@@ -1,8 +1,8 @@
 """Pool of processes on this machine that compact buckets, beside readers and writers.
 
-A bucket is compacted by one process at a time and committed by itself, so a killed process loses the
-work on one bucket at most, and the next poll finds the bucket due again. Other services may compact the
-same table: work that another process finished first is dropped and counted.
+Each bucket is committed by itself. A killed process ends the pool, which loses the work on the buckets in progress,
+one for each process at most; they are as due as before. Other processes may compact the same table: work that
+another process finished first is dropped and counted in the result.
 
 No process outlives the owner of the pool, however the owner ends.
 """

@@ -1,4 +1,4 @@
-"""The compaction scheduler: buckets that are due go to the processes of a pool, most runs first."""
+"""The compaction scheduler: due buckets go to the processes of a pool, most runs first; outcomes are counted."""
 
 import logging
 from collections.abc import Callable, Iterable

@@ -4,9 +4,9 @@
                                                                 │ while processes are free
                            counted ◄── outcome ◄── one process per bucket
 
-A slow bucket delays no other: while it is compacted, all others are polled again. Expiry runs in a
-thread of its own. A failure is logged once and delays only the bucket or table that it is about: the work
-is tried again after a pause, which doubles with each failure in a row. Any number of services may maintain
+A slow bucket keeps one process: meanwhile all others are polled again, and the other processes compact them. Expiry
+runs in a thread of its own. A failure is logged when it is new and delays only the bucket or table that it is about:
+the work is tried again after a pause, which doubles with each failure in a row. Any number of services may maintain
 the same table: work that another process finished first is dropped and counted.
 
 | part | module |

@@ -1,4 +1,4 @@
-"""Write and commit of one batch of rows, repeated when the schema changes meanwhile."""
+"""Write and commit of one batch of rows, repeated when the schema changes or a rescale runs meanwhile."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

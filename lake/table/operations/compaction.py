@@ -1,4 +1,4 @@
-"""Compaction of an opened table, from the files that are live when it begins."""
+"""Compaction of an opened table, from the files that are live when it begins, and the buckets that it would change."""
 
 from collections.abc import Collection
 

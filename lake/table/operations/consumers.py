@@ -1,4 +1,4 @@
-"""Consumers and leases of an opened table: what keeps snapshots from expiring."""
+"""Leases that are taken and consumers that are set, both to keep snapshots of a table from expiring."""
 
 from braid.lake.errors import InvalidRequest, Problem
 from braid.lake.format.consumer import Consumer

@@ -1,4 +1,4 @@
-"""Expiry of the snapshots of an opened table."""
+"""Expiry of the snapshots of an opened table, after the positions of streams are carried forward; or its plan."""
 
 from contextlib import suppress
 from typing import Final

@@ -1,4 +1,4 @@
-"""Range of snapshots that changes are read from: after one state, until another."""
+"""Range of snapshots that changes are read from, after one state, until another; and the error of expired ones."""
 
 from typing import Final
 
