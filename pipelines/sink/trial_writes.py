@@ -26,6 +26,7 @@ import pyarrow as pa
 from braid.lake import LakeError, SchemaMismatch
 
 _CHARACTERS_MAX: Final = 500
+_NO_THREAD: Final = "can't start new thread"  # Python has no class for it
 
 _SCHEDULED_BATCHES: Final = 10
 """Micro-batches that are tried after one with a refused row: where there is one there are more, and finding
@@ -59,11 +60,13 @@ def is_refusal(error: Exception) -> bool:
     """Return whether an error of a write is about the rows, as far as its class shows.
 
     Of our own error classes only one is about rows. Errors of foreign classes come from a library or a defect
-    that met an unexpected value, and count as errors about rows; errors of storage and memory do not.
+    that met an unexpected value, and count as errors about rows; errors of storage and of a process that gets no
+    memory, thread or module do not.
     """
     if isinstance(error, LakeError):
         return isinstance(error, SchemaMismatch)
-    return not isinstance(error, OSError | MemoryError)
+    is_of_process = isinstance(error, OSError | MemoryError | ImportError)
+    return not is_of_process and _NO_THREAD not in str(error)
 
 
 def find_refused_rows(

@@ -66,6 +66,9 @@ def test_an_error_that_is_not_about_rows_is_raised() -> None:
         (InvalidRequest("the table"), False),
         (OSError("away"), False),
         (MemoryError(), False),
+        (ImportError("libarrow: cannot allocate memory"), False),
+        (RuntimeError("can't start new thread"), False),
+        (RuntimeError("a value"), True),
     ],
     ids=lambda value: type(value).__name__,
 )
