@@ -9,8 +9,8 @@
 | every other one | the field with the column's name |
 
 A column without a field is missing in every row: its `default`, null, or as `on_missing` says. A file without a field
-that every row needs is refused: of the key, for the order, or of a NOT NULL column. Fields that fill no column are
-ignored, whatever `on_new_field` says.
+that every row needs is refused: of the key, for the order, or of a NOT NULL column, each without a `default`. Fields that
+fill no column are ignored, whatever `on_new_field` says.
 
 Where the files lack a field of the stream's `where` or `delete_when`, the condition does not apply to their rows; nor
 does one about headers or other parts of a record in Kafka, which no file has.
@@ -80,7 +80,9 @@ def map_files(
 
 
 def check_filled(plan: StreamPlan, has_field: HasField | None, *, path: str) -> None:
-    """Refuse a file without a field that every row needs: one of the key, or for the order.
+    """Refuse a file without a field that every row needs: of the key, for the order, or of a NOT NULL column.
+
+    A column with a `default` needs no field.
 
     Args:
         plan: The plan of the mapped stream.
@@ -95,7 +97,9 @@ def check_filled(plan: StreamPlan, has_field: HasField | None, *, path: str) -> 
     found = {
         column.name
         for column in plan.columns
-        if column.source in _WITHOUT_FIELD or (column.path and has_field(column.path))
+        if column.source in _WITHOUT_FIELD
+        or column.default is not None
+        or (column.path and has_field(column.path))
     }
     needed = [name for name in plan.written.key if name not in found]
     orders = [name for name in plan.ordering if name not in found]

@@ -1,9 +1,11 @@
 """Columns of files: by the stream's fields, by names and by `--columns`; what cannot work is refused at once."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -142,6 +144,45 @@ def test_a_kept_column_without_a_field_keeps_and_time_formats_are_read(tmp_path:
         (1, "kept", "2026-01-02 03:04:05.678000"),
         (2, None, "None"),
     ]
+
+
+@pytest.mark.parametrize("ending", ["json", "parquet", "csv", "avro"])
+def test_a_column_that_every_row_needs_has_its_default_without_a_field(
+    tmp_path: Path, ending: str
+) -> None:
+    spec = {
+        "columns": [
+            {"name": "id", "type": "BIGINT"},
+            {"name": "version", "type": "INT"},
+            {"name": "weight", "type": "DECIMAL(10, 2) NOT NULL"},
+        ],
+        "primary_key": ["id"],
+        "merge_engine": "deduplicate",
+        "options": {"sequence.field": "version"},
+    }
+    columns = [
+        {"column": "id"},
+        {"column": "version", "default": 3},
+        {"column": "weight", "default": "0.50"},
+    ]
+    bed = BackfillBed(tmp_path, spec=spec, stream={"columns": columns})
+    path, row = bed.files / f"a.{ending}", {"id": 1, "city": "x"}
+    match ending:
+        case "json":
+            path.write_text(json.dumps(row))
+        case "parquet":
+            write(bed, "a", row)
+        case "csv":
+            path.write_text("id,city\n1,x\n")
+        case _:
+            types = {"id": "long", "city": "string"}
+            fields = [{"name": name, "type": of} for name, of in types.items()]
+            with path.open("wb") as file:
+                fastavro.writer(file, {"type": "record", "name": "Row", "fields": fields}, [row])
+
+    bed.backfill().run()
+
+    assert bed.rows("id", "version", "weight") == [(1, 3, Decimal("0.50"))]
 
 
 def write(bed: BackfillBed, name: str, row: dict[str, Any]) -> None:
