@@ -125,9 +125,11 @@ from braid.schemas.stream import (
     StreamSpec,
 )
 from braid.schemas.stream_trial import (
+    SAMPLE_ROWS_MAX,
     SampleOutcome,
     SampleRecord,
     SampleResult,
+    SampleRow,
     StreamTrial,
 )
 from braid.schemas.table import (
@@ -153,6 +155,7 @@ from braid.schemas.trigger import (
 __all__ = [
     "BUCKETS_MAX",
     "OPTION_OF_FIELD",
+    "SAMPLE_ROWS_MAX",
     "Account",
     "AccountView",
     "AddColumnChange",
@@ -233,6 +236,7 @@ __all__ = [
     "SampleOutcome",
     "SampleRecord",
     "SampleResult",
+    "SampleRow",
     "Scalar",
     "SchemaChanges",
     "SequenceGroupSpec",

@@ -11,6 +11,8 @@ from braid.schemas.contract import INT_MAX, Contract, at_most
 from braid.schemas.stream import StreamDefinition
 
 SAMPLES_MAX: Final = 100
+SAMPLE_ROWS_MAX: Final = 20
+"""Most rows of one sample record that are shown."""
 _HEADERS_MAX: Final = 100
 _TIMESTAMP_MS_MAX: Final = 253_402_300_799_999  # the last one of the year 9999
 
@@ -102,13 +104,28 @@ class SampleOutcome(StrEnum):
     SCHEMA_CHANGE = "schema_change"
 
 
+class SampleRow(Contract):
+    """One of several rows that would be written for a sample record.
+
+    Attributes:
+        outcome: `row` or `delete`.
+        row: The columns that are read from the record; of a delete those that it needs.
+    """
+
+    outcome: SampleOutcome
+    row: Mapping[str, Any]
+
+
 class SampleResult(Contract):
     """What would become of a sample record.
 
     Attributes:
-        outcome: The kind.
-        row: The columns that are read from the record; of a delete those that it needs. None for every other
-            outcome.
+        outcome: The kind; of a record with several rows that of the last one, unless one of them refuses the record or
+            needs a change of the table.
+        row: The columns that are read from the record; of a delete those that it needs, of several rows those of the
+            last one. None for every other outcome.
+        rows: The rows of a record that yields several, in the order in which they are written, at most the first
+            `SAMPLE_ROWS_MAX`; empty for every other record.
         reason: The reason of a dead letter, by which dead letters are counted; None for every other outcome.
         message: The reason in words; None for every other outcome.
         changes: New fields for which the table would get columns, and columns that would get a wider type;
@@ -117,6 +134,7 @@ class SampleResult(Contract):
 
     outcome: SampleOutcome
     row: Mapping[str, Any] | None = None
+    rows: tuple[SampleRow, ...] = ()
     reason: str | None = None
     message: str | None = None
     changes: tuple[str, ...] = ()

@@ -190,3 +190,58 @@ def test_computed_columns_show_their_values_and_failures() -> None:
             "message": "the expression `6 // n` for column version fails: Division by zero",
         },
     ]
+
+
+CANAL: dict[str, Any] = {
+    "table": {"deletes": "clear_columns"},
+    "format": "canal",
+    "on_delete": "clear_columns",
+}
+
+
+def canal(*data: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "INSERT", "isDdl": False, "data": list(data), **more}
+
+
+def test_a_record_that_yields_several_rows_shows_all_that_are_written() -> None:
+    assert tried(
+        canal(
+            {"id": "1", "version": "1"}, {"id": "2", "version": "1"}, {"id": "1", "version": "2"}
+        ),
+        canal({"id": "3", "version": "2"}, type="UPDATE", old=[{"id": "2"}]),
+        canal({"id": "4", "version": "1"}),
+        **CANAL,
+    ) == [
+        {
+            "outcome": "row",
+            "row": {"id": 1, "price": None, "version": 2},
+            "rows": [
+                {"outcome": "row", "row": {"id": 2, "price": None, "version": 1}},
+                {"outcome": "row", "row": {"id": 1, "price": None, "version": 2}},
+            ],
+        },
+        {
+            "outcome": "row",
+            "row": {"id": 3, "price": None, "version": 2},
+            "rows": [
+                {"outcome": "delete", "row": {"id": 2, "version": 2}},
+                {"outcome": "row", "row": {"id": 3, "price": None, "version": 2}},
+            ],
+        },
+        {"outcome": "row", "row": {"id": 4, "price": None, "version": 1}},
+    ]
+
+
+def test_of_very_many_rows_the_first_are_shown() -> None:
+    (found,) = tried(canal(*({"id": str(number), "version": "1"} for number in range(25))), **CANAL)
+
+    assert [one["row"]["id"] for one in found["rows"]] == list(range(20))
+    assert found["row"]["id"] == 24
+
+
+def test_one_row_decides_what_becomes_of_its_record() -> None:
+    fine, wrong = {"id": "1", "version": "1"}, {"id": "2", "version": "one"}
+
+    found = tried(canal(wrong, fine), canal(fine, wrong), canal(fine), **CANAL)
+
+    assert [one["outcome"] for one in found] == ["dead_letter", "dead_letter", "row"]
