@@ -9,9 +9,8 @@
 | `row_filters`, `deleted_rows`, `null_columns`, `column_mapping`, `declared_type` | which rows and columns of a file are decoded, and to which types |
 | `data_file_writer`, `data_file_columns`, `file_limits`, `row_groups`, `file_encoding` | writes of a data file of any format |
 | `format_reader`, `format_writer`, `parquet/`, `orc/`, `avro/` | the protocols of one format, and the formats |
-| `staged_write`, `best_effort_delete` | writes that leave nothing behind when they fail |
+| `staged_write`, `best_effort_delete` | removal of the files of operations that fail or give up |
 | `data_files` | the names of reads and writes of data files, for the rest of the engine |
 
-Each module of the rows on reads and writes is one step of reading or writing a data file. A protocol with
-several implementations (storage, formats) has a folder.
+A protocol with several implementations (storage, formats) has folders.
 """

@@ -1,8 +1,9 @@
-"""Columns of one data file, decoded into the Arrow schema of the table.
+"""Columns and system columns of one data file, decoded into the Arrow schema of the table; bounds of columns.
 
-The file may have been written under an older schema: columns are found by id, cast where their type has
-changed, and null where the file lacks them (`braid.lake.files.column_mapping`). A column that holds only nulls
-according to the file's statistics is not decoded either.
+The file may have been written under another schema: columns are found by id, cast where their type has
+changed, and null where the file lacks them (`braid.lake.files.column_mapping`), except that a file must have the
+columns that its own schema declares NOT NULL. A column that holds only nulls according to the file's statistics is
+not decoded either. Rows that a deletion vector marks are left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,9 @@
 """Schema evolution on read: columns of a file written under an older schema become those of a newer one.
 
-Columns, and fields of a ROW, are matched by id, whatever their names were. A column that the file lacks is
-null, a column whose type has changed is cast, and a dropped column is not read.
+Columns, and fields of a ROW, are matched by id, whatever their names were. The mapping gives, by wanted column, the
+file's column and the conversion of its values; it has no entry for a column that the file lacks, which
+`column_decoder` fills with nulls. A field that a ROW of the file lacks is null. Here too: whether two schemas need
+a mapping, and a digest of a schema's shape.
 
 Source: table-format 2.3; merge-semantics 8.
 """

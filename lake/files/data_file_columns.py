@@ -5,7 +5,7 @@
 | `_KEY_<k>`, of each trimmed key column; none with `data-file.thin-mode` | 1073741823 + id of k | no |
 | `_SEQUENCE_NUMBER` BIGINT | 2147483646 | no |
 | `_VALUE_KIND` TINYINT | 2147483645 | no |
-| table columns, in schema order | the schema's | as declared |
+| table columns, in schema order; a file may lack some nullable ones | the schema's | as declared |
 
 Source: table-format 12.1.
 """

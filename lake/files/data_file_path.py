@@ -1,4 +1,4 @@
-"""Paths of data files: partition, bucket, name."""
+"""Paths of data files, and of the extra files beside them, from a table's schema, partition, bucket and name."""
 
 from braid.lake.errors import UnsupportedFeature
 from braid.lake.files.paths import TablePaths

@@ -1,7 +1,7 @@
-"""Reads of one data file: key-value batches, plain rows, and rows at positions.
+"""Reads of one data file: key-value batches, plain rows, whole parts with their positions, and rows at positions.
 
-This module chooses the parts and rows that are read, and their sequence numbers. `open_data_file` opens the
-file, and `column_decoder` decodes the columns of a batch.
+This module chooses the parts that are decoded, and replaces the sequence numbers of rows that snapshots order.
+`open_data_file` opens the file, `column_decoder` decodes the columns of a batch, and `row_filters` chooses rows.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """The writer of one data file: key-value rows, row group by row group.
 
-Memory holds one row group, or one stripe of ORC, however long the file grows. A `FormatWriter` makes the bytes.
+Rows are not gathered beyond one row group, or one stripe of ORC. A `FormatWriter` makes the bytes.
 
 Source: table-format 12.
 """

@@ -1,4 +1,4 @@
-"""The encoding of a data file: format, codec and level."""
+"""The encoding of a data file: format, codec and level of zstd; and the codecs of each format."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
-"""Values that a data file cannot hold, found before a byte is written and reported by column.
+"""Values that a data file cannot hold, found in each row group before it is written and reported by column.
 
-Rows are checked when they are written (`braid.lake.write`). The result of merging may still have
+Rows are checked when they are written (`braid.lake.write`). The result of merging may still have, where nulls and
+DECIMALs inside of nested columns are not checked:
 
 * null in a NOT NULL column, after a retract that left no value or removed more than there was;
 * a DECIMAL beyond its storage. Parquet stores up to 9 digits in 32 bits and up to 18 in 64. There more digits

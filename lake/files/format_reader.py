@@ -1,4 +1,7 @@
-"""The protocol of readers of one data file format: columns by name, rows in parts that can be skipped."""
+"""The protocol of readers of one data file format: columns by name, rows in parts that can be skipped.
+
+`SinglePartReader` has what readers of formats without skippable parts share.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
@@ -45,7 +48,7 @@ class FormatReader(Protocol):
             columns: Columns of the file, in the Arrow form of their types. Batches may have them in another
                 type that can be cast to that form (`to_declared_type`).
             batch_rows: Upper bound of the rows of a batch.
-            batch_bytes: Approximate upper bound of the bytes of a batch.
+            batch_bytes: Approximate upper bound of the bytes of a batch; Avro's reader has a bound of its own.
         """
 
 

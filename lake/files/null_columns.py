@@ -1,4 +1,4 @@
-"""Columns of data files that hold only nulls according to statistics, and need not be decoded."""
+"""Columns without a value in one data file, or in any of several, according to the statistics of the files."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Data files of any format, opened for reading and compared with their manifest entries."""
+"""The opening of a data file of any format: choice of its reader, check of its number of rows, translated errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

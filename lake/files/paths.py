@@ -3,14 +3,15 @@
 ```
 <root>/schema/schema-<N>        snapshot/snapshot-<N> LATEST EARLIEST
        manifest/manifest-<uuid>-<n>  manifest-list-<uuid>-<n>  index-manifest-<uuid>-<n>
-       index/<name>             [<partition>/]bucket-<b>/data-<uuid>-<n>.parquet
+       index/<name>             [<data directory>/][<partition>/]bucket-<b>/<name>
        tag/tag-<name>           changelog/changelog-<N> LATEST EARLIEST
        statistics/<name>        consumer/consumer-<id> expiring-<name> rolling-back
        branch/branch-<name>/{schema,snapshot,tag,changelog,consumer}
 ```
 
 A branch has schemas, snapshots, tags, changelogs and consumers of its own. The manifests, index files,
-statistics and data files of all branches are in the same directories of the table.
+statistics and data files of all branches are in the same directories of the table. Names of manifests and index
+files are made here, names of data files are not.
 
 Source: table-format 1.
 """

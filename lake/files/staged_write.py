@@ -1,4 +1,4 @@
-"""Writes that leave nothing behind unless they are finished."""
+"""The base class of writes that are discarded, at the end of their context, unless they are finished."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType

@@ -1,8 +1,8 @@
 """The reader of Avro data files, which are kept in memory compressed.
 
-Files with columns of plain types are decoded many blocks at a time (`braid.lake.format.avro.block_decoder`),
-other files and small files record by record. Dates and times are read as the stored numbers, and get the
-column's type afterwards.
+Where all columns of a file have plain types, blocks are decoded together if there are at least 32 of them
+(`braid.lake.format.avro.block_decoder`); other blocks are decoded record by record. Dates and times are read as the
+stored numbers, and get the column's type afterwards.
 
 Source: table-format 12.
 """
@@ -82,7 +82,7 @@ class AvroFormatReader(SinglePartReader):
         batch_rows: int,
         batch_bytes: int,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows, some blocks at a time."""
+        """Yield the rows, some blocks at a time; `batch_bytes` has no effect."""
         del parts, batch_bytes
         for blocks in _groups(self._blocks):
             if self._plain_columns is not None and len(blocks) >= _BLOCKS_MIN:

@@ -1,14 +1,14 @@
 """Addresses of object stores: service, bucket, and the key of a file.
 
-A path is the whole address, for example `s3://bucket/warehouse/db.db/t/schema/schema-0`, so a path alone
-locates a file. Other engines write paths into files and options in the same form.
+A path is the whole address, for example `s3://bucket/warehouse/db.db/t/schema/schema-0`. Endpoint and credentials
+are not part of it (`settings`).
 
 | address | service |
 |---|---|
 | `s3://bucket/key`, `s3a://bucket/key` | S3 and compatible stores |
 | `gs://bucket/key` | Google Cloud Storage |
-| `az://container/key`, `abfs://container/key` | Azure; the account comes from the environment |
-| `abfss://container@account.dfs.core.windows.net/key` | Azure, as Hadoop writes it |
+| `az://container/key`, `abfs://…`, `abfss://…` | Azure; the account comes from the environment |
+| `abfss://container@account.dfs.core.windows.net/key`, also with `az` and `abfs` | Azure, as Hadoop writes it |
 """
 
 from dataclasses import dataclass

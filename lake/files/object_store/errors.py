@@ -1,7 +1,7 @@
 """Errors of object stores: what they mean for a retry, and their translation into errors of the engine.
 
 The library's messages contain URLs, which may be signed, and the whole response of the server. Only the
-status, the service's own error code and the kind of failure are kept; path and hint are added.
+status, the service's own error code and the kind of failure are kept; path, mostly endpoint, and hints are added.
 """
 
 import re

@@ -2,12 +2,12 @@
 
 A request costs about as much as reading a mebibyte, so reads are gathered:
 
-1. The first request reads the end of the file. The answer has the length of the file and its footer. If
-   the file is small, as most files of level 0 are, the answer has the whole file.
-2. A read that needs other bytes fetches whole blocks with one request. A few blocks are kept, because adjacent
+1. A file is opened with its length and its last 256 KiB, which `store` requests: mostly the whole footer, and the
+   whole of a small file.
+2. A read that needs other bytes fetches whole blocks of 1 MiB with one request. A few blocks are kept, because adjacent
    column chunks, which are decoded alternately, share blocks.
 3. For a sequential reader the blocks that follow are fetched too: first one, then two, then three.
-4. Announced ranges are fetched exactly (see `prefetch`), without the bytes around them.
+4. Announced ranges are fetched without the blocks around them (see `prefetch`).
 """
 
 from collections import OrderedDict

@@ -1,7 +1,8 @@
-"""Prefetching: fetches several byte ranges of a file at a time; each will be read once.
+"""Announced byte ranges of a file, each to be read once: the first read fetches several of them at a time.
 
-A reader of some columns knows their byte ranges from the footer. Fetching exactly these ranges transfers fewer
-bytes than fetching blocks around them; fetching many at once waits less often than fetching one by one.
+A reader of some columns knows their byte ranges from the footer. Fetching these ranges, and small gaps between them,
+transfers fewer bytes than fetching blocks around them; fetching many at once waits less often than fetching one by
+one. Nothing is fetched in the background.
 """
 
 from bisect import bisect_right

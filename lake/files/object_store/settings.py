@@ -1,10 +1,9 @@
-"""Settings of the connection to an object store; credentials are referenced, never contained.
+"""Settings of the connection to an object store, and the store that they open; credentials are only referenced.
 
-Settings come from the environment and are pickled with a `FileIO` to other processes, so all of them
-connect to the same endpoint. Credentials are not pickled: each process takes them from its own
-environment (the standard names: `AWS_…`, `GOOGLE_…`, `AZURE_…`, instance roles and workload identities
-included) or from the file that `BRAID_STORE_CREDENTIALS` names. So nothing that is pickled, logged or
-shown can contain a credential.
+Settings come from the environment and are pickled with a `FileIO` to other processes. Credentials are not: each
+process takes them from its own environment (the standard names: `AWS_…`, `GOOGLE_…`, `AZURE_…`, instance roles
+and workload identities included) or from the file that `BRAID_STORE_CREDENTIALS` names. Timeouts and the
+library's retries are constants here.
 """
 
 import os

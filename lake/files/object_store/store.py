@@ -9,7 +9,8 @@ Differences from a disk, and their consequences:
   repeats requests whose response was lost, and the repetition may be refused because the first request
   had its effect. So the answer that the file exists may be the effect of the same call, and callers
   compare the content (see `FileIO`).
-- Writes of files with unique names (`write_new`, `open_output`) can be repeated freely.
+- `write_new` is repeated too: an existing file with the same content is the effect of an earlier try. The request that
+  completes a large file of `open_output` is not repeated; if it fails, the size of the file decides.
 - A request takes milliseconds rather than microseconds, so reads are gathered
   (`braid.lake.files.object_store.input`), and `parallel_reads` is above 1.
 

@@ -1,7 +1,7 @@
 """The reader of ORC data files.
 
 Files are decoded by Arrow, which does not expose the number of rows of a stripe before it is read. So a file is
-one part.
+one part. Trailing blanks of CHAR values are stripped (`chars`).
 
 Source: table-format 12.
 """

@@ -1,4 +1,7 @@
-"""Bounds of columns per row group, from the statistics in a Parquet footer."""
+"""Bounds of columns per row group, and those that the statistics in a Parquet footer give.
+
+Floats, INT96 timestamps and nested columns have none.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Choice of Parquet encodings, from a small sample of each column.
+"""Choice of Parquet encodings, from a small sample of each column of the first row group.
 
 Chosen by measurement: 250 000 rows, zstd 1 (milliseconds to write, milliseconds to read, kB):
 
@@ -12,7 +12,8 @@ Chosen by measurement: 250 000 rows, zstd 1 (milliseconds to write, milliseconds
 
 A dictionary with nearly as many entries as rows costs time and saves no space. So a column that is not nested gets a
 dictionary only if its values repeat; otherwise, what Parquet stores as integers (dates, timestamps and short
-decimals too) is packed as differences. Nested columns are not examined: they always get dictionaries.
+decimals too) is packed as differences, and the rest is plain. Nested columns are not examined: they get
+dictionaries; booleans are plain.
 """
 
 from dataclasses import dataclass

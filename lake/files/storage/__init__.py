@@ -1,12 +1,12 @@
-"""Storage as the engine uses it: the protocol `FileIO` and its implementations.
+"""Storage as the engine uses it: the protocol `FileIO`, and its implementations other than object stores.
 
 | modules | what |
 |---|---|
 | `file_io` | the protocol |
-| `open` | the choice of the implementation for an address |
+| `open` | the implementation and the path for an address, object stores included |
 | `local`, `disk` | storage on a POSIX file system, and its system calls |
 | `memory` | storage in memory, for tests |
-| `positioned_input` | Python files over byte ranges |
+| `positioned_input` | the base class of Python files over byte ranges |
 | `exclusive_probe` | the test whether a store creates files exclusively |
-| `scratch` | local directories of a process |
+| `scratch` | temporary local directories of a process |
 """

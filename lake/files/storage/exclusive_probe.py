@@ -1,4 +1,7 @@
-"""Probes of exclusive creation, run on a store before a table is written there."""
+"""Probes of exclusive creation: one call after another, and calls of several threads at once.
+
+`FileIO.probe_exclusive_create` runs the first; an object store runs the second too, once per bucket and object.
+"""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor

@@ -4,15 +4,15 @@ Paths are absolute strings with `/` between their parts: `/data/warehouse/…` o
 `s3://bucket/warehouse/…` on an object store. Directories are created when a file is written into them.
 Two kinds of file exist. *Immutable* files are written once, either under a name that no other writer uses
 (`write_new`, `open_output`) or under a name for which writers compete and one wins (`create_exclusive`).
-*Replaceable* files (`overwrite`) are hints, leases and progress documents: their readers tolerate an old file,
-and a file that another engine left empty or torn.
+*Replaceable* files (`overwrite`), such as hints, leases and progress documents, are written repeatedly.
 
-Writes are durable on return. Deletions are durable after `sync_directory`; before that, a power failure may
-undo some of them.
+Writes are durable on return, or at the end of the context of `open_output`. Deletions are durable after
+`sync_directory`; before that, a power failure may undo some of them. Storage in memory is never durable.
 
 Errors of every method: `FileNotFoundError` and `FileExistsError` where documented, `InvalidRequest` for a path
-that storage does not support or whose bucket does not exist, `StorageUnavailable` for every other failure of
-storage; after `StorageUnavailable`, a write may or may not have happened.
+that storage does not support or whose bucket does not exist, `CorruptData` for a directory that is read as a file,
+`StorageUnavailable` for other failures of storage; after `StorageUnavailable`, a write may or may not have happened.
+Reads and writes of files that `open_input` and `open_output` return may also raise the system's `OSError`.
 """
 
 from contextlib import AbstractContextManager
@@ -104,7 +104,7 @@ class FileIO(Protocol):
             No other writer uses the name.
 
         Raises:
-            FileExistsError: A file has the name already.
+            FileExistsError: A file has the name already; on an object store, one with other content.
         """
         ...
 

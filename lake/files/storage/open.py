@@ -1,4 +1,4 @@
-"""Choice of the storage for the address of a warehouse."""
+"""The storage of a warehouse's address, on disk or an object store, and the path of the address inside it."""
 
 import os
 from collections.abc import Mapping

@@ -1,12 +1,13 @@
-"""Scratch directories: local files that exist as long as their process, and that can be made anew.
+"""Scratch directories: local files of one process that can be made anew; and the free bytes of temporary storage.
 
 ```
-<base>/<name>.lock    locked by the process that owns the directory
-       <name>/        its files
+<base>/<name>-<user id>/<uuid>.lock    locked by the process that owns the directory
+                        <uuid>/        its files
 ```
 
-The system releases the lock of a process that ends, however it ends. So every process that creates a directory
-first removes the directories whose lock is free.
+A directory is removed by `close`, with its object, or at the end of the process. The system releases the lock of a
+process that ends, however it ends. So a process that creates a directory first removes those beside it whose
+lock is free.
 """
 
 import contextlib
