@@ -1,6 +1,6 @@
 """Types of messages in Avro and Protobuf: what the schema of a message tells about its fields, whatever values they have.
 
-Of Debezium's events in Avro they are the types of the rows. Messages of other formats have none here.
+Of captured changes they are the types of the rows, which `formats.change_capture` finds. Messages of other formats have none.
 """
 
 from collections.abc import Callable

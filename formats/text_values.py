@@ -57,14 +57,19 @@ def text_value(text: str, data_type: DataType) -> Any:
         ValueFault: The text is no value of the type.
     """
     try:
-        return exact_value(_json_value(text, data_type), data_type)
+        return exact_value(meant_value(text, data_type), data_type)
     except (ValueError, RecursionError):
         reason = DeadLetterReason.WRONG_TYPE
     raise ValueFault(reason, "", shown(text), expected_form(data_type))
 
 
-def _json_value(text: str, data_type: DataType) -> Any:
-    """Return the JSON value that a text stands for."""
+def meant_value(text: str, data_type: DataType) -> Any:
+    """Return the JSON value that a text stands for, which need not fit the type.
+
+    Raises:
+        ValueError: The type is nested, and the text is not JSON.
+        RecursionError: It is nested too deeply.
+    """
     if data_type.is_nested:
         return read_message(text.encode())
     if data_type.root is TypeRoot.BOOLEAN:

@@ -29,6 +29,7 @@ def plan_changes(plan: StreamPlan, schemas: SchemaSource | None) -> ChangeReader
         has_position=bool(plan.position_columns),
         key_fields=frozenset(c.path[0] for c in plan.value_columns if c.name in key),
         schemas=schemas,
+        tells_types=plan.spec.on_new_field is OnNewField.EVOLVE,
     )
 
 

@@ -11,5 +11,6 @@
 | `unavailable_values` | placeholders of values that a change did not touch |
 | `envelopes`, `json_rows` | JSON with its schema around it; rows that are JSON |
 | `row_types` | types of rows whose events have a schema, for columns that a stream adds |
+| `canal_types` | types of the rows of Canal's messages, for columns that a stream adds |
 | `connect_types`, `unscaled_decimals` | dates, times and decimals that a schema tells; decimals as bytes |
 """

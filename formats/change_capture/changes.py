@@ -94,5 +94,8 @@ class ChangeReader(Protocol):
         ...
 
     def row_types(self) -> MessageTypes | None:
-        """Return the types of the rows of the events that were read last; None where no schema tells them."""
+        """Return the types of the rows of the events that were read last; None where no schema tells them.
+
+        A reader that was not prepared to tell them (`change_reader`) may find none.
+        """
         ...

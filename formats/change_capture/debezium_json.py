@@ -18,6 +18,7 @@ from braid.formats.change_capture.connect_types import (
     DECIMAL,
     NO_TYPE,
     ConnectType,
+    parse_connect_schema,
     typed_reader,
 )
 from braid.formats.change_capture.debezium_events import (
@@ -119,11 +120,11 @@ class DebeziumJsonReader:
             )
             return UnwrappedRowReader(some, reader) if self._declared.unwrapped else reader
 
-        def reader_of(schema: ConnectType | None) -> MessageReader:
+        def reader_of(schema: bytes | None) -> MessageReader:
             if schema is None:
                 return typed_reader(columns, self._undeclared_type, plain, has_unscaled=True)
             image = () if self._declared.unwrapped else (BEFORE if of_deletes else AFTER,)
-            row = schema.at(image)
+            row = parse_connect_schema(schema).at(image)
             return typed_reader(
                 columns, lambda column: row.at(column.path), plain, has_unscaled=True
             )

@@ -1,5 +1,7 @@
 """Reader of rows that are JSON objects, each read by the schema of its event, if it had one.
 
+Of Canal the schema is what a message tells of the types of its rows.
+
 A row whose event had a schema has the schema's number in front, framed as in Confluent's wire format. So rows remain
 plain arrays of bytes, whatever is taken out of them on the way. A row without a schema is framed too if it begins as a
 frame does: MongoDB's rows are texts of the event, so they may begin with any byte.
@@ -12,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from braid.formats.change_capture.connect_types import ConnectType, parse_connect_schema
 from braid.formats.change_capture.envelopes import NO_SCHEMA, KnownSchemas
 from braid.formats.fault import Faults
 from braid.formats.joined_messages import ReadPart, joined_messages
@@ -63,14 +64,14 @@ class JsonRowReader:
         self,
         columns: Sequence[MappedColumn],
         known: KnownSchemas,
-        reader_of: Callable[[ConnectType | None], MessageReader],
+        reader_of: Callable[[bytes | None], MessageReader],
     ) -> None:
         """Prepare to read.
 
         Args:
             columns: The columns.
             known: The schemas of the events that were opened last.
-            reader_of: Returns the reader of the rows of a schema; None: of those without one.
+            reader_of: Returns the reader of the rows of a schema, by its JSON text; None: of those without one.
         """
         self._columns = tuple(columns)
         self._known = known
@@ -108,5 +109,5 @@ class JsonRowReader:
         if found is None:
             if len(self._readers) >= _READERS_MAX:
                 self._readers.clear()
-            found = self._readers[text] = self._reader_of(parse_connect_schema(text))
+            found = self._readers[text] = self._reader_of(text)
         return found

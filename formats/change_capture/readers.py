@@ -20,6 +20,7 @@ def change_reader(
     has_position: bool = False,
     key_fields: frozenset[str] = frozenset(),
     schemas: SchemaSource | None = None,
+    tells_types: bool = False,
 ) -> ChangeReader:
     """Return the reader of a stream's events.
 
@@ -29,6 +30,7 @@ def change_reader(
         has_position: Whether the positions of the changes are read.
         key_fields: Fields of rows that the key is read from: a change of one is a change of the key.
         schemas: The registry that the format names; None if it names none.
+        tells_types: Whether the types of the rows are asked for (`ChangeReader.row_types`).
     """
     match declared:
         case DebeziumFormat(messages="json"):
@@ -38,6 +40,6 @@ def change_reader(
         case MaxwellFormat():
             return MaxwellReader(columns, has_position=has_position, key_fields=key_fields)
         case CanalFormat():
-            return CanalReader(columns, key_fields=key_fields)
+            return CanalReader(columns, key_fields=key_fields, tells_types=tells_types)
         case _:
             assert_never(declared)

@@ -245,3 +245,25 @@ def test_one_row_decides_what_becomes_of_its_record() -> None:
     found = tried(canal(wrong, fine), canal(fine, wrong), canal(fine), **CANAL)
 
     assert [one["outcome"] for one in found] == ["dead_letter", "dead_letter", "row"]
+
+
+def test_a_new_field_in_one_row_decides_what_becomes_of_its_record() -> None:
+    fine, new = {"id": "1", "version": "1"}, {"id": "2", "version": "1", "x": "new"}
+    wrong = {"id": "3", "version": "one"}
+
+    found = tried(
+        canal(new, fine),
+        canal(fine, new),
+        canal(wrong, fine),
+        canal(new, wrong),
+        canal(wrong, new),
+        **CANAL,
+        on_new_field="evolve",
+    )
+
+    assert [(one["outcome"], one.get("reason")) for one in found] == [
+        ("schema_change", None),
+        ("schema_change", None),
+        *[("dead_letter", "wrong_type")] * 3,
+    ]
+    assert found[0]["changes"] == ["x"]

@@ -33,7 +33,10 @@ POSTGRESQL, MYSQL, ORACLE = "postgresql", "mysql", "oracle"
 
 
 class Bench:
-    """A registered stream of Debezium's changes, whose table has a key and one column."""
+    """A registered stream of changes, whose table has a key and one column.
+
+    It is of Debezium over a database, or of `canal` or `maxwell`.
+    """
 
     def __init__(self, database: str, column: str = "total BIGINT", **declared: Any) -> None:
         name, sql = column.split(" ", 1)
@@ -49,7 +52,9 @@ class Bench:
         self._registrar.put_table("db", "t", TableSpec.model_validate(table))
         stream = {
             "topic": "t",
-            "format": {"type": "debezium", "database": database, **declared},
+            "format": {"type": "debezium", "database": database, **declared}
+            if database in (POSTGRESQL, MYSQL, ORACLE)
+            else database,
             "partitioned_by_key": True,
             "on_new_field": "evolve",
         }
@@ -436,3 +441,146 @@ def test_parts_of_unwrapped_events_are_no_new_fields() -> None:
 
     assert faults_of(found) == {}
     assert (bench.added, bench.kept) == ({"name": "STRING"}, ("name",))
+
+
+def canal(*rows: Mapping[str, Any], **types: str) -> bytes:
+    named = {"mysqlType": {"id": "bigint(20)", **types}} if types else {}
+    data = [{"id": "1", **row} for row in rows]
+    return json.dumps({"type": "INSERT", "isDdl": False, "data": data, **named}).encode()
+
+
+@pytest.mark.parametrize(
+    ("of", "text", "sql", "expected"),
+    [
+        ("tinyint(1)", "2", "INT", 2),
+        ("smallint(5) unsigned", "65535", "INT", 65_535),
+        ("int(11)", "-7", "INT", -7),
+        ("INT UNSIGNED", "4294967295", "BIGINT", 4_294_967_295),
+        ("bigint(20)", "7", "BIGINT", 7),
+        ("bigint(20) unsigned", str(2**64 - 1), "DECIMAL(20, 0)", str(2**64 - 1)),
+        ("decimal(9,2)", "12.5", "DECIMAL(9, 2)", "12.50"),
+        ("decimal", "12", "DECIMAL(10, 0)", "12"),
+        ("decimal(65,30)", "1.5", "STRING", "1.5"),
+        ("float", "1.5", "FLOAT", 1.5),
+        ("double(8,3) unsigned zerofill", "1.5", "DOUBLE", 1.5),
+        ("date", "2026-01-02", "DATE", date(2026, 1, 2)),
+        ("datetime", "2026-01-02 03:04:05", "TIMESTAMP(3)", AT.replace(microsecond=0)),
+        ("datetime(3)", "2026-01-02 03:04:05.678", "TIMESTAMP(3)", AT),
+        ("timestamp(6)", "2026-01-02 03:04:05.678000", "TIMESTAMP(6)", AT),
+        ("time", "-838:59:59", "STRING", "-838:59:59"),
+        ("year(4)", "2026", "INT", 2026),
+        ("varbinary(16)", "\x00\xff", "BYTES", b"\x00\xff"),
+        ("longblob", "ab", "BYTES", b"ab"),
+        ("varchar(10)", "x", "STRING", "x"),
+        ("enum('int unsigned','b')", "b", "STRING", "b"),
+        ("json", '{"a": 1}', "STRING", '{"a": 1}'),
+        ("", "x", "STRING", "x"),
+    ],
+)
+def test_new_columns_of_canal_have_the_types_of_mysql(
+    of: str, text: str, sql: str, expected: Any
+) -> None:
+    bench = Bench("canal")
+
+    found = bench.evolved(canal({"new": None}, {"id": "2", "new": text}, new=of))
+
+    assert faults_of(found) == {}
+    assert (bench.added, bench.kept) == ({"new": sql}, ())
+    first, second = found.columns["new"].to_pylist()
+    assert (first, str(second) if sql.startswith("DECIMAL") else second) == (None, expected)
+
+
+def test_without_types_of_mysql_new_columns_of_canal_are_texts() -> None:
+    for named in ({}, {"mysqlType": None}, {"mysqlType": "int"}, {"mysqlType": {"n": 4}}):
+        bench = Bench("canal")
+        event = {"type": "INSERT", "isDdl": False, "data": [{"id": "1", "n": "1"}], **named}
+        assert faults_of(bench.evolved(json.dumps(event).encode())) == {}
+        assert bench.added == {"n": "STRING"}
+
+
+DECLARED = [
+    ("a BOOLEAN", "1"),
+    ("a DOUBLE", "1.5"),
+    ("a DECIMAL(9, 2)", "1.5"),
+    ("a DATE", "2026-01-02"),
+    ("a TIMESTAMP(3)", "2026-01-02 03:04:05"),
+    ("a BYTES", "\x00\xff"),
+    ("a CHAR(1)", "x"),
+    ("a ARRAY<INT>", "[1]"),
+    ("a ROW<b INT>", '{"b": 1, "c": 2}'),
+    ("a ARRAY<ROW<b INT>>", '[{"b": 1, "c": 2}]'),
+    ("a MAP<STRING, ROW<b INT>>", '{"d": {"b": 1, "c": 2}}'),
+    ("a ROW<b INT>", "null"),
+]
+
+
+@pytest.mark.parametrize(("column", "text"), DECLARED)
+@pytest.mark.parametrize("types", [{}, {"n": "int"}])
+def test_texts_of_canal_fit_their_columns_where_they_are_read(
+    column: str, text: str, types: dict[str, str]
+) -> None:
+    bench = Bench("canal", column)
+
+    found = bench.evolved(canal({"a": text, "n": "1"}, **types))
+
+    assert faults_of(found) == {}
+    assert bench.added == {"n": "INT" if types else "STRING"}
+    assert bench.document.table.columns[1].type == column[2:]
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "wider"),
+    [
+        ("a INT", "3000000000", "BIGINT"),
+        ("a INT", "1.5", "DOUBLE"),
+        ("a DECIMAL(3, 2)", "12.34", "DECIMAL(38, 2)"),
+        ("a VARCHAR(1)", "xy", "STRING"),
+        ("a VARBINARY(1)", "ab", "BYTES"),
+        ("a ARRAY<INT>", "[3000000000]", "ARRAY<BIGINT>"),
+        ("a ROW<b INT>", '{"b": 3000000000, "c": 1}', "ROW<`b` BIGINT>"),
+        ("a MAP<STRING, INT>", '{"b": 3000000000}', "MAP<STRING, BIGINT>"),
+    ],
+)
+def test_columns_of_canal_widen_for_what_their_texts_stand_for(
+    column: str, text: str, wider: str
+) -> None:
+    bench = Bench("canal", column)
+
+    found = bench.evolved(canal({"a": text}))
+
+    assert faults_of(found) == {}
+    assert bench.document.table.columns[1].type == wider
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("a BIGINT", "x"),
+        ("a BIGINT", "1.5"),
+        ("a BOOLEAN", "2"),
+        ("a DATE", "x"),
+        ("a BYTES", "Ā"),
+        ("a ARRAY<INT>", "x"),
+        ("a ARRAY<INT>", "[" * 100_000),
+    ],
+)
+def test_a_text_that_no_wider_type_holds_refuses_its_record_and_changes_nothing(
+    column: str, text: str
+) -> None:
+    bench = Bench("canal", column)
+
+    found = bench.evolved(canal({"a": text, "n": "1"}))
+
+    assert [one.partition(":")[0] for one in faults_of(found).values()] == ["wrong_type"]
+    assert bench.added == {}
+
+
+def test_values_of_maxwell_decide_as_those_of_json() -> None:
+    bench = Bench("maxwell", "total INT")
+    row = {"id": 1, "total": 3_000_000_000, "n": 1, "at": "2026-01-02 03:04:05"}
+
+    found = bench.evolved(json.dumps({"type": "insert", "data": row}).encode())
+
+    assert faults_of(found) == {}
+    assert bench.added == {"n": "BIGINT", "at": "STRING"}
+    assert bench.document.table.columns[1].type == "BIGINT"
