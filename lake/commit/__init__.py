@@ -11,5 +11,5 @@
 | `publisher` | exclusive creation of the snapshot, and its outcome |
 | `identity_log` | earlier commits of the same identity |
 | `clock_check` | comparison of the committer's clock with storage's |
-| `commit_result`, `discard` | the result, and deletion of the files after a failure |
+| `commit_result`, `discard` | the result, and whether the data files are deleted after it |
 """

@@ -1,9 +1,9 @@
-"""Manifests, manifest lists and index manifests that the attempts of one commit write.
+"""Manifests, manifest lists and index manifests that attempts of one commit write, reuse and delete.
 
 After a lost race the next attempt is planned on a newer snapshot. It reuses most files of the earlier attempts:
 
-- the manifests and the list of the delta, unless their entries contain the id of the snapshot (only in tables
-  with `sequence.snapshot-ordering`);
+- the manifests and the lists of the delta and of the changelog, unless entries of the delta contain the id of the
+  snapshot (only in tables with `sequence.snapshot-ordering`);
 - merged manifests, as long as the base still lists all manifests that they replace;
 - the index manifest, as long as the newest snapshot has the same index manifest as before.
 

@@ -1,4 +1,7 @@
-"""Intent to claim a backfill: an empty commit with the next epoch of its position."""
+"""Intent to claim a backfill: an empty commit with the next epoch of its position.
+
+A new backfill gets a position with its start and a generation of its own; a known one needs the same source.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

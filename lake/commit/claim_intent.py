@@ -1,8 +1,8 @@
 """Intent to claim a stream: an empty commit with its next epoch, which may move the position forwards.
 
-The claim finds the position at which the stream continues: the table's, that of the progress document, or the
-start of a new stream. With a sequence group it also decides the group's generation, and fences the stream that
-wrote the group before, and its backfills.
+The claim finds the position at which the stream continues: the table's, that of the progress document, or the given
+start, for a new stream or one whose former position no longer fits. With a group it also decides the group's
+generation, and fences the stream that wrote the group before, and its backfills.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,8 @@
-"""Comparison of a committer's clock with storage's.
+"""Comparison of a committer's clock with storage's, which refuses the commit if the clock is far ahead.
 
-Commit times decide which snapshots expire and which snapshot time travel finds. They never go back, so one
-commit from a clock that is a year ahead would date all commits after it a year ahead. Storage records
-when a file was written, so a file that a commit has just written shows whether the clock is ahead. The
-comparison costs one request, so a process compares the clock for each table once a minute at most.
+Commit times decide which snapshots expire and which snapshot time travel finds. Storage records when a file was
+written, so a file that a commit has just written shows whether the clock is ahead. The comparison costs one
+request, so a `ClockCheck`, which committers of a table can share, compares once a minute at most.
 """
 
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ _INTERVAL_MS: Final = 60_000
 
 
 class ClockCheck:
-    """Compares a clock with storage's, for all committers of one process to one table."""
+    """Compares a clock with storage's, for the committers of one table that share this object."""
 
     def __init__(self, file_io: FileIO, paths: TablePaths) -> None:
         self._file_io = file_io

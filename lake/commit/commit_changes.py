@@ -1,4 +1,4 @@
-"""Manifest entries of one commit, derived from the messages of its writers."""
+"""Entries of manifests and of the index manifest for one commit, derived from the messages of its writers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

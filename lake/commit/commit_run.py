@@ -3,13 +3,14 @@
 Each attempt:
 
 1. reads the newest snapshot and schema;
-2. derives the next revision from the intent: a commit that the table has already is a replay;
+2. looks for an earlier commit of the same identity, where that is wanted, and derives the next revision from the
+   intent: a commit that the table has already is a replay;
 3. checks for conflicts;
-4. writes the manifests and the list of the delta, unless an earlier attempt has written them; a base list, for
-   which manifests that are due are merged; and an index manifest if the commit changes index files. Once a minute
-   the clock is compared with the time that storage has given to the base list;
+4. writes the manifests and the lists of the delta and of a changelog, unless an earlier attempt has written them; a
+   base list, for which manifests that are due are merged; and an index manifest if the commit changes index files.
+   Once a minute the clock is compared with the time that storage has given to the base list;
 5. creates the snapshot exclusively and determines whether it is part of the chain;
-6. on success writes the hint and deletes the files of earlier attempts.
+6. on success writes the hint and deletes those files of earlier attempts that the snapshot does not name.
 
 After a lost race the next attempt reuses the files. After an outcome in doubt the next attempt writes new
 manifests: expiry may have deleted the old ones together with the snapshot.

@@ -1,7 +1,8 @@
 """Committer of a table: the one entry through which files and streams are committed.
 
 The attempts of a commit are in `braid.lake.commit.commit_run`, the meaning of each kind of commit in
-`braid.lake.commit.intent`. This module is long because every public method carries its contract.
+`braid.lake.commit.intent` and the modules beside it whose names end in `_intent`. This module is long because
+every public method carries its contract.
 """
 
 import random as random_module

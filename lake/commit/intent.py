@@ -2,8 +2,9 @@
 
 Each attempt calls `revise` with the newest state of the table's streams, which may have changed since the
 attempt before. `revise` is pure. It returns what the next snapshot carries besides its files, or None for a
-stream's batch that the table has already; repeats of other commits are found before, by `identity_log`. The
-intents of claims and moves of streams are in `claim_intent` and `move_intent`.
+stream's batch, or a replay of dead letters, that the table has already; repeats of plain commits are found before,
+by `identity_log`. Here are the intents of plain commits, batches and fences; those of claims, backfills, moves and
+replays are in `claim_intent`, `backfill_intent`, `move_intent` and `replay_intent`.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -76,7 +77,7 @@ class Intent(Protocol):
         ...
 
     def revise(self, streams: StreamAuthority, *, time_ms: int) -> Revision | None:
-        """Return the content of the next snapshot; None for a stream's batch that the table has already.
+        """Return the content of the next snapshot; None for a batch or replay that the table has already.
 
         Args:
             streams: State of all streams before the commit.

@@ -1,4 +1,7 @@
-"""Intent to move a stream's position: an empty commit, which also fences the stream."""
+"""Intent to move a stream's position on request: an empty commit, which also fences the stream.
+
+Moves that follow from a claim are part of that claim (`claim_intent`).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Construction of the snapshot that follows another one. Pure.
+"""The snapshot that follows another one, in memory: its id, commit time and content.
 
 Source:
     Table format, sections 3 and 18.2.

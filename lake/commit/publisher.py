@@ -1,4 +1,4 @@
-"""Publication of a snapshot: the exclusive creation of its file, and the check of what became of it.
+"""Publication of a snapshot: the exclusive creation of its file, the check of what became of it, and the hints.
 
 The file is `snapshot-N`, where N is the id after that of the *previous* snapshot, on which the commit was
 planned. Four things can come between:
@@ -27,8 +27,9 @@ Otherwise the other snapshots decide:
 - Snapshots above N: each names the snapshot that it was built on (`braid.lake.snapshots.lineage`). If each of
   them, up to the newest, names the one right below it, N is part of the chain. If one of them is missing or
   names another, N is detached from the chain. The result is in doubt where a snapshot names none, as snapshots
-  of other engines do, or where the walk up from N meets the gap of a rollback before it meets the rollback's
-  target. The caller then compares the files of N with those of its successors.
+  of other engines do (a commit without rows then counts as part, if its neighbours are in place), or where the walk
+  up from N meets the gap of a rollback before it meets the rollback's target. The caller then compares the files
+  of N with those of its successors.
 - Snapshots below N, with the marker of a rollback: if the walk down does not lead to history that the rollback
   keeps, N is detached, and so is whatever was built on it (`braid.lake.snapshots.removed_history`).
 - If nothing is above N and the previous snapshot is gone, the snapshots below distinguish a rollback from an

@@ -1,4 +1,4 @@
-"""Bounds of the retries after a lost race."""
+"""Bounds of the attempts of a commit, of the waits between them, and of the repetitions of a read."""
 
 import random
 from dataclasses import dataclass

@@ -10,5 +10,5 @@
 | `merge_types`, `column_differences` | merging of incoming columns into those of a table, and the changes for it |
 | `schema_differences` | the changes that lead from one schema to another |
 
-All modules are pure. `braid.lake.table` reads and publishes schemas.
+No module reads or writes storage: `braid.lake.table` reads and publishes schemas.
 """

@@ -1,11 +1,14 @@
-"""Merge of an incoming record type into a table's columns: new fields are added, types are widened.
+"""Merge of an incoming record type into a table's columns: new fields are added, and types change.
 
 1. Types that differ in nullability alone count as equal; the table's nullability stays everywhere.
 2. Fields of a ROW are matched by name. Fields that both have are merged, fields that only the table has stay,
    and fields that only the records have are appended, nullable.
 3. ARRAY, MULTISET and MAP are merged in their element, key and value types.
 4. Every other type is replaced by that of the records, if the casting rules allow it. A length or precision
-   shrinks only if explicit casts are allowed. Decimals keep their scale and get the larger precision.
+   shrinks only if explicit casts are allowed. Decimals keep their scale and get the larger precision. Types that
+   cannot be merged are refused.
+
+Without `MergeRules.type_widening`, rule 4 does not apply: these types stay.
 
 Source: merge-semantics 8.1.
 """

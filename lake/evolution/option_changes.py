@@ -1,4 +1,4 @@
-"""Changes of options, some of which are allowed only in an empty table, and a few never.
+"""Changes of options: some are allowed only before the table's first snapshot, some in one direction, a few never.
 
 Source: merge-semantics 8.3.
 """

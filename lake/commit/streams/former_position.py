@@ -6,7 +6,8 @@ and the position no longer fits:
 
 1. another stream has written the sequence group since: the records from the position to the new start are in
    the group already, or are not wanted;
-2. the position's offsets are of another topic, or of an earlier topic of the same name.
+2. the position's offsets are of another topic, or, if no claim followed the registration, of an earlier topic of the
+   same name.
 
 A claim leaves a position to which neither condition applies, so the next claim continues there.
 """

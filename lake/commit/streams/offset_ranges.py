@@ -1,4 +1,4 @@
-"""Sets of offsets by partition, as few ranges as possible. Pure.
+"""Ranges of replayed offsets by partition, as few as possible. Pure.
 
 Replayed offsets are scattered: one record in a thousand is a dead letter. So a range may run over offsets that have
 no open letter, because nothing of them is ever replayed. As long as the letters in between are known, a complete replay

@@ -4,8 +4,8 @@ Other engines do not carry positions forward, and their expiry does not know the
 theirs the last snapshot that has the positions could expire. The expiry of every engine respects
 consumers, so one consumer file names that snapshot.
 
-Streams advance the file with a claim and then once a minute. Every expiry of this engine advances it too,
-although expiry of this engine keeps the needed snapshot without the file
+Commits of a stream advance the file, those of one committer once a minute at most. Expiry of this engine advances it
+too, although expiry of this engine keeps the needed snapshot without the file
 (`braid.lake.maintenance.expiry.expiry_holds`). So the file keeps little more than the snapshots of one minute
 while streams run, and keeps the positions while none runs.
 """
@@ -22,7 +22,7 @@ _INTERVAL_MS: Final = 60_000
 
 
 class PositionHold:
-    """Writes the consumer file of one table, for one process."""
+    """Writes the consumer file of one table, for one committer or expiry."""
 
     def __init__(self, consumers: ConsumerStore) -> None:
         self._consumers = consumers

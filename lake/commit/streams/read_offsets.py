@@ -1,6 +1,6 @@
-"""Read offsets: the ranges of a partition that a stream has read, by the moves and the highest offset of its position.
+"""The ranges of a partition that a stream has read, and how many of these offsets a move forwards would leave out.
 
-Pure.
+They follow from the moves and the highest offset of the position. Pure.
 """
 
 from braid.lake.commit.streams.position_moves import Range, read_segments, split_by_reading
