@@ -1,4 +1,4 @@
-"""Changes of options: some are allowed only before the table's first snapshot, some in one direction, a few never.
+"""Changes of options, some of which are refused once the table has snapshots, and a few always.
 
 Source: merge-semantics 8.3.
 """

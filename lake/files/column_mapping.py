@@ -1,4 +1,4 @@
-"""Schema evolution on read: columns of a file written under an older schema become those of a newer one.
+"""Schema evolution on read: from the columns of a file's schema to those of another schema of the table.
 
 Columns, and fields of a ROW, are matched by id, whatever their names were. The mapping gives, by wanted column, the
 file's column and the conversion of its values; it has no entry for a column that the file lacks, which

@@ -4,6 +4,6 @@
 |---|---|
 | `address`, `settings` | addresses of stores, and settings of connections |
 | `store` | `FileIO` on an object store |
-| `input`, `prefetch`, `output` | reading, reading ahead, and writing of a file |
-| `errors` | translation of the stores' errors to those of the engine |
+| `input`, `prefetch`, `output` | reading of a file, also of announced ranges, and writing |
+| `errors` | which errors of the stores allow a retry, and their translation to those of the engine |
 """

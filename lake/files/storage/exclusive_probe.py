@@ -1,6 +1,7 @@
 """Probes of exclusive creation: one call after another, and calls of several threads at once.
 
-`FileIO.probe_exclusive_create` runs the first; an object store runs the second too, once per bucket and object.
+`FileIO.probe_exclusive_create` runs the first; on an object store, a `FileIO` runs the second
+too, once for each bucket.
 """
 
 import uuid

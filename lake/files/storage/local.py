@@ -6,7 +6,7 @@ the existing file.
 
 A power failure loses everything that was not synced. Hence the order of every write:
 
-1. a new directory is synced in its parent before anything is created in it;
+1. a directory that the write makes is synced in its parent before anything is created in it;
 2. the content is synced. A file that readers look for by its name (`create_exclusive`, `overwrite`) gets the name
    only afterwards, so a file of that name is never torn. A file of a unique name (`write_new`, `open_output`)
    has it from the beginning, because nothing refers to the file before the call has returned;
