@@ -7,7 +7,7 @@ consumers, so one consumer file names that snapshot.
 Commits of a stream advance the file, those of one committer once a minute at most. Expiry of this engine advances it
 too, although expiry of this engine keeps the needed snapshot without the file
 (`braid.lake.maintenance.expiry.expiry_holds`). So the file keeps little more than the snapshots of one minute
-while streams run, and keeps the positions while none runs.
+while streams run, and keeps the positions while none runs, unless `consumer.expiration-time` deletes it.
 """
 
 from contextlib import suppress
