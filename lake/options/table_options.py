@@ -649,8 +649,8 @@ class TableOptions:
         "changelog-producer",
         choice(ChangelogProducer),
         default=ChangelogProducer.NONE,
-        doc="What writes changelog files: commits (input), full compactions, or every compaction "
-        "(lookup)",
+        doc="What writes changelog files: commits (input), full compactions, or compactions of new "
+        "records (lookup)",
     )
     changelog_producer_row_deduplicate: bool = option(
         "changelog-producer.row-deduplicate",

@@ -1,10 +1,10 @@
 """Leases: consumers with a deadline, which keep a snapshot from expiring while it is read.
 
-A lease is a consumer file with a deadline. Every engine of the format respects the file, and the deadline ensures
-that a holder that dies does not hold the snapshot for ever. To take a lease, a reader writes the file and *then*
-checks that no expiry has marked the snapshot and that the snapshot still exists. Expiry of this engine marks a
-snapshot and *then* lists the consumers. So at least one of the two sees the other: once a lease is taken, no
-expiry of this engine removes its snapshot before the deadline.
+A lease is a consumer file with a deadline. Every engine of the format respects the file (others keep only changelogs
+for it under `consumer.changelog-only`), and the deadline ensures that a holder that dies does not hold the snapshot
+for ever. To take a lease, a reader writes the file and *then* checks that no expiry has marked the snapshot and that
+the snapshot still exists. Expiry of this engine marks a snapshot and *then* lists the consumers. So at least one of
+the two sees the other: once a lease is taken, no expiry of this engine removes its snapshot before the deadline.
 
 The snapshot can still be removed, and then `check` and `refresh` raise:
 

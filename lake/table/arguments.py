@@ -1,4 +1,7 @@
-"""Checks of arguments of public methods: a wrong kind or a number out of bounds is refused with the argument's name."""
+"""Checks of arguments of public methods: a wrong kind or a number out of bounds is refused with the argument's name.
+
+`chosen_columns` also returns the columns that a read takes.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NoReturn

@@ -1,8 +1,8 @@
 """Conversion of key columns to the table's types: each value is converted exactly, or refused.
 
-`Table.get` takes Python values, `Table.lookup` Arrow columns; both refuse the same values. So a
-column of another kind (text for a number) is refused although Arrow could parse it, and no value is
-rounded.
+`Table.get` takes Python values, `Table.lookup` Arrow columns. A column of another kind (text for a
+number) is refused although Arrow could parse it, and no value is rounded. Arrow's own casts are
+narrower in places: whole numbers above 2^53 are keys of a DOUBLE as Python values only.
 """
 
 from collections.abc import Callable, Sequence

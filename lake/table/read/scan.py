@@ -1,4 +1,7 @@
-"""Scan of a table at one snapshot."""
+"""Scan of a table at one snapshot.
+
+It is planned once, and then read or counted as a whole, or cut into splits that any process can read.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
