@@ -85,11 +85,11 @@ def _decimal_problems(
     field: pa.Field, column: pa.ChunkedArray, file_format: FileFormat
 ) -> Iterator[Problem]:
     precision, scale = field.type.precision, field.type.scale
-    limit = 10**precision if file_format is FileFormat.ORC else _unscaled_limit(precision)
+    low, high = _unscaled_bounds(precision, file_format)
     found = pc.min_max(column).as_py()
     for value in (found["min"], found["max"]):
         # Compared as whole numbers: Python's arithmetic on decimals would round to its context.
-        if value is not None and not -limit <= _unscaled(value, scale) < limit:
+        if value is not None and not low <= _unscaled(value, scale) <= high:
             yield Problem(
                 field=field.name,
                 value=str(value),
@@ -104,11 +104,13 @@ def _wider_type(precision: int, scale: int) -> str:
     return f"DECIMAL({18 if precision <= 9 else 38}, {scale})"
 
 
-def _unscaled_limit(precision: int) -> int:
-    """Return the smallest positive unscaled value that is refused in Parquet and Avro files."""
-    if precision <= 9:
-        return 1 << 31
-    return 1 << 63 if precision <= 18 else 10**precision
+def _unscaled_bounds(precision: int, file_format: FileFormat) -> tuple[int, int]:
+    """Return the least and the greatest unscaled value that a file holds."""
+    if file_format is FileFormat.ORC or precision > 18:
+        return 1 - 10**precision, 10**precision - 1
+    # Parquet and Avro files have 32 or 64 bits.
+    limit = 1 << 31 if precision <= 9 else 1 << 63
+    return -limit, limit - 1
 
 
 def _unscaled(value: Decimal, scale: int) -> int:

@@ -243,6 +243,7 @@ class VolatileDisk:
             size=0 if is_directory else len(self._files[number]),
             modified_ms=self._modified.get(number, _START_MS),
             is_directory=is_directory,
+            number=number,
         )
 
     def _append(self, number: int, data: bytes) -> None:

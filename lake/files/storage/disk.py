@@ -32,12 +32,14 @@ class DiskEntry:
         size: Bytes of a file.
         modified_ms: Milliseconds since the epoch.
         is_directory: True for a directory, and for a link to one.
+        number: Number of the file or directory itself, which another one may get once it is removed.
     """
 
     name: str
     size: int
     modified_ms: int
     is_directory: bool
+    number: int
 
 
 class Disk(Protocol):
@@ -203,4 +205,5 @@ def _entry(name: str, status: os.stat_result) -> DiskEntry:
         size=0 if is_directory else status.st_size,
         modified_ms=status.st_mtime_ns // 1_000_000,
         is_directory=is_directory,
+        number=status.st_ino,
     )

@@ -6,7 +6,8 @@ the existing file.
 
 A power failure loses everything that was not synced. Hence the order of every write:
 
-1. a directory that the write makes is synced in its parent before anything is created in it;
+1. a directory is synced in its parent before anything is created in it, also one that another process has made,
+   which may have died before its own sync;
 2. the content is synced. A file that readers look for by its name (`create_exclusive`, `overwrite`) gets the name
    only afterwards, so a file of that name is never torn. A file of a unique name (`write_new`, `open_output`)
    has it from the beginning, because nothing refers to the file before the call has returned;
@@ -19,6 +20,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
+from typing import Final
 
 import pyarrow as pa
 
@@ -31,8 +33,15 @@ _NEVER_WORKS = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP})
 """Errors that concern the path itself; the same call fails every time."""
 
 
+_NOT_OURS: Final = frozenset({errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP})
+"""Errors of a directory that this process may pass through and not open, or whose file system syncs no directories."""
+
+_DURABLE_MAX: Final = 10_000
+"""Directories that are remembered, of about 200 bytes each; beyond that they are synced again."""
+
+
 class LocalFileIO:
-    """Files of this machine and its mounts; picklable, without state."""
+    """Files of this machine and its mounts; picklable. It remembers directories, so that each is synced once."""
 
     parallel_reads = 1
 
@@ -43,6 +52,11 @@ class LocalFileIO:
             disk: Executor of the system calls; None means those of this machine.
         """
         self._disk = disk or SystemDisk()
+        self._durable = _OF_THIS_MACHINE if disk is None else _DurableDirectories()
+
+    def __reduce__(self) -> tuple[type["LocalFileIO"], tuple[Disk | None]]:
+        """Return what another process makes the storage of."""
+        return LocalFileIO, (None if type(self._disk) is SystemDisk else self._disk,)
 
     @property
     def identity(self) -> str | None:
@@ -201,16 +215,34 @@ class LocalFileIO:
 
     def _ensure_directory(self, path: str) -> None:
         """Create a directory and its parents, and make their names durable."""
-        if self._is_directory(path):
+        entry = self._entry(path)
+        if entry is not None and not entry.is_directory:
+            return
+        if entry is not None and self._durable.has(path, entry.number):
             return
         parent = _parent(path)
-        if parent != path:
-            self._ensure_directory(parent)
-        # Another process may create the directory at the same time. The name is synced here nevertheless,
-        # because that process may die before it does so.
-        with contextlib.suppress(FileExistsError):
-            self._disk.make_directory(path)
-        self._disk.sync_directory(parent)
+        if parent == path:
+            return
+        self._ensure_directory(parent)
+        if entry is None:
+            # Another process may create the directory at the same time.
+            with contextlib.suppress(FileExistsError):
+                self._disk.make_directory(path)
+            self._disk.sync_directory(parent)
+        else:
+            # The name is synced here too, because its creator may have died before it did so.
+            self._sync_above(parent)
+        entry = entry or self._entry(path)
+        if entry is not None:
+            self._durable.add(path, entry.number)
+
+    def _sync_above(self, path: str) -> None:
+        """Make the names in a directory durable that may be above the warehouse, and not for this process to open."""
+        try:
+            self._disk.sync_directory(path)
+        except OSError as error:
+            if error.errno not in _NOT_OURS:
+                raise
 
     def _unlink_if_exists(self, path: str) -> bool:
         try:
@@ -228,6 +260,24 @@ class LocalFileIO:
             return self._disk.entry(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
+
+
+class _DurableDirectories:
+    """Directories whose names this process has made durable, by path and number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def has(self, path: str, number: int) -> bool:
+        return self._numbers.get(path) == number
+
+    def add(self, path: str, number: int) -> None:
+        if len(self._numbers) >= _DURABLE_MAX:
+            self._numbers.clear()
+        self._numbers[path] = number
+
+
+_OF_THIS_MACHINE: Final = _DurableDirectories()
 
 
 @contextmanager

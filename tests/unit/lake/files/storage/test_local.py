@@ -12,6 +12,7 @@ import pytest
 from braid.lake.errors import CorruptData, StorageUnavailable
 from braid.lake.files.storage.disk import SystemDisk
 from braid.lake.files.storage.local import LocalFileIO
+from tests.support.volatile_disk import Survival, VolatileDisk
 
 
 def test_storage_can_be_pickled() -> None:
@@ -96,3 +97,45 @@ def test_a_directory_that_cannot_be_created_is_a_failure_of_storage(
         StorageUnavailable, match=r"w/file: its directory cannot be created.*ENOENT"
     ):
         write(LocalFileIO(NoFolders()), f"{tmp_path}/w/file")
+
+
+@pytest.mark.parametrize("write", ["write_new", "create_exclusive", "overwrite"])
+def test_a_file_in_a_directory_of_a_process_that_died_survives_a_power_failure(write: str) -> None:
+    disk = VolatileDisk()
+    for directory in ("/w", "/w/t", "/w/t/snapshot"):
+        disk.make_directory(directory)  # and its maker dies before it syncs the name
+
+    getattr(LocalFileIO(disk), write)("/w/t/snapshot/1", b"x")
+
+    *_, (_, _, left) = disk.failures({disk.count: (Survival.NOTHING,)}, seed=1)
+    assert LocalFileIO(VolatileDisk(left)).read_bytes("/w/t/snapshot/1") == b"x"
+
+
+def test_a_directory_that_was_made_durable_is_synced_once() -> None:
+    disk = VolatileDisk()
+    file_io = LocalFileIO(disk)
+    counts = []
+    for name in ("1", "2", "3"):
+        before = disk.count
+        file_io.write_new(f"/w/t/{name}", b"x")
+        counts.append(disk.count - before)
+    disk.remove_tree("/w/t")
+    disk.make_directory("/w/t")
+    before = disk.count
+    file_io.write_new("/w/t/4", b"x")
+
+    assert counts[0] > counts[1] == counts[2]
+    assert disk.count - before == counts[2] + 1
+
+
+def test_a_directory_above_that_cannot_be_opened_stops_no_write(tmp_path: Path) -> None:
+    class Closed(SystemDisk):
+        def sync_directory(self, path: str) -> None:
+            if path == str(tmp_path):
+                raise PermissionError(errno.EACCES, "Permission denied")
+            super().sync_directory(path)
+
+    (tmp_path / "w").mkdir()
+    LocalFileIO(Closed()).write_new(f"{tmp_path}/w/file", b"x")
+
+    assert (tmp_path / "w" / "file").read_bytes() == b"x"
