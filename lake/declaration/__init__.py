@@ -4,7 +4,7 @@
 |---|---|
 | `validation` | all rules, in order |
 | `rule_problems`, `column_problem` | problems that the rules report |
-| `key_rules`, `type_rules` | columns, keys, partitions and buckets; types and defaults |
+| `key_rules`, `type_rules` | names of columns, keys, partitions and bucket keys; types and defaults |
 | `option_rules`, `retention_rules`, `maintenance_rules`, `file_index_rules` | options outside of merging |
 | `engine_rules`, `sequence_rules`, `snapshot_ordering_rules`, `function_rules` | options of merging: engines, order, aggregate functions |
 | `partial_update_rules`, `null_delete_rules`, `tombstone_rules` | sequence groups and deletes |

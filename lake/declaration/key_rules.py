@@ -1,4 +1,4 @@
-"""Rules for the names of columns, keys, partition columns and buckets of a table.
+"""Rules for the names of columns, the primary key, the partition columns and the bucket key of a table.
 
 Source: merge-semantics 8.4.
 """

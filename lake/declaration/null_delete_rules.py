@@ -1,5 +1,9 @@
 """Rules for sequence groups whose deletes carry no values (`braid.null-deletes`).
 
+The option names ordering columns of groups. Kept and marked columns are protected by these groups, marked ones are
+texts, and no column of these groups has an aggregate function. `braid.lake.write.rows.null_deletes` rewrites the
+deletes.
+
 Source: ours.
 """
 

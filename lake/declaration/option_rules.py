@@ -1,4 +1,7 @@
-"""Rules for options outside of merging: options that repeat the declaration, the type of table, a few values.
+"""Rules for options outside of merging that have no rules of their own.
+
+They are for options that repeat the declaration, the type of table, three booleans, `target-file-size` and
+`dynamic-bucket.initial-buckets`.
 
 The rules are checked when a table is created, altered or rescaled. A table from another engine is read and
 written although it breaks them, as long as its options can be parsed.

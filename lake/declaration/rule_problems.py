@@ -1,4 +1,4 @@
-"""Problems that several rules report."""
+"""Problems that several rules report, with hints that guess the name that was meant; and columns by name."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence

@@ -1,6 +1,8 @@
 """Rules for the types and defaults of columns.
 
-A type that could be written but not read back is refused before data exists.
+A type with more levels than Arrow's reader accepts in a Parquet file is refused before data exists, and so is a
+default that is no value of its column's type. Types that other formats cannot hold are refused in
+`braid.lake.write.files.encoding_rules`.
 
 Source: table-format 12 (nested types in Parquet); the bound is that of Arrow's reader.
 """

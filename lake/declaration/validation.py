@@ -4,7 +4,8 @@ All rules are checked and all problems are reported at once, each with the field
 fix it. Only while an option cannot be parsed, the rules that need parsed options are left out. What the
 reference refuses at its first use is refused here. What the reference leaves undefined is refused too: an
 ordering column of two groups, or an ordering column that a group protects. An option without effect is
-accepted, as in the reference; `ineffective_options` lists such options.
+accepted, as in the reference; `ineffective_options` lists such options. Tables that this version cannot write are
+refused elsewhere (`braid.lake.write.writable`).
 
 | rules | where |
 |---|---|
@@ -19,7 +20,7 @@ accepted, as in the reference; `ineffective_options` lists such options.
 | deletes without values | `null_delete_rules` |
 | number of retained snapshots and changelogs | `retention_rules` |
 | values of maintenance options | `maintenance_rules` |
-| columns of file indexes | `file_index_rules` |
+| kinds, columns and options of file indexes | `file_index_rules` |
 | sequence groups and deletes of partial-update | `partial_update_rules` |
 | names, types and options of aggregate functions | `function_rules` |
 
@@ -52,7 +53,7 @@ from braid.lake.options.table_options import MergeEngine, TableOptions
 
 
 def validate_schema(schema: TableSchema) -> None:
-    """Check the keys, columns and merge options of a new or altered table.
+    """Check the declaration of a new, altered or rescaled table by all rules (see the module).
 
     Args:
         schema: The schema to be written; its key columns may still be nullable.

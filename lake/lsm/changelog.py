@@ -20,7 +20,7 @@ Both producers that compare rows follow this table; they differ in which record 
 So one number distinguishes them: the *base level*, which is the highest for `full-compaction` and 1 for `lookup`.
 A record on that level or a higher one is the old row.
 
-The changelog of the producer `input` is not made here: the writer keeps the records as they came
+The changelog of the producer `input` is not made here: it is the records before they are merged
 (`braid.lake.write.files.changelog_files`).
 
 Source: merge-semantics 6.2, 6.4, 6.5; first-row: 2.2.

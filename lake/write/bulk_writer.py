@@ -1,7 +1,8 @@
 """Bulk writer: rows in, one sorted run per bucket on the highest level out.
 
-For filling a table that is empty. Rows that come in any order would be many files of level 0, and a compaction would
-write each of them once more, under commits of its own. This writer sorts them before the first commit:
+For filling an empty table by one commit; the caller checks that it is empty. Tables with dynamic buckets, a
+changelog or `rowkind.field` are refused. Rows that come in any order would be many files of level 0, and a
+compaction would write each of them once more, under commits of its own. This writer sorts them before the commit:
 
 1. When the buffer is full, each bucket's rows are folded, which sorts them, and kept as a run in a file on the local
    disk, uncompressed. The caller goes on meanwhile.

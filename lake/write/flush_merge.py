@@ -1,4 +1,4 @@
-"""Merge of the flushes of one commit where they overlap, so that a snapshot has each key once.
+"""Merge of the flushes of one commit to a bucket where they overlap, so that the commit adds each key once.
 
 Only tables ordered by snapshot need it: all records of one snapshot have the same sequence number there, so
 the order of two records of a key would be undefined. In all other tables the sequence numbers in

@@ -1,7 +1,7 @@
 """Writer of one table: rows in, level-0 files and commit messages out.
 
-1. Rows are checked; those that the table's options ignore are dropped, the others are numbered in arrival
-   order and buffered.
+1. Rows are checked; those that the table's options ignore are dropped, retracts lose their values where
+   `braid.null-deletes` says so, and all rows are numbered in arrival order and buffered.
 2. When the buffer is full, and before a commit, a flush routes the rows to their buckets, folds each
    bucket with the merge that reads use, and writes the result as level-0 files. Where the input is
    the changelog, the rows are also written as changelog files, unfolded.

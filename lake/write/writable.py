@@ -1,4 +1,8 @@
-"""Rules for tables that this version cannot write: their buckets, formats, codecs and columns."""
+"""Rules for tables that this version cannot write: their buckets, formats, codecs and columns.
+
+Postponed buckets are refused, and dynamic buckets where a partition column is outside of the primary key;
+`files/encoding_rules` has the rules for formats, codecs and columns.
+"""
 
 from braid.lake.errors import Problem, UnsupportedFeature
 from braid.lake.format.schema import TableSchema

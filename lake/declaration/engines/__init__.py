@@ -1,1 +1,1 @@
-"""Declarations of the merge engines, one file per engine."""
+"""Declarations of the merge engines, one file per engine, and `common` with what several share."""

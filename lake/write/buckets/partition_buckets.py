@@ -1,12 +1,13 @@
-"""Assignment of keys to the dynamic buckets of one partition, by their hashes. Pure.
+"""Assignment of keys to the dynamic buckets of one partition, by their hashes, in memory.
 
-1. A known hash stays in its bucket for ever.
+1. A known hash stays in its bucket.
 2. A new hash goes into the first bucket with room for another key.
 3. If none has room, a new bucket gets the smallest free number.
 4. If `dynamic-bucket.max-buckets` allows no more, new hashes are spread over all buckets, beyond their
    room. In a table without that bound it is an error to need more buckets than the format can number.
 
-Keys of equal hash share a bucket, so only hashes are stored: 6 bytes per key.
+Keys of equal hash share a bucket, so no keys are held: 6 bytes for each hash and its bucket. `dynamic_buckets`
+reads and writes the index files.
 
 Source: table-format 15.
 """

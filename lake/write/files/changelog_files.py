@@ -1,9 +1,9 @@
 """Changelog files: rows with their kinds, for readers of a table's changes.
 
 They have the columns of data files and lie beside them, but are not part of the table's state: a key may
-occur more than once, and the kind of each row names what happened to the key. The producer `input` writes
-the rows as they came; the producers `full-compaction` and `lookup` compare old and new rows and write the
-changes that `braid.lake.lsm.changelog` finds.
+occur more than once, and the kind of each row names what happened to the key. Here are the writer of such files,
+for every producer, and the rows of the producer `input`: those of one flush of a bucket, unmerged, sorted by key
+and for each key in merge order. Of `full-compaction` and `lookup`, `braid.lake.lsm.changelog` finds the changes.
 
 Source: table-format 17; merge-semantics 6.1.
 """

@@ -6,7 +6,7 @@
 | codec | `changelog-file.compression` | `file.compression.per.level` | `file.compression` |
 
 `parquet.compression`, `orc.compress` and `avro.codec` set the codec of all files of their format and
-override the others.
+override the others. `option_problems` finds formats and codecs that no file can be written with.
 
 Source: table-format 12.5.
 """

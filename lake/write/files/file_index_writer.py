@@ -1,4 +1,4 @@
-"""File index of one data file, built while the file is written."""
+"""File index of one data file, built while the file is written: Bloom filters of the declared columns or map keys."""
 
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -1,8 +1,9 @@
 """Statistics of a data file for its manifest entry, collected while the file is written.
 
-The Parquet writer computes most bounds anyway and keeps them in the footer; computing them again would take
-a tenth of the time of writing. Bounds are computed here only where the footer lacks them: of floats
-(Parquet's statistics skip NaN), and of texts too long for a footer. Files of other formats have no footer
+The numbers of rows, retracts and nulls, the first and the last key, and the range of sequence numbers are collected
+from the rows. The Parquet writer computes most bounds of columns anyway and keeps them in the footer; computing them
+again would take a tenth of the time of writing. Bounds are computed here only where the footer lacks them: of
+floats (Parquet's statistics skip NaN), and of texts too long for a footer. Files of other formats have no footer
 with bounds, so all of their columns that have bounds are scanned.
 """
 

@@ -1,4 +1,9 @@
-"""Writer of data files of one level: rows sorted by key in, a file and its metadata out."""
+"""Writer of data and changelog files of one level: rows sorted by key in, files and their metadata out.
+
+`DataFileSink` says where the files of a bucket go and how they are written. `LevelFile` is one open file, with its
+statistics and, for data files, its file index, which is in the metadata or, if large, in a file beside it.
+`write_level_files` cuts a run that is in memory into files by its size; `rolling_files` does so for longer runs.
+"""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass

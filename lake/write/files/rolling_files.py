@@ -2,8 +2,9 @@
 
 Rows are held until they fill a row group, which is then written to the open file. The size of the file so
 far is known from storage; the number of rows up to the target size is estimated from the compression of
-the last row group. A file that has reached the target stays open until enough rows for another file are
-held, so a run of several files does not end in one of a few rows.
+the last row group. A file that has reached the target stays open until another row group is held, and takes the
+last rows too if they would be less than a quarter of a file, so a run of several files does not end in one of a
+few rows. Columns that are expected to be empty are left out of the files until one of them has a value.
 """
 
 from collections.abc import Collection

@@ -1,7 +1,7 @@
 """Upper bound of the length of a row's key: the bytes of all its texts and byte strings together.
 
-The metadata of every file has its first and its last key, and every process that reads or writes
-the table has the keys of all live files in memory. So the length of a key is bounded when it is
+The metadata of every file has its first and its last key, and readers and writers hold the metadata of many
+files in memory. So the length of a key is bounded when it is
 written, by `braid.key.max-bytes`, 64 KiB by default. Existing rows with longer keys are read and
 compacted as before.
 """

@@ -10,12 +10,12 @@ effect does not depend on that row:
 | that removes rows (`partial-update.remove-record-on-sequence-group`) | itself, without values |
 | any other | a +I of nulls with the record's ordering values, so that it empties the group if it is the newest record |
 
-The key and the ordering columns of the groups are kept, and so are the columns of
-`braid.null-deletes.kept-fields`, such as the time of the record. The columns of
-`braid.null-deletes.mark-fields` get the text `clear`. Default values are not filled in.
+The key, the partition columns, the ordering columns of all groups and NOT NULL columns are kept, and so are the
+columns of `braid.null-deletes.kept-fields`, such as the time of the record. In a +I the columns of
+`braid.null-deletes.mark-fields` in its groups get the text `clear`. Default values are not filled in.
 
 A record that also takes part in a group which the option does not name, or which removes rows, stays a
-retract. In it NOT NULL columns, and the columns of groups that the option does not name, keep their values.
+retract. In it the columns of groups that the option does not name and in which it takes part keep their values.
 
 Source: this engine; merge-semantics 2.3 has what a retract does otherwise.
 """

@@ -1,4 +1,6 @@
-"""Row kinds, from an array beside the rows or from the column that `rowkind.field` names.
+"""Row kinds, from an array beside the rows or from the column that `rowkind.field` names; +I without either.
+
+Kinds that are none are refused, and under first-row retracts that no option drops.
 
 Source: merge-semantics 1.3.
 """
