@@ -1,4 +1,6 @@
-"""Comparisons of engines and functions with the reference, Apache Paimon 2.0, as data for the docs.
+"""The form of a comparison with the reference, Apache Paimon 2.0, as data for the docs.
+
+The comparisons are with the functions (`functions/`) and the engines (`braid.lake.declaration.engines`).
 
 Source: merge-semantics 10.
 """

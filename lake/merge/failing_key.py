@@ -1,8 +1,8 @@
-"""The key whose records cannot be merged, found by bisection after a merge has failed.
+"""The smallest key whose records cannot be merged, found by bisection after a merge has failed.
 
-Merging works by columns, so its errors name a column and no row. To find the key, the lower half of the
-keys is merged: if that fails, the key is in that half, else in the upper one, and the search continues
-there. The search costs about as much as two merges, and runs only after a failure.
+Errors of merging name a column and no row. To find the key, the lower half of the keys is merged: if that
+fails, the key is in that half, else in the upper one, and the search continues there. `error_of_key` puts the
+key into the error.
 """
 
 from collections.abc import Callable, Sequence

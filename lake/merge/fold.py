@@ -1,4 +1,7 @@
-"""The entry point of merging: records of many versions in, one row per key out.
+"""The entry point of merging: records of many versions in, one row per key out, or none if all were ignored.
+
+Retracts are merged like other records and may be the row of a key; `drop_retracts` removes such rows.
+`Machine` chooses the execution.
 
 Source: merge-semantics 1.4 to 1.7.
 """

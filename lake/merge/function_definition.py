@@ -1,5 +1,6 @@
 """The definition of a column's aggregate function, and its results, computed one value at a time.
 
+Here a definition also gets what every function has: `ignore-retract`, and the checks of a user's function.
 `computed_column` uses the vectorised reduction of a function where it has one.
 """
 

@@ -1,9 +1,12 @@
-"""Winning and late records of a sequence group, key by key.
+"""Winning and late records of a sequence group, for whole batches.
 
 A record takes part in a group when its ordering columns are not all null. Among the records of one
-key that take part, in merge order, a record is *accepted* when no earlier record is greater, and
+key that take part, in merge order, a record is *accepted* when no earlier one is greater, and
 *late* otherwise. The last accepted record is the last of the greatest records: it gives the
 ordering columns, and the protected columns that have no aggregate function.
+
+`winning_rows` finds it for keys without retracts. For other keys `engines.partial_update_columns` finds it with
+`late_positions`.
 
 Source: merge-semantics 3.4.
 """

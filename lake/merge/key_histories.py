@@ -1,4 +1,6 @@
-"""Histories of keys: the effect of each record, shared by the reductions of all columns.
+"""Histories of keys, shared by all columns: the effect of each record; and the steps of a column in them.
+
+`retracts` makes the histories of keys with retracts.
 
 Source: merge-semantics 2.3, 2.4, 3.4, 3.5.
 """

@@ -1,4 +1,4 @@
-"""Records of the row machine: plain Python values, one list per column.
+"""Records of the row machine: lists of cells, and of comparable values where a column orders records.
 
 A *cell* is what a record, or a merged row, has in a column. In a column with an aggregate function it is a plain
 value (`plain_values`); in any other it is the number of the record that holds the value, so that nothing

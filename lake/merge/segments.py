@@ -1,4 +1,7 @@
-"""Segments of rows with equal keys: a sorted order of the rows, and where each key begins in it.
+"""Segments of rows with equal keys: an order of the rows by key, and where each segment begins in it.
+
+`order.merge_order` sorts the rows of a table. Histories and steps are segments, too: there a key may be in several
+or in none, and a row may occur twice.
 
 Source: merge-semantics 1.5.
 """

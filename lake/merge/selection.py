@@ -1,4 +1,4 @@
-"""Selections: the result of a merge before values are copied, as the record that holds each value.
+"""Selections: the result of a merge before values are copied, as the record that holds each value; and the copying.
 
 A value that an aggregate function computed, such as a sum, is in no record; such a column is held as an array.
 A function that chooses a record, such as `max`, may give the record's number.

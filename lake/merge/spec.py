@@ -1,6 +1,6 @@
-"""Merge specifications: all that a table declares about merging, resolved from its schema once.
+"""Merge specifications: all that a table declares about merging, resolved from its schema; the columns to read.
 
-The machines know nothing else of a table. The options of an aggregate function are in the specification as they
+The options of an aggregate function are in the specification as they
 are declared; the function parses them when it is made.
 """
 

@@ -1,4 +1,6 @@
-"""The aggregation engine of the column machine: each column by its function.
+"""The aggregation engine of the column machine: each column outside the key by its function.
+
+Removals by -D are already in the `History` that it gets (`retracts`).
 
 Source: merge-semantics 2.4.
 """

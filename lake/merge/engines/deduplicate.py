@@ -1,4 +1,7 @@
-"""The deduplicate engine: the last record of a key is its row.
+"""The deduplicate engine of the row machine: the last record of a key is its row.
+
+That record may be a retract; with `ignore-delete` retracts are skipped. For whole batches `_deduplicate` of
+`column_machine` does the same.
 
 Source: merge-semantics 2.1.
 """

@@ -1,4 +1,7 @@
-"""The first-row engine: the first record of a key is its row.
+"""The first-row engine of the row machine: the first add of a key is its row.
+
+A retract is an error; with `ignore-delete` it is skipped. For whole batches `_first_row` of `column_machine`
+does the same, with the error of this module.
 
 Source: merge-semantics 2.2.
 """

@@ -1,4 +1,4 @@
-"""The protocol of a merge engine in the row machine.
+"""The protocol of a merge engine in the row machine, and the merged row that it returns.
 
 Source: merge-semantics 2.
 """

@@ -6,17 +6,18 @@ whether the last record removed it, and the sequence number. A record is an *add
 
 Retract: R1 seed the row with all of the record's columns if nothing was merged before, even when
 the record is then ignored; R2 stop under `ignore-delete`; R3 take over the sequence number; R4 with
-sequence groups, retract group by group: a column with a function retracts the value; where the record is
-not older than the row, the other protected columns become null, and a -D may remove the row; R5 with
+sequence groups, retract from the groups whose ordering columns are not all null in the record: a column with
+a function retracts the value; where the record is not older than the row, the row takes over the ordering
+columns, the other protected columns become null, and a -D may remove the row; R5 with
 `remove-record-on-delete`, a -D removes the row, which then holds the -D's values, and a -U does nothing;
 R6 otherwise the record is an error.
 
-Add: A1 take over the sequence number; A2 without groups, values that are not null overwrite; A3 with
-groups, an ungrouped column is merged as in A2, and a grouped column only when the record's ordering
+Add: A1 take over the sequence number; A2 without groups, values that are not null overwrite, and null in a
+NOT NULL column is an error; A3 with
+groups, a value that is not null overwrites an ungrouped column, and a grouped column only when the record's ordering
 columns of the group are not all null: if the record is not older than the row, its value overwrites the
-row's, even if it is null, or is aggregated into it; if the record is older, only an aggregate function is
-called; A4 note that an
-add was seen.
+row's, even if it is null, or, with an aggregate function, is aggregated into it; if the record is older, only an aggregate function is
+called; A4 note that an add was seen.
 
 The result is -D when the last record removed the row or no add was seen, else +I.
 

@@ -1,5 +1,8 @@
 """The partial-update engine of the column machine: each column from the records that give it a value.
 
+Of a sequence group `winning_rows` of `group_reduction` finds the deciding record, and `_winners` where keys have
+retracts. Columns with a function are computed by `computed_column`.
+
 Columns without a group share one pick if none of them has a null, or if their nulls are in the same records.
 The columns of a sequence group that have no function share one; with retracts its ordering columns have another.
 

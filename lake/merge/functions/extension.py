@@ -4,7 +4,7 @@ The name of a user's function has a dot, `<namespace>.<function>`. No name of a 
 format has a dot, so every other engine refuses to merge such a table because the function is
 unknown, and no engine mistakes it for a function of its own.
 
-Entry points are looked up once, when a table first needs them. Packages have to be installed wherever the
+Entry points are looked up once in a process, at the first use. Packages have to be installed wherever the
 table is merged: by writers, readers and compactions.
 """
 

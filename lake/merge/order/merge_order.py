@@ -1,4 +1,6 @@
-"""Merge order of the rows of a table, and where each key begins in it.
+"""Merge order of the rows of a table, and where each key begins in it, for the column machine.
+
+Rows are ordered by key, sequence fields, sequence number, retracts before adds, then row number.
 
 Source: merge-semantics 1.5, 3.1.
 """

@@ -9,9 +9,9 @@ ARRAYs.
 
 Long texts, ARRAYs and MAPs are ranked instead: they become one word, the rank of the value in the column.
 
-Narrow words are packed into one 64-bit code. Three steps make words narrow: a word is relative to its
-smallest value in the column; of texts of one length, bytes that are the same in all rows are left out; and trailing zero bits that all
-texts share are shifted out.
+`key_codes` packs narrow words into one 64-bit code. Three steps make words narrow: a word is relative to its
+smallest value in the column; of texts of one length, bytes that are the same in all rows are left out; and
+trailing zero bits that all texts share are shifted out.
 
 Source: merge-semantics 3.1; table-format 13.1.
 """
