@@ -5,8 +5,9 @@
 Three sequence groups over ten value columns, four level-0 files of overlapping keys. Each form is a
 table of the same records; the tables are read in turn, and the lowest processor time of each counts.
 Sizes are those of the table after a full compaction. `none` orders each group by one declared
-column, the others have the order of arrival behind it; `today` and those after it have no declared
-column at all.
+column, and the `declared` forms have the order of arrival behind it. The last three forms have no
+declared column: `as before` is the layout of tables before decision 0024, `two columns` the present
+one, the offset with the generation in its upper bits and then the partition.
 """
 
 import argparse
@@ -57,15 +58,15 @@ FORMS = (
         against="none",
         columns={"version": "BIGINT", "whole": "DECIMAL(38, 0)"},
     ),
-    Form(name="today", against=None, columns={"partition": "INT", "offset": "BIGINT"}),
+    Form(name="arrival, as before", against=None, columns={"partition": "INT", "offset": "BIGINT"}),
     Form(
         name="arrival, three columns",
-        against="today",
+        against="arrival, as before",
         columns={"generation": "INT", "offset": "BIGINT", "partition": "INT"},
     ),
     Form(
         name="arrival, two columns",
-        against="today",
+        against="arrival, as before",
         columns={"packed": "BIGINT", "partition": "INT"},
     ),
 )

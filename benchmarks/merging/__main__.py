@@ -1,7 +1,8 @@
 """Benchmark of merging tables, compared with the reference's Java reader: `python -m benchmarks.merging`.
 
-Every line writes its table once and lets both sides read the same files. Speed takes about a
-minute a line; `--memory` writes larger tables and takes about three.
+Speed is compared: the table of a line is written once, and both sides read the same files, about a
+minute a line. `--memory` compares nothing: for each size (`--millions`) it writes a larger table and
+measures the peak memory of a process of ours that reads it, about three minutes a line.
 """
 
 import argparse

@@ -1,17 +1,14 @@
-"""The table format: its bytes decoded to immutable values, and these values encoded; pure, no I/O.
+"""The table format: its bytes decoded to values, and these values encoded; pure, no I/O.
 
 | modules | what |
 |---|---|
-| `schema`, `snapshot`, `tag`, `consumer`, `json_document` | JSON files, and their reader |
+| `schema`, `snapshot`, `tag`, `consumer`, `json_document` | JSON files; JSON objects read and written |
 | `manifest`, `manifest_list`, `data_file`, `data_file_codec`, `avro/` | Avro files of metadata, and Avro itself |
 | `indexes/` | bloom filters, hash indexes, deletion vectors, their manifest |
 | `data_types`, `type_codec`, `arrow_types`, `value_limits`, `casts/` | column types, their spelling, Arrow form, limits and casts |
 | `binary_row` | binary rows, encoded and decoded by means of the next two modules |
 | `row_words`, `row_columns` | encoding of columns as the words of binary rows, and decoding to columns |
 | `bucket`, `partition_path`, `java_text`, `float_order` | the bucket and the directory of a row, and Java's spelling and order of floating-point numbers |
-| `statistics`, `system_columns`, `commit_message` | bounds, columns that only data files have, messages to the committer |
+| `statistics`, `system_columns`, `commit_message` | bounds and null counts; columns that only data files have, and kinds of rows; messages to the committer |
 | `arrays`, `corruption` | small operations on arrays; errors of decoding |
-
-One module per kind of file or rule of the specification; a subject of several modules (Avro, casts, indexes)
-has a folder.
 """

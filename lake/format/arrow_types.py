@@ -17,7 +17,8 @@
 | MULTISET | map to int32 |
 | ROW | struct |
 
-`from_arrow_type` is the way back, for columns that do not have a declared type.
+`from_arrow_type` is the way back, for columns that do not have a declared type. `to_arrow_form` casts a column to its
+form; `elements` and `as_list` read list and map columns.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Binary rows: the serialised form of keys, partitions and bounds in manifests.
 
-A serialised row is its arity as 4 bytes big-endian, then the row in the layout of `row_words`. All numbers in
-the row are little-endian, offsets count from the row's first byte, and its size is a multiple of 8.
+A serialised row is its arity as 4 bytes big-endian, then the row in the layout of `row_words`. Numbers in
+the row are little-endian, except decimals of 19 digits and more; offsets count from the row's first byte, and its size is a multiple of 8.
 
 ```
 INT 42           00000001 0000000000000000 2a00000000000000
@@ -9,7 +9,7 @@ STRING abcdefgh  00000001 0000000000000000 0800000010000000 6162636465666768
 ```
 
 Python values are as `to_pylist` of the column's Arrow form returns them, except timestamps of precision 7 and
-more: these are numbers of nanoseconds since 1970, because `datetime` has no nanoseconds.
+more: these are numbers of nanoseconds since 1970, because `datetime` has no nanoseconds. A nested field has to be null.
 
 Source: table-format 8.
 """

@@ -3,7 +3,7 @@
 The hash is Murmur3 (32 bit, seed 42) over the words of the binary row of the bucket key, header included.
 The bucket is the absolute value of the remainder of the hash by the bucket count, where the remainder has
 the sign of the hash. Lookups by key search only the key's bucket, so they never find a row that is in
-another one, although scans show it.
+another one, although scans show it. For dynamic buckets only the hash is computed here (`key_hashes`).
 
 Source: table-format 11. Murmur3: Appleby 2011, https://github.com/aappleby/smhasher.
 """

@@ -1,7 +1,7 @@
 """Commit messages: the files that a writer or a compaction made and replaced in one bucket, for the committer.
 
 Messages travel as bytes from Spark's executors to the driver, so writers and committers can run in
-different processes.
+different processes. The bytes are this engine's own; a version with another layout of them refuses them.
 """
 
 import zlib

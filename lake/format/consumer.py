@@ -1,7 +1,8 @@
 """Consumer files: the oldest snapshot that a reader still needs, as JSON.
 
 `{"nextSnapshot": n}` keeps snapshot n and all later ones from expiring, in every engine of the
-format. A lease of this engine adds its deadline and its holder; other engines ignore both keys.
+format. A lease of this engine adds its deadline, after which this engine ignores the file, and its
+holder; other engines ignore both keys.
 
 Source: table-format 20.
 """

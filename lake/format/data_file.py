@@ -1,4 +1,4 @@
-"""Metadata of a data file in manifests.
+"""Metadata of a data file in manifests, as a value; `data_file_codec` encodes it.
 
 Source: table-format 5.2 and 7.
 """

@@ -1,4 +1,6 @@
-"""The column types of the format that this version supports, and the numbering of fields.
+"""The column types of the format that this version supports, their canonical text, and the numbering of fields.
+
+The parser of that text is `type_codec`.
 
 Source: table-format 2.1 and 2.2.
 """

@@ -1,4 +1,7 @@
-"""Reader of the format's JSON objects, which checks the kind of each value it returns; and their writer."""
+"""Reader of the format's JSON objects by keys, with accessors that check the kind of a value; and their writer.
+
+`text_map` turns values into text instead, `value` returns one unchecked, and keys that nobody asks for are ignored.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NoReturn, Self

@@ -1,7 +1,8 @@
 """Manifests: data files added to and deleted from a table, as Avro files.
 
 The state of a table is the set of added files, except files for which there is a delete entry with the same
-identity. The order of the entries does not matter.
+identity. The order of the entries does not matter. Entries of files outside the table, and of tables with row
+tracking or data evolution, are refused when they are read.
 
 Source: table-format 5.2 and 6.
 """

@@ -6,7 +6,8 @@ blank text as `partition.default-name`. By default a date is a number of days, a
 and a timestamp the text of Java's `LocalDateTime`; if `partition.legacy-name` is false, all three are spelled
 as casts to text spell them. The resulting texts are escaped.
 
-`partition_label` names a partition in messages: partitions that share a directory have different labels.
+`partition_label` names a partition in messages. Null, blank texts and the default name share a directory, but have
+different labels.
 
 Source: table-format 10.
 """
@@ -37,7 +38,7 @@ def partition_directory(partition: bytes, schema: TableSchema) -> str:
 
     Raises:
         CorruptData: The row has another arity.
-        UnsupportedFeature: A date is not in the years 1 to 9999.
+        UnsupportedFeature: A date is not in the years 1 to 9999, or a column is of a binary type.
     """
     options = schema.table_options
     parts: list[str] = []
@@ -51,7 +52,7 @@ def partition_directory(partition: bytes, schema: TableSchema) -> str:
 
 
 def partition_label(partition: bytes, schema: TableSchema) -> str:
-    """Return a unique text for a partition, for messages; mostly its directory.
+    """Return a text for a partition, for messages; mostly its directory.
 
     Null, blank texts and the text that replaces them in paths share a directory. The label of null is the
     directory. The label of such a text is the directory and the text: `p=__DEFAULT_PARTITION__ (p=' ')`.

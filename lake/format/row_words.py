@@ -12,7 +12,7 @@ Hashing and encoding both walk these words position by position, over all rows a
 A null has zeros in its slot. There are two exceptions: timestamps of precision 4 and
 more, and decimals of 19 digits and more. For these types, the slot of a null has the offset of a variable
 part, which is filled with zeros. NaN always has the same bits: as keys all NaNs are equal, so they have
-to be in one bucket and one partition.
+to be in one bucket and one partition. Nested columns have to be null.
 
 Source: table-format 8.
 """

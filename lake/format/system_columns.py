@@ -7,7 +7,7 @@
 | `_VALUE_KIND` | int8, not null | 2147483645 | `RowKind` |
 
 `_LEVEL`, int32 and not null, is not in files: readers add it to records that are merged by level. Columns of
-users cannot have the names of system columns (`is_reserved`).
+users cannot have the names of system columns, nor `rowkind` and `_ROW_ID` (`is_reserved`).
 
 Source: table-format 12.1 and 12.2.
 """

@@ -1,8 +1,10 @@
-"""Column types as schema files spell them: parsed and written.
+"""Column types and fields as schema files spell them: parsed and written.
 
 An atomic type is a JSON string (`DECIMAL(10, 2) NOT NULL`). A nested type is a JSON object, which has the
 nullability in its `type` (`{"type": "ARRAY NOT NULL", "element": "INT"}`). The SQL form of nested types
-(`ARRAY<INT> NOT NULL`) is read as well, because users and declarations write it.
+(`ARRAY<INT> NOT NULL`) is read as well, because users and declarations write it; so are
+aliases (`INTEGER`) and words in lower case. Types that the
+format has and this version does not (VARIANT, BLOB) are refused.
 
 Source: table-format 2.1 and 2.2.
 """

@@ -3,10 +3,10 @@
 Types whose Arrow form has the same limits or narrower ones (whole numbers, floats, BOOLEAN, timestamps of
 nanoseconds) are not checked. All other types are checked, a whole column at once; in a nested column, all
 values of one path at once. Text has to be UTF-8, because readers in other languages fail on anything else.
-The keys of a MAP may not be null, and no key may occur twice; only nested keys are not compared. Text of a
+The keys of a MAP may not be null, and no key may occur twice; nested keys are not compared. Text of a
 partition column may not be longer than the name of a directory can be. Fractional digits of a second beyond
 the declared precision are kept if Arrow's unit has them, as in the reference: a TIME(0) has milliseconds, and
-so does a TIMESTAMP(0).
+so does a TIMESTAMP(0). Nothing is raised: the first breach of each part of a column is returned.
 """
 
 from collections.abc import Callable, Iterator, Sequence

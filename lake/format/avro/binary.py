@@ -6,7 +6,7 @@ negative count comes the size of the block in bytes, and the number of items is 
 A union `["null", T]` is the byte 00 for null, or the byte 02 and then the value.
 
 Manifests have thousands of small records, and a general codec spends most of its time on the branches of
-unions; hence these functions. Functions that encode return the bytes of a number, or append to a list of
+unions; hence these functions, and `AvroDecoder`. Functions that encode return the bytes of a number, or append to a list of
 pieces, which the caller joins.
 
 Source: Apache Avro 1.11 specification, "Binary Encoding".

@@ -1,4 +1,4 @@
-"""Compression of Avro blocks.
+"""Compression and decompression of Avro blocks, in the codecs of `AVRO_CODECS`.
 
 A block of `snappy` ends with the CRC-32 of its uncompressed bytes, big endian.
 

@@ -2,7 +2,7 @@
 
 Order and types are part of the format: Java's readers of release 2.1 read the top level of a manifest by
 position, and those of all releases require that null comes first in unions and that the creation time has
-its logical type.
+its logical type. `layout` reduces any schema to what determines the bytes, for comparison.
 
 Source: table-format 5.1 to 5.3.
 """

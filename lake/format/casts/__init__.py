@@ -9,10 +9,10 @@
 | `from_text` | from CHAR and VARCHAR; between BINARY and VARBINARY |
 | `to_text` | to CHAR and VARCHAR |
 | `exact_times` | no cast: whether a text is exactly one date or time of a type |
-| `by_value` | casts in Python, each distinct value once |
+| `by_value` | a Python function applied to each distinct value once, for casts |
 
-Results are those of the reference, digit by digit: whole numbers wrap around, decimals round half up and
-become null when they do not fit, texts are truncated. Local time is UTC.
+Results follow the reference; `from_text` and `java_text` name the exceptions. Whole numbers wrap around,
+decimals round half up and become null when they do not fit, texts are truncated. Local time is UTC.
 
 Source: merge-semantics 8.2; conformance cases K.
 """

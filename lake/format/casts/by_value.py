@@ -1,4 +1,4 @@
-"""Casts in Python, which convert each distinct value once."""
+"""A Python function applied to each distinct value of a column once, for casts that Arrow does not have."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,8 @@
 """Check that a text is exactly one date, time of day or timestamp of a type.
 
-The casts of the format (`from_text`) read more: digits alone are days or milliseconds, missing parts are 1 or 0, hours
-wrap around, and digits that a type does not hold are dropped. A person who writes such a text means something else.
+The casts of the format (`from_text`) read more: digits alone are days or milliseconds, missing parts are 1 or 0,
+a TIME may have more than 24 hours, and digits that a type does not hold are rounded or dropped. A person who writes
+such a text means something else. Whether the day exists is left to the cast.
 """
 
 import re

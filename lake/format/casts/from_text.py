@@ -1,4 +1,4 @@
-"""Casts from text, and between BINARY and VARBINARY.
+"""Casts from text to other types, and between BINARY and VARBINARY.
 
 A text that is not a value of the type is an error, as in the reference; a decimal number with too many
 digits becomes null. The spellings are those of the reference: for example `t` and `yes` for true, or digits

@@ -6,7 +6,8 @@ A pair of types has two properties:
 - whether values can be converted: some casts that the rules allow have no conversion.
 
 A change of a column's type requires an allowed cast and a conversion, because old files keep the old type.
-Merging a record's type into the table's requires an allowed cast only.
+Merging a record's type into the table's requires no conversion; its other conditions are in
+`braid.lake.evolution.merge_types`.
 
 Source: merge-semantics 8.2.
 """

@@ -5,7 +5,8 @@ i32 BE hash functions | bits, the lowest of each byte first
 ```
 
 A value has one bit for each hash function; it is absent unless all of these are set. Readers derive the number
-of bits from the length of the filter, so the writer chooses the size.
+of bits from the length of the filter, so the writer chooses the size:
+`BloomFilterBuilder` makes a filter from the hashes of values (`value_hash`), sized by their number unless declared.
 
 Source: table-format 16.
 """
