@@ -1,6 +1,7 @@
 """Compaction picks: which sorted runs of a bucket universal compaction takes next, by metadata alone.
 
-The runs that one compaction takes are a *unit*: the newest run and those after it. The first of these rules that
+The runs that one compaction takes are a *unit*: here the newest run and those after it. (Units of other runs are
+made in `compaction_plan` and `level_0_merge`.) The first of these rules that
 applies decides how many:
 
 | rule | when | takes |

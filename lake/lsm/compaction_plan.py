@@ -11,7 +11,7 @@ Files are planned section by section, in key order:
 
 Retracts and expired rows are dropped where no older record can be left on a level above the output level: either
 the output level is the highest one with files, or deletion vectors have marked the older records. A compaction
-within level 0 drops none.
+within level 0 drops none. In a table with `braid.delete-retention` the young retracts stay (`tombstones`).
 
 The unit of a full compaction is made here too (`full_compaction_unit`). If the bucket is one run on the highest
 level already, the unit has only the files with rows to drop, and each is rewritten by itself.
@@ -66,7 +66,8 @@ class CompactionPlan:
 
     Attributes:
         output_level: Level of the files that are written or moved.
-        drops_retracts: Rewritten files have no retracts and no expired rows.
+        drops_retracts: Rewritten files have no expired rows, and no retracts but the young ones of a table
+            with `braid.delete-retention`.
         upgrades: The upgrades, in key order.
         rewrites: The rewrites, in key order. No upgraded file lies within the key range of a rewrite.
     """

@@ -9,6 +9,9 @@ A table needs lookup when its compactions merge each new record with the row tha
 In such a table a record of level 1 or above is a whole merged row, and records of its key on higher levels are
 earlier versions of the row.
 
+`RoundMerge` is the protocol of these merges. Compactions that look old rows up or write a changelog have merges of
+their own (`braid.lake.maintenance.compaction.compaction_merges`).
+
 Source: merge-semantics 1.6, 1.7, 6.3.
 """
 

@@ -1,4 +1,4 @@
-"""Number of sorted runs per bucket, which every read merges: a measure of how much compaction is pending.
+"""Number of sorted runs per bucket: a measure of how much reads have to merge, and of the compaction that is pending.
 
 Source: merge-semantics 7.1.
 """

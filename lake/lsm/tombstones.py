@@ -1,9 +1,10 @@
-"""Tombstones: retracts of deleted rows that a compaction keeps although no older record is left.
+"""Tombstones: retracts of deleted rows that a compaction keeps although no older record is left; removal of old ones.
 
 The first compaction to the highest level drops a deleted row and its retract. A record that arrives late
 is then the only one of its key and brings the row back. A table with `braid.delete-retention` keeps
 retracts on the highest level until they are older than that duration, so that late records still merge before
-the delete. Readers drop these retracts as they drop every retract.
+the delete. Readers drop these retracts as they drop every retract. The age of a retract is that of the latest time in
+its columns of `braid.delete-retention.time-fields`; without a time it is dropped.
 
 Source: an extension of this engine; merge-semantics 7.4 for the retracts that are dropped without it.
 """

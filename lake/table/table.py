@@ -222,7 +222,7 @@ class Table(ReadableTable):
         Scans give the same rows as before, except where the merge engine itself gives another
         result once retracts are gone (a row written again after its removal starts empty). The
         compaction makes new rows of first-row tables visible. Commits of other processes are kept,
-        and none of them fails because of the compaction; where another compaction was faster, the
+        and appends to level 0 do not fail because of the compaction; where another compaction was faster, the
         work on that bucket is dropped, as the result shows. Works on write-only tables too.
 
         Each bucket is replaced as a whole. Small buckets share a snapshot: up to 100 of them, as

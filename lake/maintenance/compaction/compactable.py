@@ -1,4 +1,8 @@
-"""Rules for tables that this version cannot compact: their options, formats, codecs and columns."""
+"""Rules for tables that this version cannot compact.
+
+Refused are tables of chains (`chain-table.enabled`), tables whose expired rows a compaction cannot remove, and formats,
+codecs and columns that no file can be written with.
+"""
 
 from braid.lake.declaration.row_expiry_rules import uncompactable_expiry
 from braid.lake.errors import Problem, UnsupportedFeature

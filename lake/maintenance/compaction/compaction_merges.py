@@ -2,8 +2,10 @@
 
 | merge | for tables with | the old row is |
 |---|---|---|
-| `LookupCompactionMerge` | changelog of lookups, deletion vectors, `force-lookup`, first-row | among the records, else in the levels above |
-| `ChangelogMerge` | changelog of full compactions | on the highest level |
+| `LookupCompactionMerge` | changelog of lookups, deletion vectors, `force-lookup`, first-row | among the records, else on a level above the output level |
+| `ChangelogMerge` | changelog of full compactions, in compactions to the highest level | on the highest level |
+
+The first is for files of level 0. In all other cases compactions use the merges of `braid.lake.lsm.round_merge`.
 
 Input records have the column `_LEVEL` (int32, not null), merged rows do not.
 

@@ -1,5 +1,8 @@
 """Choice of the files of a bucket to compact, for full and for due compactions, and the state kept between choices.
 
+The rules by size and number of runs are in `braid.lake.lsm`; here are those for old retracts and expired rows, whose
+share in a file is estimated by statistics.
+
 Source: merge-semantics 7.2, 7.3.
 """
 

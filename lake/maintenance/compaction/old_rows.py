@@ -1,5 +1,8 @@
 """Old rows: the records that a compaction finds, for its new keys, in the levels above its output level.
 
+In a table with deletion vectors the positions of these rows are collected, so that the compaction marks them as
+deleted.
+
 Source: merge-semantics 6.4, 7.4.
 """
 

@@ -9,9 +9,12 @@
 
 Steps 2 and 3 alternate. Each bucket is replaced as a whole. A commit is made when the buckets rewritten since the
 last commit have enough bytes, or are many. So a large bucket gets a snapshot of its own, and many small buckets
-share one. A process that dies loses the work on one large bucket at most.
+share one. A process that dies loses the work since the last commit. Buckets with files of a newer schema are left
+to the next compaction.
 
-A compaction always yields to other commits: they stay as they are, and none fails because of the compaction.
+A compaction yields to commits that were made meanwhile: it drops what does not fit them. Appends to level 0
+do not conflict with it; a commit that replaces the same files, or puts files on the same higher level, does if the
+compaction was faster.
 New files that are not committed are deleted, unless it is unknown whether the commit happened.
 """
 

@@ -1,15 +1,15 @@
 """Expiry of changelogs that outlived their snapshots, one at a time and the oldest first.
 
-Together with `changelog-i` the following files are deleted, unless later changelogs, the oldest or the newest
-snapshot, tags or other branches need them:
+Together with `changelog-i` the following files are deleted:
 
 - the changelog files that its changelog list names;
-- the data files that its delta removes; they still exist only where the table has no changelog producer, so
-  that appended files are the changelog;
-- the metadata files that it names.
+- the data files that its delta removes, unless the newest snapshot, tags or other branches need them; they still
+  exist only where the table has no changelog producer, so that appended files are the changelog;
+- the manifest lists and manifests that it names, unless the next changelog, the oldest or the newest snapshot, tags
+  or other branches need them. Its index files and statistics have expired with the snapshot.
 
 `changelog-i` itself is deleted first, so the files of an existing changelog are complete. A changelog that a
-consumer or lease needs stays, and so do those after it.
+consumer or lease needs stays, and so do those after it. The newest of these changelogs stays, too.
 
 Source: table-format 17, 19.
 """

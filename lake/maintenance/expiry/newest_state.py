@@ -1,4 +1,4 @@
-"""Files of the newest snapshot, read once for a run of expiry.
+"""Files of the newest snapshot, read once by the expiry of snapshots and once by that of changelogs.
 
 No file comes back once a delta has deleted it, so the newest snapshot needs no file that expiry deletes.
 Expiry checks this all the same: if another engine did bring a file back, expiry does not delete that file. The

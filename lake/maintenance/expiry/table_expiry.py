@@ -1,7 +1,9 @@
-"""One run of expiry on a table: of stale consumers, then snapshots, then changelogs that outlived them.
+"""One run of expiry on a branch of a table: of stale consumers, then snapshots, then changelogs that outlived them.
 
 How many snapshots stay, and how long, is declared by the table's options; the caller of a run may replace them
-(`snapshot_retention`).
+(`snapshot_retention`). The marker of a rollback and the marks of expiries that died go with the stale consumers, and
+the hold for other engines on the snapshot with the positions of streams is moved. While a rollback has been
+interrupted and the newest snapshot is one that it removes, no snapshot or changelog expires.
 """
 
 from collections.abc import Mapping
@@ -192,7 +194,7 @@ class TableExpiry:
                 self._snapshots.write_earliest_hint(earliest)
 
     def _delete_stale_consumers(self) -> tuple[str, ...]:
-        """Delete expired consumers, and marks of runs that died; return the names of the consumers."""
+        """Delete expired consumers and stale marks of expiries and rollbacks; return the names of the consumers."""
         now_ms = self.store.clock.now_ms()
         expiration_ms = self._options.consumer_expiration_time_ms
         self._consumers.delete_stale_marks(before_ms=now_ms - _LONGEST_RUN_MS)
