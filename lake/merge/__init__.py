@@ -14,7 +14,7 @@
 | `column_function`, `aggregate_function`, `functions/` | aggregate functions: their declaration by a column, their protocol, and the functions themselves |
 | `function_definition`, `computed_column` | a column's function called value by value, and for many keys at once |
 | `row_expiry` | rows that expire a time after the value of a column |
-| `value_checks` | values that a function cannot read |
+| `value_checks` | values that do not fit a function, before they are written |
 | `compatibility` | the form of a comparison with the reference, for the docs |
 
 The folder is flat because both executions share `spec`, `selection` and `function_definition`; engines,

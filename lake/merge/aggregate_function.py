@@ -2,7 +2,7 @@
 
 A function has one definition, `AggregateFunction`, which combines one value after the other, and may
 have a second execution, `Reduction`, which combines all values of many keys at once with equal
-results. The definition gets and returns values in the form that `plain_values` gives them, null as None; a
+results; it may leave keys to the definition. The definition gets and returns values in the form that `plain_values` gives them, null as None; a
 reduction works on Arrow arrays.
 
 Source: merge-semantics 4.
@@ -90,7 +90,7 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnfitValue:
-    """A value that every merge of its column would fail on.
+    """A value that does not fit the function of its column: it cannot be read, or has not the declared size.
 
     Attributes:
         row: The row of the column that holds the value.
@@ -136,14 +136,15 @@ class FunctionDeclaration:
         null_rule: The effect of null; one sentence.
         late_rule: The effect of an older value; one sentence.
         retract_rule: The effect of a retract; None if retracts are refused.
-        order_free: Any order of arrival gives the same value, so several streams may feed the column.
+        order_free: Any order of arrival of adds gives the same value, but for overflow, rounding and equal values in
+            different bytes; so several streams may feed the column.
         anomalies: Surprising results of the reference, and how to avoid them; one or two sentences
             each.
         differences: Differences from the reference, and between its releases.
         problems: Returns the problems of the options, given the field and the column's function.
-        unfit: Returns the values that the function cannot read, given the column's function and
-            values. Such values are refused when they are written, because every later merge of
-            their key would fail. None: the function reads every value.
+        unfit: Returns the values that do not fit the function, given the column's function and values. Such
+            values are refused when they are written: every later merge of their key would fail, or lose
+            precision. None: every value fits.
         stores_unfit: The format stores such values, and so does the writer; only streams refuse them.
         make: Returns the definition, given the column's function and Arrow type.
         reduction: Returns the vectorised execution or None, given the same as `make`.

@@ -1,5 +1,7 @@
 """Aggregate functions: max and min.
 
+Definitions and declarations; their vectorised reductions are in `reductions.order_reductions`.
+
 Source: merge-semantics 4; the order of values is that of table-format 13.1.
 """
 

@@ -1,5 +1,7 @@
 """Aggregate functions: last_value, last_non_null_value, first_value and first_non_null_value.
 
+Definitions and declarations; their vectorised reductions are in `reductions.position_reductions`.
+
 Source: merge-semantics 4.
 """
 

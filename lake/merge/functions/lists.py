@@ -1,4 +1,6 @@
-"""Aggregate functions of arrays: collect.
+"""The aggregate function collect, of arrays.
+
+Definition and declaration; its vectorised reductions are in `reductions.list_reduction`.
 
 Source: merge-semantics 4.2.
 """

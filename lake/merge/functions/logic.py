@@ -1,5 +1,7 @@
 """Aggregate functions: bool_and and bool_or.
 
+Definitions and declarations; their vectorised reductions are in `reductions.order_reductions`.
+
 Source: merge-semantics 4.
 """
 

@@ -3,6 +3,8 @@
 Keys are equal by value. The order of entries has no meaning; here entries are in the order in which
 the maps are combined.
 
+Definitions and declarations; the vectorised reduction of merge_map is in `reductions.map_reduction`.
+
 Source: merge-semantics 4 (`merge_map`), 4.3.
 """
 

@@ -1,6 +1,6 @@
 """Declarations of the aggregate functions of arrays of rows: nested_update, nested_partial_update.
 
-The functions themselves are in `nested_tables`.
+Their options and the values that they cannot read are checked here. Their definitions are in `nested_tables`.
 
 Source: merge-semantics 4.4, 4.5, and 10 for the first value of a key (2.0.0).
 """

@@ -1,8 +1,10 @@
-"""Aggregate functions of text: listagg.
+"""The aggregate function listagg, of text.
 
 A value is *blank* when it is null, empty, or consists of white space as Java defines it: including
 U+3000, but not the no-break spaces. Blank values add nothing; only where a key has no other text may a
 blank one stay.
+
+Definition and declaration; its vectorised reductions are in `reductions.text_reduction`.
 
 Source: merge-semantics 4.1.
 """

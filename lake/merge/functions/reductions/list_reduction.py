@@ -1,4 +1,6 @@
-"""Reductions of arrays: collect, and nested_update without a key.
+"""Reductions of arrays: collect, and nested_update without a nested key and without a limit.
+
+With `distinct`, elements have to be of a type that is not nested.
 
 Source: merge-semantics 4.2, 4.4.
 """

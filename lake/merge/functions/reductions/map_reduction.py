@@ -1,4 +1,4 @@
-"""Reduction of maps: merge_map.
+"""Reduction of maps: merge_map, where keys are not nested.
 
 Source: merge-semantics 4 (`merge_map`).
 """

@@ -1,4 +1,7 @@
-"""Reductions for functions that have none of their own: they decide keys with at most one value.
+"""Reductions for functions that have none of their own: of keys with at most one value, or with none.
+
+`SINGLE_VALUES` decides keys with at most one value, `NULLS_ONLY` keys without a value; the definition computes the
+others.
 
 With many streams that each fill their own columns, most keys have at most one value in a column.
 

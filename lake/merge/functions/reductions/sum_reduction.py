@@ -1,10 +1,10 @@
 """Reduction of `sum`.
 
 A segment whose sum, or an intermediate sum, might leave the type is left undecided; its values are then
-added one by one. If the sum does leave the type, an integer raises an error; a DECIMAL becomes null and
-starts anew, or follows the rule of its column (`overflow`). Floating numbers and integers that wrap around are
+added one by one by the definition, which has the rules for overflow (`support.overflow`). Without a declared rule
+sums of a DECIMAL of at most 18 digits have 64 bits. Floating numbers and integers that wrap around are
 never undecided. If the largest magnitude times the length of the longest segment fits, as it nearly always
-does, no segment is checked.
+does, the sums of single segments are not checked.
 
 Source: merge-semantics 4.
 """

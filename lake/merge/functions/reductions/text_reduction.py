@@ -1,4 +1,4 @@
-"""Reductions of texts: listagg.
+"""Reductions of texts: listagg; with `distinct`, only of keys with at most one text that is not blank.
 
 Source: merge-semantics 4.1.
 """

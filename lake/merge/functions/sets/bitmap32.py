@@ -1,4 +1,4 @@
-"""Bitmaps of 32-bit numbers: the portable RoaringBitmap format.
+"""The union of two bitmaps of 32-bit numbers, in the portable RoaringBitmap format.
 
 ```
 cookie            uint32: 12346, then uint32 the number of containers;

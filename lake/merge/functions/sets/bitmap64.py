@@ -1,4 +1,4 @@
-"""Bitmaps of 64-bit numbers: the format of Java's `Roaring64Bitmap`, not the portable one.
+"""The union of two bitmaps of 64-bit numbers, in the format of Java's `Roaring64Bitmap`, not the portable one.
 
 The upper 48 bits of a number are a key, looked up in an adaptive radix tree whose leaves point to
 containers; the lower 16 bits are in the container. Numbers are little endian unless noted.

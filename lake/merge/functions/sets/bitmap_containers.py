@@ -7,8 +7,8 @@
 | RUN | uint16 count, then (first, length - 1) as two uint16 each | runs of numbers |
 
 The reference chooses the kind of a result by its size *and* by the kinds of its sources, and the bytes have
-to equal the reference's. The roaring library computes unions, with each container as a bitmap of its own;
-only the choice of the kind is made here.
+to equal the reference's. Here the roaring library computes the union of two containers, each as a bitmap of its
+own, and the kind is chosen.
 
 Source: RoaringBitmap format specification, "Container storage"; merge-semantics 4 (`rbm32`, `rbm64`).
 """

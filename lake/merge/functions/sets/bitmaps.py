@@ -1,4 +1,6 @@
-"""Aggregate functions of serialised bitmaps: rbm32 and rbm64.
+"""Declarations of the aggregate functions of serialised bitmaps: rbm32 and rbm64.
+
+Their definition is in `bytes_union`, their unions are in `bitmap32` and `bitmap64`.
 
 Source: merge-semantics 4.
 """

@@ -1,4 +1,7 @@
-"""The aggregate function of serialised sets: null adds nothing, two values are united.
+"""The definition and declaration shared by the functions of serialised sets: null adds nothing, two values are united.
+
+The union of two values comes from the function (`bitmaps`, `sketches`). Values that it cannot read, or that do not
+have the declared size, are unfit.
 
 Source: merge-semantics 4 (`rbm32`, `rbm64`, `hll_sketch`, `theta_sketch`).
 """

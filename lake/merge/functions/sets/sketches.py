@@ -3,6 +3,8 @@
 A sketch estimates the number of distinct values it was updated with. Bytes are in the format of Apache
 DataSketches, whose C++ and Java libraries read each other's sketches.
 
+The unions and declarations are here, the definition is in `bytes_union`.
+
 The precision of a union of HLL sketches is that of one of them, depending on which came first, so a column
 can declare the size (`braid.lg-k`) and the type (`braid.hll-type`) that all values must have. A theta sketch
 does not store its size, but the number of its entries can show that its size is not the declared one. Unions of

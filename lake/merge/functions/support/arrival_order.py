@@ -1,4 +1,4 @@
-"""Order of combination: values in order of arrival, late ones before the accumulated value.
+"""Order in which values are combined: late ones first, the latest of them before all, then the others as they came.
 
 Source: merge-semantics 4, `aggReversed` as `agg(in, acc)`.
 """

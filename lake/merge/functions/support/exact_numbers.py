@@ -1,8 +1,9 @@
 """Arithmetic of one column type on plain values, with the results of the Java virtual machine.
 
 Integers are exact and must fit their width, unless the column declares that they wrap around
-(`braid.lake.merge.functions.support.overflow`). FLOAT is rounded to 32 bits after every operation, and division by zero
-follows IEEE 754. DECIMALs are computed as unscaled integers, independent of a decimal context.
+(`braid.lake.merge.functions.support.overflow`). FLOAT and DOUBLE follow IEEE 754, division by zero included; FLOAT is rounded to
+32 bits after every operation. DECIMALs are computed as unscaled integers, independent of a decimal context; a result
+that does not fit is null unless the column declares a rule. Integers and DECIMALs cannot be divided by zero.
 
 Source: merge-semantics 4, "Overflow / arithmetic".
 """

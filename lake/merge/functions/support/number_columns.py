@@ -1,4 +1,4 @@
-"""Conversion of numeric columns to numpy arrays and back.
+"""Conversion of numeric columns to numpy arrays and back, and the choice of a reduction by numeric type.
 
 A DECIMAL has 128 bits in two's complement: an unsigned low half and a signed high half, here both as
 int64, because only their bits matter.
