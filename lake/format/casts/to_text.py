@@ -2,8 +2,8 @@
 
 Numbers, BOOLEAN and texts are truncated to the length of the type and, for CHAR, padded with blanks;
 bytes, dates, times and nested values are not. A TIMESTAMP has as many fractional digits of the second as
-its type, or more if its value has more. A TIME has at most as many as its type, and at most three: zeros
-at the end are left out, but one digit is kept.
+its type, or more if its value has more. A TIME has the three digits of its milliseconds without zeros at
+the end, but at least one, cut to as many as its type has: 0.005 s is `.00` in a TIME(2).
 
 Source: merge-semantics 8.2; conformance cases K.
 """
