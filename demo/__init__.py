@@ -1,9 +1,12 @@
-"""Demo of the main job on real data: a broker, the streams and the service, all on this machine.
+"""Demo of the main job on real data: a broker, runners and the service, all on this machine.
+
+Tests and benchmarks use its parts as well.
 
 | module | what |
 |---|---|
-| `flights`, `flights_run` | the program `make demo`; one run of it |
+| `flights`, `flights_run` | the program of `make demo` and `braid demo`; one run of it |
 | `flights_data`, `flights_definition`, `flights_producer` | the data set; table and streams; what sends records to a topic |
-| `broker`, `s3_server`, `s3_fault_proxy` | the servers that it starts |
+| `broker` | a Kafka broker |
+| `s3_server`, `s3_fault_proxy` | an S3 server, and the proxy before it; the demo starts them with `--s3` |
 | `processes`, `ports` | child processes and free ports |
 """

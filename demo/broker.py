@@ -1,7 +1,7 @@
 """Apache Kafka broker as a child process: a real single node, without Docker and ZooKeeper.
 
 The broker keeps its port and its data over `kill` and `start`, so that clients reconnect and find what
-they wrote: a broker can be crashed by one call.
+they wrote. `kill` is a crash.
 """
 
 import base64

@@ -2,16 +2,18 @@
 
 Three mechanisms, each for what the one before does not cover:
 
-1. `Supervisor` is a context manager: leaving it, also by an error, Ctrl-C or SIGTERM, ends every
-   child, first with SIGTERM, then with SIGKILL.
+1. `Supervisor` is a context manager: leaving it, also by an error or Ctrl-C, ends every child, first with
+   SIGTERM, then with SIGKILL. SIGTERM leaves it, too, if it was entered in the main thread and the process
+   had no handler of its own.
 2. `atexit` does the same where the context was never left.
 3. On Linux the kernel kills a child when the thread that started it ends (PR_SET_PDEATHSIG): that
-   covers SIGKILL of this process, which children survive on other systems. All children are started
+   covers SIGKILL of this process, which children survive on other systems; it does not reach a child's own
+   children. All children are started
    from one thread that lives as long as the supervisor, so that a caller's own short-lived thread takes
    no child with it.
 
-Each child leads a process group, so that its own children (a driver's JVM) are reached too, and
-Ctrl-C at the terminal reaches only this process, which then ends the others in order.
+Each child leads a process group, so that 1 and 2 reach its own children (a driver's JVM), too, and
+Ctrl-C at the terminal reaches only this process, which then ends the others.
 """
 
 import atexit

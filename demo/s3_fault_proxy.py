@@ -1,13 +1,13 @@
 """Fault proxy in front of the S3 server: conditional puts that are exclusive, and faults on demand.
 
 S3Proxy checks for a key and writes it afterwards, so two conditional puts at the same moment can both
-succeed. S3 itself guarantees that one of them fails. The proxy forwards conditional puts of a key one
-by one, and all other requests as they are, signatures included.
+succeed. S3 itself guarantees that one of them fails. The proxy forwards requests of a key with `If-None-Match` one
+by one, and all others at once; signatures stay valid.
 
-Faults are drawn per request: a refusal without an effect (503, 500, 429, and for conditional puts 409, as S3
-answers while another one is in progress); an answer that is lost after the effect; a body that breaks off; a
-slow read. A test can also plan a fault of the next request of a kind, hold requests until several of them wait, and
-see which requests came.
+Faults are drawn per request, without a seed: a refusal without an effect (503, 500, 429, and for conditional puts
+409, as S3 answers while another one is in progress); an answer that is lost after the effect; an answer whose body
+breaks off; a slow read. A test can also plan a lost answer or a status for the next request of a method and address,
+hold requests until several of them wait (for ten seconds at most), and see which requests came.
 """
 
 import http.client

@@ -1,11 +1,15 @@
 """The command line: `braid --help`.
 
+`main`, `table_cli` and `stream_cli` declare the commands with their arguments; the other modules do the work, if the
+command line has a part in it.
+
 | module | what |
 |---|---|
-| `main` | the program, and the commands that are not about one table |
+| `main` | the program, and the commands `service`, `runner`, `demo`, `compact` and `maintain` |
 | `table_cli` | the commands `braid table …` |
-| `stream_cli`, `backfill`, `letters` | the commands `braid stream …`: backfills; dead letters, listed and replayed |
+| `stream_cli` | the commands `braid stream …` |
 | `options`, `arguments`, `extras` | shared options; checks before a command starts, and the exit of a command that fails |
+| `backfill`, `letters` | `stream backfill`; `stream dead-letters` and `replay` |
 | `compaction`, `maintenance` | `compact`, `maintain` |
 | `alter`, `alter_clauses` | `table alter`, and its clauses |
 | `changes`, `inspection`, `export/` | `table changes`, `table inspect`, `table export` |

@@ -1,4 +1,7 @@
-"""The command `braid table alter`: through the registry for registered tables, else directly."""
+"""Work of `braid table alter`: changes of a registered table through the registry, of another one directly.
+
+`table_cli` declares the command.
+"""
 
 import json
 import sys

@@ -1,6 +1,6 @@
-"""The clauses of `braid table alter`, in the style of SQL's ALTER TABLE (`FORMS` lists them). Pure.
+"""Parser of the clauses of `braid table alter`: SQL's style of ALTER TABLE to the changes of the HTTP API. Pure.
 
-Keywords are case-insensitive.
+`FORMS` lists the clauses. Keywords are case-insensitive.
 """
 
 import re

@@ -1,6 +1,8 @@
-"""Checks of command-line arguments and of the warehouse before a command starts, and the exit of one that fails.
+"""Checks of arguments and of the warehouse before a command starts, and the exit of a command that fails.
 
-A command that fails prints one line, and its exit status says what the caller has to do.
+Most functions return the value of a text, such as a path, a duration or a state to read, or exit with one line.
+`one_line_errors` turns errors of the engine, the registry and the system into one line and an exit status that says
+what the caller has to do; other exceptions are defects and keep their traceback.
 """
 
 import errno

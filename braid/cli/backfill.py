@@ -1,4 +1,7 @@
-"""The command `braid stream backfill`: progress on stderr, the result on stdout."""
+"""Work of `braid stream backfill`, which `stream_cli` declares: progress on stderr, the result on stdout.
+
+Checks the arguments and puts the parts of `braid.backfill` together, which do the backfill.
+"""
 
 import re
 import time

@@ -1,4 +1,7 @@
-"""The command `braid table changes`: changes of rows by snapshot, one line each, oldest first."""
+"""Work of `braid table changes`, which `table_cli` declares: changes of rows on stdout, one line each, oldest first.
+
+As tab-separated text with a line of column names, or as JSON. The snapshot to continue after is on stderr.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""The command `braid compact`: results on stdout, progress and dropped work on stderr."""
+"""Work of `braid compact`, which `main` declares: results on stdout; progress, dropped work and errors on stderr."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence

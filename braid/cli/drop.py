@@ -1,4 +1,4 @@
-"""The command `braid table drop`, which asks for the table's name as a confirmation."""
+"""Work of `braid table drop`, which `table_cli` declares: the confirmation by the table's name, and the drop."""
 
 import sys
 

@@ -1,4 +1,7 @@
-"""The commands `braid table expire` and `braid table consumer`: one line per result on stdout."""
+"""Work of `braid table expire` and `braid table consumer`, which `table_cli` declares.
+
+Results are on stdout, one line each; consumers that an expiry has deleted are named on stderr.
+"""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,7 @@
-"""The command `braid table inspect`: snapshots, files, sorted runs and so on, as text or JSON."""
+"""Work of `braid table inspect`, which `table_cli` declares: a view of a table's metadata as text or JSON on stdout.
+
+The views (snapshots, files and so on) are made by `Inspection` of the engine.
+"""
 
 import json
 from collections.abc import Sequence

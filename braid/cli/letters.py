@@ -1,4 +1,7 @@
-"""The commands `braid stream dead-letters` and `braid stream replay`, which read the dead-letter topic themselves."""
+"""Work of `braid stream dead-letters` and `braid stream replay`, which `stream_cli` declares.
+
+Both read the dead-letter topic in this process; no runner is asked.
+"""
 
 import json
 import time

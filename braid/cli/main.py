@@ -1,7 +1,7 @@
-"""The command line `braid`: parses arguments and calls the service, the runner, the demo or the engine.
+"""The command line `braid`: declares `service`, `runner`, `demo`, `compact` and `maintain`, and adds `table` and `stream`.
 
 Each command imports the modules that it needs only when it runs, because the service must not load Spark,
-and a runner must not load the web framework.
+and a runner must not load the web framework. The demo parses its own arguments.
 """
 
 import sys

@@ -1,4 +1,7 @@
-"""The command `braid maintain`: compaction and expiry as a service, with totals on stdout."""
+"""Work of `braid maintain`, which `main` declares: compaction and expiry in rounds until a signal, or in one round.
+
+The rounds are those of the engine's `MaintenanceService`. Totals are on stdout at the end.
+"""
 
 import logging
 import signal

@@ -1,4 +1,4 @@
-"""Options that several commands have in common."""
+"""The options `--warehouse` and `--clusters`, which several commands have in common."""
 
 from pathlib import Path
 from typing import Annotated

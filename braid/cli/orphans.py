@@ -1,4 +1,4 @@
-"""The command `braid table clean-orphans`: one line per file on stdout, the total on stderr."""
+"""Work of `braid table clean-orphans`, which `table_cli` declares: one line per file on stdout, the total on stderr."""
 
 from datetime import UTC, datetime
 

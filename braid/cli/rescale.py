@@ -1,4 +1,4 @@
-"""The command `braid table rescale`: the table first, then its declaration in the registry."""
+"""Work of `braid table rescale`, which `table_cli` declares: the table first, then its declaration in the registry."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""The command `braid table rollback`, which refuses while a stream of the table runs."""
+"""Work of `braid table rollback`, which `table_cli` declares; it refuses until the table's streams are stopped."""
 
 import typer
 

@@ -1,4 +1,6 @@
-"""The commands `braid stream …`, each about one stream.
+"""Declarations of the commands `braid stream …`: `backfill`, `dead-letters` and `replay`, each about one stream.
+
+Streams are registered, started and stopped over HTTP.
 
 One file: Typer commands are declarations; the work is in the modules that they call.
 """

@@ -1,4 +1,4 @@
-"""The commands `braid table …`, each about one table.
+"""Declarations of the commands `braid table …`, each about one table.
 
 One file: Typer commands are declarations; the work is in the modules that they call.
 """
@@ -409,7 +409,7 @@ def delete_one_consumer(table: TableName, consumer: ConsumerName, *, warehouse: 
 
 
 def _run(warehouse: str, table: str, command: Callable[[str], int]) -> None:
-    """Check the arguments of every command, run it with the warehouse's path, and exit."""
+    """Check the arguments that every command has, run it with the warehouse's path, and exit."""
     # Imported here: `braid --help` and the runner do not load it.
     from braid.cli.arguments import check_table, one_line_errors, warehouse_path
 

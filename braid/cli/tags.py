@@ -1,4 +1,7 @@
-"""The commands `braid table tag`: create, list, delete, expire."""
+"""Work of `braid table tag`, which `table_cli` declares: tags are created, listed, deleted and expired.
+
+Results are on stdout; files that a deletion has left over are told on stderr.
+"""
 
 from typing import Final
 

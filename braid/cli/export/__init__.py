@@ -1,1 +1,1 @@
-"""The command `braid table export`: rows of a table state as Parquet, CSV, JSON lines or Arrow."""
+"""Work of `braid table export`, which `table_cli` declares: rows of a table state as Parquet, CSV, JSON lines or Arrow."""
