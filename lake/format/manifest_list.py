@@ -98,7 +98,7 @@ def decode_manifest_list(data: bytes) -> list[ManifestFileMeta]:
 
     Raises:
         CorruptData: The bytes are not an Avro file, or it lacks fields of a manifest list.
-        UnsupportedFeature: An entry has another version.
+        UnsupportedFeature: An entry has another version, or this version does not support the codec.
     """
     return _ENTRIES.read(data)
 

@@ -17,7 +17,9 @@
 | MAP, MULTISET | map; if the keys are not texts, an array of records `key`, `value` |
 | ROW | record |
 
-A nullable column is `["null", T]`. Nested records are named after the path to them.
+A nullable column is `["null", T]`. Nested records are named after the path to them, with `_` behind a
+name that is taken. Timestamps of precision 7 and more have no Avro type: `braid.lake.write.files.encoding_rules`
+refuses them, and TIMEs of precision 4 and more, before a file is written.
 
 Source: table-format 12.5; `org.apache.paimon.format.avro.AvroSchemaConverter`.
 """

@@ -131,7 +131,7 @@ def decode_index_manifest(data: bytes) -> list[IndexManifestEntry]:
 
     Raises:
         CorruptData: The bytes are not an Avro file, or it lacks fields of an index manifest.
-        UnsupportedFeature: An entry has another version.
+        UnsupportedFeature: An entry has another version, or this version does not support the codec.
     """
     return _ENTRIES.read(data)
 
