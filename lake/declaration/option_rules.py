@@ -1,6 +1,6 @@
-"""Rules for options outside of merging that have no rules of their own.
+"""Rules for a few options outside of merging, the others of which have modules of their own.
 
-They are for options that repeat the declaration, the type of table, three booleans, `target-file-size` and
+The rules are for options that repeat the declaration, the type of table, three booleans, `target-file-size` and
 `dynamic-bucket.initial-buckets`.
 
 The rules are checked when a table is created, altered or rescaled. A table from another engine is read and

@@ -1,7 +1,8 @@
 """Rules for tables whose rows expire (`record-level.expire-time`).
 
 Some of the rules also decide which tables of other engines can be compacted (`uncompactable_expiry`). All hold for
-new and altered tables. The reference takes any duration, and any changelog: an expired row is in none.
+new and altered tables. The reference accepts any duration, and any changelog; there no changelog has the removal
+of expired rows.
 
 Source: merge-semantics 7.4; the bound of the duration and the conflict with changelogs are ours.
 """

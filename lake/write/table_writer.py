@@ -166,7 +166,7 @@ class TableWriter:
         Raises:
             SchemaMismatch: Rows or kinds that do not fit the table, among them a retract under
                 first-row without `ignore-delete` and values that an aggregate function cannot read;
-                no row of the batch was accepted.
+                no row of the batch was accepted. Or a flush raised it (see `flush`).
             StorageUnavailable: A flush failed; `abort` and write everything again.
         """
         rows = conform(batch, self._schema)
@@ -187,7 +187,8 @@ class TableWriter:
         """Write all buffered rows to level-0 files.
 
         Raises:
-            SchemaMismatch: Rows that the table's merge refuses (a retract it does not allow).
+            SchemaMismatch: Rows that the table's merge refuses (a retract it does not allow). Some buffered
+                rows are lost: `abort` and write everything again without the refused ones.
             StorageUnavailable: Storage refused; `abort` and write everything again.
         """
         if not self._buffered:

@@ -1,8 +1,9 @@
 """Compaction of one bucket, from its plan to the new files and their commit message.
 
-Each rewrite of the plan is a part, and so is each upgrade whose records are still read. The result of a part
-(`_Part`) is the files that it has written and the rows that it has marked as deleted. The message is put together
-from the results of all parts.
+Each rewrite of the plan is a part, and so is each upgrade whose records are still read; other upgrades only change
+the level in a file's metadata. The result of a part (`_Part`) is the data and changelog files that it has written and
+the rows that it has marked as deleted. Where the plan allows it, a rewrite leaves out retracts and expired rows. The
+message is put together from the results of all parts, with the bucket's new deletion vectors.
 
 Memory depends on batches and runs, not on the size of the bucket: the runs of a section are merged
 batch by batch, and files are written row group by row group.

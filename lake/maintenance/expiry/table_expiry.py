@@ -1,8 +1,8 @@
 """One run of expiry on a branch of a table: of stale consumers, then snapshots, then changelogs that outlived them.
 
 How many snapshots stay, and how long, is declared by the table's options; the caller of a run may replace them
-(`snapshot_retention`). The marker of a rollback and the marks of expiries that died go with the stale consumers, and
-the hold for other engines on the snapshot with the positions of streams is moved. While a rollback has been
+(`snapshot_retention`). The marks of expiries that died, and the old marker of a rollback that left no gap, go with
+the stale consumers; the hold for other engines on the snapshot with the positions of streams is moved. While a rollback has been
 interrupted and the newest snapshot is one that it removes, no snapshot or changelog expires.
 """
 
