@@ -79,8 +79,8 @@ def function_index(declarations: Sequence[FunctionDeclaration]) -> str:
                 "*Takes values back*: a record of kind -U or -D subtracts its value. If the function "
                 f"cannot, such a record makes [merging fail]({_FAILS}), unless "
                 "`fields.<column>.ignore-retract` is `true`.",
-                "*Order of arrival*: free means that any order gives the same value, so late records "
-                "and several streams do no harm. Sums and products of FLOAT and DOUBLE, and products "
+                "*Order of arrival*: free means that any order of adds gives the same value, but for the "
+                "function's traps, so late records and several streams do no harm. Sums and products of FLOAT and DOUBLE, and products "
                 "of DECIMAL with digits after the point, are rounded at each record, so their last "
                 "digits depend on the order nevertheless.",
                 "The only record of a key is kept as it is, without calling the function.",
@@ -103,7 +103,11 @@ def _facts(declaration: FunctionDeclaration) -> Iterator[tuple[str, str]]:
 
 def _order(declaration: FunctionDeclaration) -> str:
     if declaration.order_free:
-        return "Free: any order gives the same value, so several streams may feed the table."
+        but_for = ", but for the traps below" if declaration.anomalies else ""
+        return (
+            f"Free: any order of adds gives the same value{but_for}, so several streams may feed the "
+            "table."
+        )
     if declaration.name == "last_value":
         return "Matters: one stream, unless a sequence group defines which value is newer."
     return "Matters: one stream, in order; a sequence group alone does not help."

@@ -2,8 +2,8 @@
 
 A value is merged long after it was accepted, and a value that the function cannot read makes every merge
 of its key fail: every full scan, every compaction. A sketch of another size than the column declares lowers the
-precision of its union. So a stream turns the record of such a value into a
-dead letter. The writer refuses the value, too, unless the format stores it (`stores_unfit`).
+precision of its union. So a stream turns the record of such a value into a dead letter. The writer refuses
+the value, too, unless the format stores it (`stores_unfit`).
 
 Source: ours; merge-semantics 4 has what the functions read.
 """
@@ -25,7 +25,7 @@ from braid.lake.merge.spec import effective_functions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueChecks:
-    """The columns of a table whose functions do not read every value.
+    """The columns of a table with functions that some values may not fit.
 
     Attributes:
         functions: The function of each such column.
@@ -48,7 +48,7 @@ class ValueChecks:
         return cls(functions=found)
 
     def unfit(self, column: str, values: pa.Array | pa.ChunkedArray) -> Iterator[UnfitValue]:
-        """Yield the values of a column that its function cannot read, in their order.
+        """Yield the values of a column that do not fit its function, in their order.
 
         Args:
             column: Any column.

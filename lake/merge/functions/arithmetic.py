@@ -1,6 +1,7 @@
 """Aggregate functions: sum and product.
 
-Definitions and declarations; their vectorised reductions are in `reductions.sum_reduction` and `reductions.product_reduction`.
+Definitions and declarations; their vectorised reductions are in `reductions.sum_reduction` and
+`reductions.product_reduction`.
 
 Source: merge-semantics 4.
 """

@@ -1,8 +1,8 @@
 """Arrays of rows as tables inside of a column: the definitions of nested_update and nested_partial_update.
 
-With a nested key, the fields of the key identify a row; without one, nested_update appends rows. The order of rows has no
-meaning; here rows are in the order in which the values are combined. Null elements are dropped, those
-of the first array too, except where the accumulated array has reached the limit of rows and stays as it is.
+With a nested key, the fields of the key identify a row; without one, nested_update appends rows. The
+order of rows has no meaning; here rows are in the order in which the values are combined. Null elements are dropped,
+those of the first array too, except where the accumulated array has reached the limit of rows and stays as it is.
 
 Source: merge-semantics 4.4, 4.5, and 10 for the first value of a key (2.0.0).
 """

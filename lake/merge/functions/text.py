@@ -148,7 +148,7 @@ def _problems(_field: DataField, function: ColumnFunction) -> Iterator[Problem]:
 DECLARATIONS: tuple[FunctionDeclaration, ...] = (
     FunctionDeclaration(
         name=LISTAGG,
-        summary="Texts joined by a delimiter, in order of arrival; with `distinct`, each token once.",
+        summary="Texts joined by a delimiter; with `distinct`, each token once.",
         accepts=_accepts,
         accepted="STRING",
         null_rule="Null, empty and blank texts add nothing.",

@@ -7,7 +7,7 @@ segments are left undecided:
 |---|---|
 | FLOAT, DOUBLE | long segments, if any value is divided by |
 | integers that wrap around | segments with a divisor |
-| other integers | an intermediate product might leave the type, or a divisor is 0 or -2**63; long segments, if any value is divided by |
+| other integers | an intermediate product might leave the type, or a divisor is 0, or -2**63; long segments, if any value is divided by |
 | DECIMAL | an intermediate product might leave the type or 64 bits; segments with a divisor; long segments |
 
 A segment is long if it has more than `_POSITIONS_MAX` values; of a DECIMAL with a scale above 18, if it has more

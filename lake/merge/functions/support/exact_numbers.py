@@ -1,9 +1,10 @@
 """Arithmetic of one column type on plain values, with the results of the Java virtual machine.
 
 Integers are exact and must fit their width, unless the column declares that they wrap around
-(`braid.lake.merge.functions.support.overflow`). FLOAT and DOUBLE follow IEEE 754, division by zero included; FLOAT is rounded to
-32 bits after every operation. DECIMALs are computed as unscaled integers, independent of a decimal context; a result
-that does not fit is null unless the column declares a rule. Integers and DECIMALs cannot be divided by zero.
+(`braid.lake.merge.functions.support.overflow`). FLOAT and DOUBLE follow IEEE 754, division by zero included; FLOAT
+is rounded to 32 bits after every operation. DECIMALs are computed as unscaled integers, independent of a decimal
+context; a result that does not fit is null unless the column declares a rule, and sums of at most 18 digits may have
+64 bits. Integers and DECIMALs cannot be divided by zero.
 
 Source: merge-semantics 4, "Overflow / arithmetic".
 """

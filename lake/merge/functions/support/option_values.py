@@ -2,7 +2,8 @@
 
 The `*_problems` functions yield what is invalid, for the check of a declaration. Parsing does not fail: in tables of
 other engines a flag, a choice or a number that cannot be read, or is beyond 32 bits, counts as the default, and a
-number out of the option's bounds counts as it is. Only a name of a field that does not exist is an error there (`field_index`).
+number out of the option's bounds counts as it is. Only a name of a field that does not exist is an error there
+(`field_index`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
