@@ -1,4 +1,8 @@
-"""Routes whose bodies are parsed and validated in the thread for bodies, not on the event loop; other changes take no body."""
+"""Route class whose bodies are parsed and validated in the thread for bodies, not on the event loop.
+
+Findings in one body are bounded, and texts that UTF-8 cannot encode are refused. A changing request to a route
+without a body is refused if it has one, other than `{}`.
+"""
 
 import json
 import re

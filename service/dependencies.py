@@ -1,4 +1,4 @@
-"""Dependencies of routes, as annotated aliases."""
+"""Dependencies of routes, as annotated aliases: the app's components, the precondition of a request, and `confirm`."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The service's process: uvicorn, until SIGTERM or Ctrl-C."""
+"""The service's process: its sockets, log, interpreter and allocator settings, then uvicorn until SIGTERM or Ctrl-C."""
 
 import contextlib
 import gc

@@ -3,12 +3,12 @@
 | module | what |
 |---|---|
 | `row_lookup`, `row_status` | rows by their keys; the status of a row by sequence group |
-| `read_at_parameters` | the state of the table that a request names |
+| `read_at_parameters` | the state of the table, or a bound of changes, that the parameters of an address name |
 | `changes`, `changes_token`, `consumers` | pages of changes; the position between two pages; readers with a position of their own |
 | `stream_status`, `backfill_status`, `newest_commit` | the status of a stream and its backfills; its newest commit |
 | `stream_offsets` | the position of a stream, and what was skipped or read again |
-| `dead_letters` | numbers and pages of a stream's dead letters |
+| `dead_letters` | numbers of a stream's dead letters, and pages of them that a runner reads |
 | `stream_trial` | what would become of sample records of a stream |
 | `table_view`, `schema_history`, `inspection`, `maintenance_status` | a table: declaration, schemas, metadata, compaction |
-| `page_token`, `confirmation` | tokens of lists; confirmation by name |
+| `page_token`, `confirmation` | tokens of pages; the error of a request without its confirmation |
 """

@@ -1,4 +1,7 @@
-"""Confirmation by name of requests that do harm if sent by mistake."""
+"""Error of a request that has to be confirmed by a name and is not, and the description of that parameter.
+
+Such requests do harm if sent by mistake; their routes, or `consumers`, compare the name.
+"""
 
 from braid.lake import InvalidRequest, Problem
 

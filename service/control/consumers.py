@@ -1,4 +1,7 @@
-"""Consumers of a table: readers whose next snapshots are kept from expiring."""
+"""Consumers of a table, whose next snapshots are kept from expiring: list, set, delete, and the last snapshot read.
+
+The list has leases, too; they can be neither set nor deleted.
+"""
 
 from braid.lake import ConsumerFile, InvalidRequest, Problem, Table
 from braid.lake.snapshots.lease import LEASE_PREFIX

@@ -1,4 +1,7 @@
-"""Dead letters of a stream: their numbers from its table, and pages of them from its runner."""
+"""Dead letters of a stream: their numbers from its position in the table, and pages of them from a runner.
+
+The service does not read Kafka: it leaves a question in the warehouse, and waits for the answer for some seconds.
+"""
 
 import time
 from collections.abc import Callable, Mapping

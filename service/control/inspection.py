@@ -1,4 +1,4 @@
-"""Views of a table's metadata, page by page, as JSON values."""
+"""Pages of the views of a table's metadata, as JSON values. The engine's `Inspection` makes the views."""
 
 from datetime import UTC, datetime
 from typing import Any

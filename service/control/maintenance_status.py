@@ -1,4 +1,4 @@
-"""Status of a table's maintenance, from its newest snapshot and the reports of runners."""
+"""Status of a table's maintenance, from its newest snapshot, its options and the reports of living runners."""
 
 from braid.lake import Snapshot, Table
 from braid.registry.store.progress import RunnerReports

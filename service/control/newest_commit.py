@@ -1,4 +1,4 @@
-"""Search for the snapshot of a stream's newest commit."""
+"""Search for the snapshot of a stream's newest commit, in the newest `SNAPSHOTS_MAX` snapshots."""
 
 from braid.lake import InvalidRequest, StreamPosition, Table, positions_of
 

@@ -1,4 +1,7 @@
-"""Parameters of a request that name a state of the table: a snapshot, a tag or a point in time."""
+"""Parameters of an address that name a state of the table: a snapshot, a tag or a point in time.
+
+`take_read_at` takes them out of the parameters of a row's key; `bound_of_changes` is for the range of changes.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

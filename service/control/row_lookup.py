@@ -1,7 +1,7 @@
 """Lookup of rows and of their status by key, with the snapshot that was read and its freshness.
 
-`verified_at` is the time just before the newest snapshot is determined: an answer contains everything that
-was committed until then.
+`verified_at` is the time just before the snapshot is determined: an answer from the newest snapshot contains
+everything that was committed until then.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Status of one row by sequence group: pure, from the row and the table's declaration.
+"""Status of one row by sequence group: pure, from the row, the table's declaration and the time.
 
 The first line that applies decides:
 

@@ -1,4 +1,4 @@
-"""Status of a stream: pure, from its desired state, its runner's report and its position in the table."""
+"""Status of a stream: pure, from its registration, its runner's report and its position in the table."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Trial of a stream: what would become of sample records."""
+"""Trial of a stream over HTTP: what would become of sample records; `records.trial` tries them.
+
+Not for a stream whose messages or keys name their schemas by id.
+"""
 
 from collections.abc import Sequence
 

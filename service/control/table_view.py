@@ -1,4 +1,4 @@
-"""The view of a registered table: its declaration, and the columns that it has in the engine."""
+"""The view of a registered table: its declaration with the columns that it makes, and its newest schema by id and time."""
 
 from braid.lake import TableSchema
 from braid.registry.layout.physical_table import physical_table

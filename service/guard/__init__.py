@@ -1,1 +1,1 @@
-"""Guards in front of every request: its origin, its size, and the number of requests that run at once."""
+"""Guards in front of the routes: the site that a request comes from, its body, and how many run at once."""

@@ -1,1 +1,1 @@
-"""The HTTP server: its sockets, connections and memory, and the outer layers of every request."""
+"""The HTTP server: its sockets, connections and memory; request ids, access log and query parameters."""

@@ -1,13 +1,16 @@
-"""uvicorn's HTTP protocol with bounds on time and size of heads, on slow readers and on connections.
+"""uvicorn's HTTP protocol with bounds on time and size of heads, small chunks, slow readers and connections.
+
+A request with two lengths of its body is refused, too.
 
 The bounds are here because middleware sees requests, not connections: it cannot notice a head that never
-ends, a connection without data, or a client that does not read its answer. Refusals are problem documents
-here as well.
+ends, a connection without data, or a client that does not read its answer. A refused request
+gets a problem document; a connection too many, a silent one or one with a slow reader is only closed.
 
 States of the two timers:
 
 * *Head timer*: runs while the server waits for a head or, after an early answer, for the rest of a body,
   which it discards. It stops when the head or the rest has arrived; after `head_seconds` it closes the connection.
+  After a refusal it closes the connection within seconds.
 * *Write timer*: runs while the transport's buffer is full; aborts the connection after `write_seconds`.
 """
 

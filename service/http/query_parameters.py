@@ -1,4 +1,4 @@
-"""Strict decoding of query parameters: escapes that are not UTF-8 are refused, not replaced."""
+"""Strict decoding of the query parameters of rows: escapes that are not UTF-8 are refused, not replaced."""
 
 from urllib.parse import parse_qsl
 

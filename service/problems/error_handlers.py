@@ -1,4 +1,8 @@
-"""Exception handlers: every error as an RFC 9457 problem, the framework's own ones included."""
+"""Exception handlers: errors of the engine, the registry and the framework as RFC 9457 problems.
+
+Failures on the service's side are logged, and most are answered without details. An exception without a handler is
+answered by `http/request_context`.
+"""
 
 import json
 import logging
@@ -44,7 +48,7 @@ class NotReady(Exception):
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Make the app answer every error of a route or of the framework with a problem."""
+    """Make the app answer errors of the engine, the registry and the framework, and `NotReady`, with a problem."""
     app.add_exception_handler(LakeError, _on_own_error)
     app.add_exception_handler(RegistryError, _on_own_error)
     app.add_exception_handler(NotReady, _on_not_ready)

@@ -53,7 +53,7 @@ _HINTS = {
 def field_problems(
     errors: Sequence[Mapping[str, Any]], *, body: Any, model: type[BaseModel] | None
 ) -> list[FieldProblem]:
-    """Return one problem per finding.
+    """Return one problem per place; a place that contains another wrong one has none.
 
     Args:
         errors: pydantic's errors; the first part of `loc` is the part of the request: body, query,

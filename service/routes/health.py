@@ -1,4 +1,4 @@
-"""Probes: `/health` shows that the process runs, `/ready` that it can serve requests."""
+"""Probes: `/health` shows that the process runs, `/ready` that the warehouse is usable."""
 
 from importlib.metadata import version
 

@@ -1,4 +1,4 @@
-"""Routes of a stream's offsets: its position in its topic, shown and set."""
+"""Routes of a stream's offsets: its position in its topic, shown and set, and a dry run."""
 
 from fastapi import APIRouter, Response
 

@@ -1,4 +1,4 @@
-"""Routes of streams: registration, dry run, lifecycle verbs and status."""
+"""Routes of streams: registration, deletion, dry run, lifecycle verbs and status."""
 
 from collections.abc import Mapping
 
