@@ -13,11 +13,10 @@ columns, the other protected columns become null, and a -D may remove the row; R
 R6 otherwise the record is an error.
 
 Add: A1 take over the sequence number; A2 without groups, values that are not null overwrite, and null in a
-NOT NULL column is an error; A3 with
-groups, a value that is not null overwrites an ungrouped column, and a grouped column only when the record's ordering
-columns of the group are not all null: if the record is not older than the row, its value overwrites the
-row's, even if it is null, or, with an aggregate function, is aggregated into it; if the record is older, only an aggregate function is
-called; A4 note that an add was seen.
+NOT NULL column is an error; A3 with groups, a value that is not null overwrites an ungrouped column, and a grouped
+column is merged only when the record's ordering columns of the group are not all null: if the record is not older
+than the row, its value overwrites the row's, even if it is null, or, with an aggregate function, is aggregated into
+it; if the record is older, only an aggregate function is called; A4 note that an add was seen.
 
 The result is -D when the last record removed the row or no add was seen, else +I.
 

@@ -13,8 +13,8 @@ fixed width has its bytes even where it is null.
 | decimal | 16, the unscaled value as an integer |
 | text, bytes | the bytes, each zero byte followed by 255; then two zero bytes |
 
-The forms do not depend on a type's width, length or precision (only on the scale of a DECIMAL), so bytes stored before a column was widened
-within its form compare with those stored after.
+The forms do not depend on a type's width, length or precision (only on the scale of a DECIMAL), so bytes stored
+before a column was widened within its form compare with those stored after.
 
 Source: this engine; the order of values is that of table-format 13.1.
 """
