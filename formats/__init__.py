@@ -17,7 +17,7 @@
 | `header_reader` | headers of records to columns |
 | `mapped_column`, `field_tree` | a column and the part or field of a record that it is filled from; the declared part of a message |
 | `record_conditions`, `part_conditions` | conditions over records: over the fields of their messages, and over their other parts |
-| `arrays`, `arrow_cast` | rows of Arrow arrays, found and replaced; casts that truncate timestamps and times |
+| `arrays`, `arrow_cast`, `declared_digits` | rows of Arrow arrays, found and replaced; casts that truncate timestamps and times; times and timestamps cut to the digits of their types |
 | `text_values`, `times`, `type_bounds`, `unpaired_surrogates` | values as texts; dates and times as texts; bounds of whole numbers and lengths; texts without a UTF-8 form |
 | `dead_letter` | the record that is sent for a refused record |
 | `json_values`, `key_values` | rows to JSON; keys from texts and JSON |

@@ -36,9 +36,11 @@ def cut_cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
         parts = [cut_cast(part, field.type) for part, field in fields]
         return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=column.is_null())
     if kinds.is_map(wanted):
-        return _cast_map(column, wanted)
+        keys = cut_cast(column.keys, wanted.key_type)
+        items = cut_cast(column.items, wanted.item_type)
+        return with_map_entries(column, wanted, keys, items)
     if kinds.is_list(wanted):
-        return _with_child(column, wanted, cut_cast(column.values, wanted.value_type))
+        return with_child(column, wanted, cut_cast(column.values, wanted.value_type))
     return column.cast(wanted)
 
 
@@ -58,17 +60,16 @@ def _cut_time(column: pa.Time64Array, wanted: pa.Time32Type) -> pa.Time32Array:
     return pc.divide(column.cast(pa.int64()), factor).cast(pa.int32()).cast(wanted)
 
 
-def _cast_map(column: pa.MapArray, wanted: pa.MapType) -> pa.MapArray:
-    keys = cut_cast(column.keys, wanted.key_type)
-    items = cut_cast(column.items, wanted.item_type)
-    entries = pa.StructArray.from_arrays(
-        [keys, items], fields=[wanted.key_field, wanted.item_field]
-    )
-    return _with_child(column, wanted, entries)
+def with_map_entries(
+    column: pa.MapArray, wanted: pa.MapType, keys: pa.Array, items: pa.Array
+) -> pa.MapArray:
+    """Return a map, which may be a slice, with other entries of another type under the same nulls and offsets."""
+    fields = [wanted.key_field, wanted.item_field]
+    return with_child(column, wanted, pa.StructArray.from_arrays([keys, items], fields=fields))
 
 
-def _with_child(column: pa.Array, wanted: pa.DataType, child: pa.Array) -> pa.Array:
-    """Return a list or map, which may be a slice, with other values under the same nulls and offsets."""
+def with_child(column: pa.Array, wanted: pa.DataType, child: pa.Array) -> pa.Array:
+    """Return a list or map, which may be a slice, with other values of another type under the same nulls and offsets."""
     return pa.Array.from_buffers(
         wanted,
         len(column),

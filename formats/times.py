@@ -8,9 +8,18 @@ r"""Dates and times as texts of ISO 8601: exact, one text at a time, and vectori
 
 A text with a zone denotes a moment, and a text without a zone is read as UTC. A TIMESTAMP without a zone
 holds the moment as a clock in UTC shows it, so that only the zone itself is lost. Years are 0001 to 9999;
-TIMESTAMPs of 7 to 9 digits hold the years 1677 to 2262, as 64 bits of nanoseconds do. Fractional digits of the
-second that the type's Arrow form does not have (3 for TIME; 3, 6 or 9 for TIMESTAMP) are dropped, which rounds towards
-the past.
+TIMESTAMPs of 7 to 9 digits hold the years 1677 to 2262, as 64 bits of nanoseconds do.
+
+Fractional digits of the second that the type's Arrow form does not have are dropped here, which rounds towards the past;
+those of the Arrow form that the type does not declare are dropped once for values of every format (`declared_digits`):
+
+| type | digits of the Arrow form | digits of a row |
+|---|---|---|
+| TIME(0) (TIME), (1), (2) | 3 | 0, 1, 2 |
+| TIME(3) to (9) | 3 | 3 |
+| TIMESTAMP(0), (1), (2), (3) of either kind | 3 | 0, 1, 2, 3 |
+| TIMESTAMP(4), (5), (6) | 6 | 4, 5, 6 |
+| TIMESTAMP(7), (8), (9) | 9 | 7, 8, 9 |
 """
 
 import re

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from braid.formats.declared_digits import with_declared_digits
 from braid.formats.fault import Faults
 from braid.formats.keys.key_readers import key_reader
 from braid.formats.mapped_column import MappedColumn
@@ -27,6 +28,7 @@ class ConditionPartReader:
             schemas: The schemas that keys name; None where the stream names no registry.
         """
         topic, declared = stream.topic, stream.key_format
+        self._types = {one.name: one.type for one in parts}
         self._parts = PartReader([one for one in parts if not one.source.is_message], topic=topic)
         keys = [one for one in parts if one.source is ColumnSource.KEY]
         # A key is read as one value, or as an object with fields.
@@ -46,4 +48,7 @@ class ConditionPartReader:
             of_keys = reader.read(records.column(KEY))
             values |= zip((one.name for one in columns), of_keys.arrays, strict=True)
             faults.add_found(of_keys.faults)
-        return values, faults
+        cut = {
+            name: with_declared_digits(array, self._types[name]) for name, array in values.items()
+        }
+        return cut, faults

@@ -35,6 +35,7 @@ from braid.formats.arrays import rows_where
 from braid.formats.change_capture.changes import ChangeReader, ReadChanges
 from braid.formats.change_capture.envelopes import open_envelopes
 from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.declared_digits import with_declared_digits
 from braid.formats.fault import Fault, Faults
 from braid.formats.message_reader import ReaderOf
 from braid.formats.readers import message_reader
@@ -233,8 +234,10 @@ class RecordKinds:
         fields: dict[str, pa.Array] = {}
         if self._reader is not None:
             found = self._reader.read(values)
-            names = [field.name for field in self._conditions.fields]
-            fields = dict(zip(names, found.arrays, strict=True))
+            fields = {
+                field.name: with_declared_digits(array, field.type)
+                for field, array in zip(self._conditions.fields, found.arrays, strict=True)
+            }
             marks.note_seen(fields)
             marks.faults.add_found(found.faults)
             is_undecided |= found.faults.is_faulty

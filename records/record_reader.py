@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 
 from braid.formats.change_capture.envelopes import open_envelopes
 from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.declared_digits import with_declared_digits
 from braid.formats.expressions.computed_reader import reader_with_computed
 from braid.formats.fault import Fault, Faults
 from braid.formats.json.message_reader import TOO_DEEP
@@ -71,8 +72,8 @@ class ReadRecords:
         left_out: The number of records that it leaves out.
         values: Their values, or the rows of captured changes; null where a record has none, or is refused.
         is_delete: Whether each record is a delete.
-        columns: By name, one array per column that is read from records, in the Arrow form of its type; its
-            values are defined only where the record has no fault.
+        columns: By name, one array per column that is read from records, in the Arrow form of its type and with no
+            more digits of the second than the type declares; its values are defined only where the record has no fault.
         missing: By name of each kept column, where a record lacks the field and is no delete, without nulls;
             a column that is not named is missing nowhere.
         faults: The faults of refused records, by row.
@@ -194,6 +195,8 @@ class RecordReader:
         if plan.part_columns:
             self._read_parts(records, deletes, columns, missing, faults)
         assert columns.keys() == {c.name for c in plan.columns}, "each column of the plan is read"
+        for column in plan.columns:
+            columns[column.name] = with_declared_digits(columns[column.name], column.type)
         self._set_kind(columns, found.is_delete)
         missing = self._missing(missing, columns, found.is_delete)
         self._checks.refuse(columns, missing, faults)

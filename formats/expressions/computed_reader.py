@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from braid.formats.arrays import rows_where
 from braid.formats.dead_letter import DeadLetterReason
+from braid.formats.declared_digits import with_declared_digits
 from braid.formats.expressions.compiled import (
     CompiledExpression,
     compile_expression,
@@ -161,7 +162,9 @@ class ComputedReader:
         rows = np.flatnonzero(is_read)
         chosen = pa.array(rows)
         fields = {
-            input_name(number): input_array(arrays[place].take(chosen))
+            input_name(number): input_array(
+                with_declared_digits(arrays[place].take(chosen), self._inner[place].type)
+            )
             for number, place in self._place_of_field.items()
         } or {input_name(0): pa.array(np.zeros(len(rows), np.int8))}
         table = pa.table(fields)

@@ -20,6 +20,7 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from braid.formats.change_capture.changes import ChangeReader
 from braid.formats.change_capture.envelopes import open_envelopes
+from braid.formats.declared_digits import with_declared_digits
 from braid.formats.keys.key_readers import RecordKeyReader, key_reader
 from braid.formats.mapped_column import MappedColumn
 from braid.formats.message_reader import MessageReader, ReadMessages
@@ -153,7 +154,9 @@ class BucketRouter:
         for array in columns.values():
             if array.null_count:
                 is_readable &= pc.is_valid(array).to_numpy(zero_copy_only=False)
-        return columns, is_readable
+        types = {column.name: column.type for column in self.plan.columns}
+        cut = {name: with_declared_digits(array, types[name]) for name, array in columns.items()}
+        return cut, is_readable
 
     @cached_property
     def _parts(self) -> PartReader | None:

@@ -1,5 +1,6 @@
 """Columns of files: by the stream's fields, by names and by `--columns`; what cannot work is refused at once."""
 
+import datetime as dt
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -183,6 +184,31 @@ def test_a_column_that_every_row_needs_has_its_default_without_a_field(
     bed.backfill().run()
 
     assert bed.rows("id", "version", "weight") == [(1, 3, Decimal("0.50"))]
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "json"])
+def test_times_of_files_have_the_digits_of_their_columns(tmp_path: Path, file_format: str) -> None:
+    spec = {
+        "columns": [
+            {"name": "id", "type": "BIGINT"},
+            {"name": "at", "type": "TIMESTAMP(0)"},
+            {"name": "all", "type": "ARRAY<TIMESTAMP(4)>"},
+        ],
+        "primary_key": ["id"],
+        "sequence_groups": [{"name": "s", "ordering": ["at"], "columns": ["all"]}],
+    }
+    at = dt.datetime.fromisoformat("2026-01-02T03:04:05.678912")
+    bed = BackfillBed(tmp_path, spec=spec)
+    if file_format == "parquet":
+        write(bed, "a", {"id": 1, "at": at, "all": [at]})
+    else:
+        bed.write_json("a.json", [{"id": 1, "at": at.isoformat(), "all": [at.isoformat()]}])
+
+    bed.backfill().run()
+
+    assert bed.rows("id", "at", "all") == [
+        (1, at.replace(microsecond=0), [at.replace(microsecond=678_900)])
+    ]
 
 
 def write(bed: BackfillBed, name: str, row: dict[str, Any]) -> None:

@@ -219,3 +219,17 @@ def test_a_captured_change_has_the_bucket_of_the_key_of_its_row() -> None:
 
     five, seven, eleven = assign_buckets(pa.table({"id": pa.array([5, 7, 11])}), schema)
     assert routed.column(BUCKET).to_pylist() == [five, seven, eleven, 0]
+
+
+def test_a_key_has_the_bucket_of_the_digits_that_its_type_declares() -> None:
+    spec = given_spec({"at": "TIMESTAMP(0)", "a": "STRING"}, ordering=None, buckets=64)
+    schema = given_table(spec).schema
+    texts = [f"2026-01-02T03:04:05{rest}" for rest in ("", ".1", ".678", ".999999999")]
+
+    routed = BucketRouter(plan=given_plan(spec), schema=schema)(
+        given_records([{"at": text} for text in texts])
+    )
+
+    at = pa.array([1_767_323_045_000], pa.int64()).cast(pa.timestamp("ms"))
+    (bucket,) = assign_buckets(pa.table({"at": at}), schema)
+    assert routed.column(BUCKET).to_pylist() == [bucket] * len(texts)
