@@ -1,6 +1,6 @@
 """Run of the flights demo: a whole Braid on this machine, with broker, service, runners and producers.
 
-Every part is the real one, in a process of its own. The demo, integration tests and a benchmark drive it.
+Every part is the real one, in a process of its own; a warehouse on an S3 server is the caller's. The demo, integration tests and a benchmark drive it.
 """
 
 import time

@@ -1,7 +1,7 @@
 """The command line: `braid --help`.
 
-`main`, `table_cli` and `stream_cli` declare the commands with their arguments; the other modules do the work, if the
-command line has a part in it.
+`main`, `table_cli` and `stream_cli` declare the commands with their arguments, and call the modules that do the work:
+those below, or the service, the runner and the demo.
 
 | module | what |
 |---|---|
