@@ -28,7 +28,7 @@ from braid.demo.flights_data import (
     load_flights,
     stream_history,
 )
-from braid.demo.flights_run import FlightsRun, Statuses
+from braid.demo.flights_run import FlightsRun, Statuses, StreamFailed
 from braid.demo.processes import ProcessFailed
 from braid.demo.s3_fault_proxy import Faults
 from braid.demo.s3_server import S3Server
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "make demo ARGS=…
             if chosen.keep:
                 _keep(run, console)
             return 0 if is_equal else 1
-    except ProcessFailed as error:
+    except (ProcessFailed, StreamFailed, TimeoutError) as error:
         console.print(f"error: {error}", highlight=False, markup=False)
         return 1
     except KeyboardInterrupt:

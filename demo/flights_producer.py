@@ -51,7 +51,10 @@ def send(
         partitions: How many the topic has.
 
     Returns:
-        How many messages were acknowledged.
+        How many messages were acknowledged: all.
+
+    Raises:
+        KafkaError: Kafka has refused a message.
     """
     producer = KafkaProducer(
         bootstrap_servers=bootstrap_servers,
@@ -59,10 +62,15 @@ def send(
         linger_ms=50,
         batch_size=512 * 1024,
     )
+    refused: list[Exception] = []
     for value, partition in messages(history, partitions=partitions):
-        producer.send(stream.topic, value, partition=partition)
+        sending = producer.send(stream.topic, value, partition=partition)
+        sending.add_errback(refused.append)
+    # A request that ends in an error counts as flushed.
     producer.flush()
     producer.close()
+    if refused:
+        raise refused[0]
     return len(history)
 
 

@@ -185,6 +185,8 @@ class TableRollback:
         newest = self._snapshots.latest()
         epochs = self._epochs(newest)
         self._check_streams(target, authority, epochs)
+        # A tag that cannot be read refuses the rollback here, where nothing is done and nothing leased.
+        self.plan(target)
         with self._leased(target):
             return self._roll_back(target, authority, epochs)
 

@@ -8,6 +8,7 @@ import pytest
 from braid.lake import (
     ChangesExpired,
     CommitConflict,
+    CorruptData,
     InvalidRequest,
     MemoryFileIO,
     OffsetMismatch,
@@ -566,3 +567,17 @@ def test_the_changes_of_a_snapshot_that_a_tag_brought_back_have_expired() -> Non
 
     newest = write(table, (9, 9))
     assert table.changes(newest - 1).to_arrow()["k"].to_pylist() == [9]
+
+
+def test_a_rollback_that_a_damaged_tag_refuses_leaves_no_lease() -> None:
+    file_io = MemoryFileIO()
+    table = given_table(file_io=file_io)
+    for key in range(3):
+        write(table, (key, key))
+    file_io.write_new(table.paths.tag("torn"), b"{")
+
+    with pytest.raises(CorruptData, match="tag-torn"):
+        table.rollback(snapshot_id=1)
+
+    assert late(file_io).consumers() == []
+    assert ids(file_io, table) == [1, 2, 3]
