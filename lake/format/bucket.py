@@ -1,4 +1,4 @@
-"""The bucket function: from a row's bucket key to its bucket.
+"""The default bucket function: from a row's bucket key to its bucket; tables with another one are refused.
 
 The hash is Murmur3 (32 bit, seed 42) over the words of the binary row of the bucket key, header included.
 The bucket is the absolute value of the remainder of the hash by the bucket count, where the remainder has

@@ -50,7 +50,7 @@ class CommitMessage:
         bucket: 0 and up.
         total_buckets: Bucket count that the rows were routed with.
         schema_id: Schema that the rows were written under.
-        new_files: Fresh files of level 0.
+        new_files: Fresh files: of level 0, or of the highest level from a bulk writer.
         compact_before: Files that a compaction replaces.
         compact_after: Files that replace those of `compact_before`.
         changelog_files: Changelog of the new files, or of the compaction.

@@ -32,7 +32,7 @@ class DataFileMeta:
         max_sequence_number: Highest sequence number of the rows.
         schema_id: The schema that names the file's columns.
         level: 0 for a fresh file, and for one that several small ones of level 0 were merged into; 1 and
-            up for other compacted files.
+            up for other compacted files and those of a bulk writer.
         extra_files: Names of files that are deleted together with this one.
         creation_time_ms: Milliseconds since 1970; files of Java have local wall time. None when unknown.
         delete_row_count: Rows of kind -U or -D; None in files of very old writers.

@@ -1,7 +1,8 @@
 """Rollback of a table to an earlier snapshot, the target.
 
 The snapshots above the target are removed. The target's own files still exist, because its snapshot or a
-tag kept them. Each step leaves a consistent table:
+tag kept them. A target is refused if positions of streams that the newest snapshot has are unknown there. Each
+step leaves a consistent table:
 
 1. all streams, if there are any, are fenced by an empty commit, so that running queries can commit nothing
    more. A target that an earlier rollback removed, and that a tag still keeps, may be above the newest
@@ -15,7 +16,7 @@ tag kept them. Each step leaves a consistent table:
 5. consumers beyond the target are set to continue after the target, because new snapshots get the ids of the
    removed ones;
 6. the newest snapshot is deleted: from this moment on the table is as it was at the target;
-7. `LATEST` is written, and tags and kept changelogs above the target are deleted;
+7. `LATEST` and `EARLIEST` are written, and tags and kept changelogs above the target are deleted;
 8. the streams are fenced again, above every epoch that was in use, at the target's offsets.
 
 If the rollback is interrupted before 6, the table is as before and continues from its newest snapshot;

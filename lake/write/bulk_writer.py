@@ -4,8 +4,8 @@ For filling an empty table by one commit; the caller checks that it is empty. Ta
 changelog or `rowkind.field` are refused. Rows that come in any order would be many files of level 0, and a
 compaction would write each of them once more, under commits of its own. This writer sorts them before the commit:
 
-1. When the buffer is full, each bucket's rows are folded, which sorts them, and kept as a run in a file on the local
-   disk, uncompressed. The caller goes on meanwhile.
+1. When the buffer is full, and before a commit, each bucket's rows are folded, which sorts them, and kept as a run
+   in a file on the local disk, uncompressed. The caller goes on meanwhile.
 2. `prepare_commit` merges the runs of each bucket in bounded memory into files of the highest level.
 
 Buckets are worked on side by side, in threads: Arrow and numpy hold Python's lock for a small part of the time. The

@@ -58,7 +58,7 @@ class WriteResult:
     Every row given to the writer is counted once: accepted, folded or ignored.
 
     Attributes:
-        messages: One message per (partition, bucket) with new files.
+        messages: One message per (partition, bucket) with new data, changelog or index files.
         rows_accepted: Rows written as a row of a file.
         rows_folded: Rows merged into another row of their key before they were written.
         rows_ignored: Rows that the table's options discard (`ignore-delete` and the like).
@@ -77,7 +77,7 @@ class WriteResult:
 class TableWriter:
     """Writes rows into level-0 files of one table.
 
-    Not thread-safe. Memory: `buffer_bytes`, and what folding the buffered rows of one bucket takes.
+    Not thread-safe. Memory: `buffer_bytes`, and about twice as much again during a flush.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Compaction of one bucket, from its plan to the new files and their commit message.
+"""Compaction of one bucket, from its plan to the new files and their commit message; commits nothing.
 
 Each rewrite of the plan is a part, and so is each upgrade whose records are still read; other upgrades only change
 the level in a file's metadata. The result of a part (`_Part`) is the data and changelog files that it has written and

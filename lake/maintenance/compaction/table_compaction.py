@@ -8,8 +8,8 @@
    is committed. If no bucket was changed, the race to commit was lost too often, and all are dropped.
 
 Steps 2 and 3 alternate. Each bucket is replaced as a whole. A commit is made when the buckets rewritten since the
-last commit have enough bytes, or are many. So a large bucket gets a snapshot of its own, and many small buckets
-share one. A process that dies loses the work since the last commit. Buckets with files of a newer schema are left
+last commit have enough bytes, or are many. So a large bucket is committed as soon as it is rewritten, and small
+buckets share a snapshot. A process that dies loses the work since the last commit. Buckets with files of a newer schema are left
 to the next compaction.
 
 A compaction yields to commits that were made meanwhile: it drops what does not fit them. Appends to level 0

@@ -2,7 +2,7 @@
 
 No file comes back once a delta has deleted it, so the newest snapshot needs no file that expiry deletes.
 Expiry checks this all the same: if another engine did bring a file back, expiry does not delete that file. The
-worst case is then a file that stays for ever, not a file that is lost.
+worst case is then a file that stays, not a file that is lost.
 """
 
 from dataclasses import dataclass

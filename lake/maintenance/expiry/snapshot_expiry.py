@@ -7,9 +7,9 @@ For snapshot i:
 3. where changelogs are kept longer, keep its file as `changelog/changelog-i`;
 4. delete `snapshot-i`;
 5. read the tags again: a tag of snapshot i that was created meanwhile keeps the snapshot's files;
-6. delete the data files that the delta of i + 1 removes, the changelog files of i, and the metadata that i
-   names and i + 1 does not, except for files that tags, other branches, the newest snapshot or a kept changelog
-   need.
+6. delete the data files that the delta of the next snapshot removes, the changelog files of i, and the metadata
+   that i names and the next one does not, except for files that tags, other branches, the newest snapshot or a kept
+   changelog need.
 
 At the end `EARLIEST` names the first snapshot that stays. Before the start `LATEST` is corrected if it names
 a snapshot that expires, because readers of other engines trust a hint whose snapshot has no successor.

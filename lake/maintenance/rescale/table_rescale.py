@@ -10,13 +10,14 @@
 4. A commit that was planned before step 2 may add files of the old count, to a partition that had no files,
    between the last reading and the commit of step 3. After step 3 this is impossible: a writer that loses the
    race against its commit reads the schema again. So one more reading shows whether any file of the old count is
-   left.
+   left; if so, step 3 is repeated.
 
 Readers see the same rows at every moment, in old buckets or in new ones. An interruption before step 2
 changes nothing. After an interruption between step 2 and the commit of step 3, writers of partitions with old
 files are refused until the rescale is run again or undone. Run again, it rewrites all files of the old count, because
 what was rewritten before is not recorded; undoing it is one small commit. A rescale that fails in its first run restores
-the old count itself if it can. Orphan cleaning finds the files of interrupted work.
+the old count itself if it can, unless it is unknown whether the commit happened. Orphan cleaning finds the files of
+interrupted work.
 
 Source: table-format 18.3; decision 0013.
 """

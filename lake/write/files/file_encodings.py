@@ -1,5 +1,7 @@
 """Encodings of files by the options of a table: format and codec, by level and for changelogs.
 
+`option_problems` names the values with which no file can be written.
+
 | | for a changelog file | else by level | else |
 |---|---|---|---|
 | format | `changelog-file.format` | `file.format.per.level` | `file.format` |
