@@ -37,8 +37,8 @@ class AggregateSpec(Contract):
         count_limit: For `nested_update`: the largest number of rows that are kept.
         timestamp_field: For `merge_map_with_keytime`: the field of the ROW that holds its time.
         on_overflow: For `sum` and `product`: the effect of a value that the integer or DECIMAL
-            cannot hold. `wrap`: the value wraps round, with the same result in any order. `fail`: merges
-            of the column fail. None: `wrap` in tables that admit several streams, else `fail`.
+            cannot hold. `wrap`: the value wraps round. `fail`: merges of the column fail.
+            None: `wrap` in tables that admit several streams, else `fail`.
         lg_k: For `hll_sketch` and `theta_sketch`: the size of all sketches, as a power of 2. None: 12.
         hll_type: For `hll_sketch`: the type of all sketches. None: `HLL_4`.
         options: Options of a user's own function, by their names.

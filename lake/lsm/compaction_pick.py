@@ -25,7 +25,7 @@ bounds, because such a table never has enough runs for another rule. Readers see
 Commits are counted by the files that they added to level 0 of the bucket, because files do not record
 which of them were committed together. So a commit of several files can make a full compaction come earlier, but
 never later. Files that other units have taken from level 0 since the last full compaction are
-remembered; if their number is unknown, a full compaction is due.
+remembered; an unknown number counts as enough.
 
 Source: merge-semantics 6.2, 7.2, 7.3, 10.
 """

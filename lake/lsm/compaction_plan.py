@@ -14,7 +14,8 @@ the output level is the highest one with files, or deletion vectors have marked 
 within level 0 drops none. In a table with `braid.delete-retention` the young retracts stay (`tombstones`).
 
 The unit of a full compaction is made here too (`full_compaction_unit`). If the bucket is one run on the highest
-level already, the unit has only the files with rows to drop, and each is rewritten by itself.
+level already, the unit has only the files with rows to drop, or all with `compaction.force-rewrite-all-files`, and
+each is rewritten by itself.
 """
 
 from collections.abc import Collection, Iterable

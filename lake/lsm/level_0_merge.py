@@ -142,8 +142,8 @@ def can_merge_adjacent(spec: MergeSpec) -> bool:
     """Return whether adjacent records may be merged first, and their result with the others later.
 
     Under deduplicate all records may. Under partial-update and aggregation adds may, if no sequence field
-    orders the records differently, and if the functions give the same result for a merged record as for the
-    records it was merged from.
+    orders the records differently, if no protected column is NOT NULL, and if the functions give the same
+    result for a merged record as for the records it was merged from.
 
     Args:
         spec: Merge of a table that does not need lookup.

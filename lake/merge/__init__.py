@@ -2,9 +2,9 @@
 
 | modules | what |
 |---|---|
-| `spec`, `declared_options` | what a table declares about merging, and the options that declare it |
+| `spec`, `declared_options` | what a table declares about merging, and its options for groups and functions, parsed |
 | `fold`, `failing_key` | the entry to both executions, and the key on which they fail |
-| `row_machine`, `records`, `plain_values` | the definition, one record at a time, on plain Python values |
+| `row_machine`, `records`, `plain_values` | the definition, one record at a time; its records; columns as plain Python values and back |
 | `order/`, `segments` | the order of rows, and the rows of each key in it |
 | `column_machine` | the same result for whole batches; the row machine merges the few kinds of keys that it cannot |
 | `steps`, `key_histories`, `retracts` | the effect of records on a column, on a key, and on a key with retracts |

@@ -27,8 +27,9 @@ from braid.lake.merge.steps import Step, Steps
 class AggregateFunction(Protocol):
     """The definition: folds the values of one column, key by key.
 
-    For each key `reset` is called first, then one of the other methods for each record, in merge
-    order, with the value that the previous call returned. Every method may raise SchemaMismatch: an
+    For each key `reset` is called first, then one of the other methods for each record that acts on the
+    column, in merge order, with the accumulated value: that of the previous call, or that of a record which
+    was copied without a call since (`Step.SEED`). Every method may raise SchemaMismatch: an
     overflow, a null key, a retract that the function does not support. Arguments are never changed
     in place, and a result may be one of them.
     """

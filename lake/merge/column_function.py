@@ -1,4 +1,6 @@
-"""The aggregate function of one column, as a table declares it.
+"""The aggregate function of one column: its name, and its options as declared.
+
+`spec.effective_functions` finds those of a table, also where a default decides.
 
 Source: merge-semantics 4, 5.
 """

@@ -34,8 +34,8 @@ class SequenceGroup:
     Attributes:
         ordering: The ordering columns, at least one; compared in this order, ascending, null
             smallest.
-        protected: The protected columns, in declared order; their values come from the newest
-            record of the group.
+        protected: The protected columns, in declared order; the values of those without an aggregate
+            function come from the newest record of the group.
     """
 
     ordering: tuple[str, ...]

@@ -23,10 +23,11 @@ class History:
     A record *acts* when the engine merges it. A key is *seeded* when all columns of its first
     record are copied before anything else. That record is a retract that comes first under
     partial-update, or a record that removed the row; in the second case the records before it are
-    left out. A seeding record may also act.
+    not in the history of the row. A seeding record may also act.
 
     Attributes:
-        segments: One segment per key.
+        segments: One segment per key; under aggregation with removals one per part of a key, from each
+            removal to the next.
         acts: One boolean per position; None when all act.
         is_retract: One boolean per position; None when none is.
         seeded: One boolean per segment; None when none is.

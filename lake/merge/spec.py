@@ -1,7 +1,7 @@
 """Merge specifications: all that a table declares about merging, resolved from its schema; the columns to read.
 
-The options of an aggregate function are in the specification as they
-are declared; the function parses them when it is made.
+`effective_functions` decides which column has which aggregate function. Its options are in the specification as
+they are declared; the function parses them when it is made.
 """
 
 from collections.abc import Iterator, Sequence

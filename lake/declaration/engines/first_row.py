@@ -1,4 +1,4 @@
-"""Declaration of the first-row engine, as data (`EngineDeclaration`); merging is in `braid.lake.merge.engines`.
+"""Declaration of the first-row engine, as data (`EngineDeclaration`); merging is in `braid.lake.merge`.
 
 Source: merge-semantics 2.2.
 """

@@ -1,4 +1,4 @@
-"""Declaration of the partial-update engine, as data (`EngineDeclaration`); merging is in `braid.lake.merge.engines`.
+"""Declaration of the partial-update engine, as data (`EngineDeclaration`); merging is in `braid.lake.merge`.
 
 Source: merge-semantics 2.3, 3.
 """

@@ -145,8 +145,7 @@ _ON_OVERFLOW = FunctionOption(
     type="wrap or fail",
     default="the format's rule: fail for integers; a DECIMAL becomes null, or has more digits",
     meaning="The rule for a value that does not fit the type: it wraps around, integers of n bits "
-    "modulo 2^n and a DECIMAL of p digits modulo 2 x 10^p - 1, in any order of arrival; or the merge "
-    "of the column fails.",
+    "modulo 2^n and a DECIMAL of p digits modulo 2 x 10^p - 1; or the merge of the column fails.",
 )
 _OVERFLOW = Compatibility(
     subject="integers that do not fit their type",

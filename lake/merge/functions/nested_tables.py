@@ -85,7 +85,7 @@ class NestedKey:
 
 
 class NestedUpdate:
-    """Rows by key, the newest of each; or all rows, without a key.
+    """Rows by key, of each the last one or that of the greatest sequence; or all rows, without a key.
 
     Args:
         function: The column's function, for its options.

@@ -1,9 +1,9 @@
 """Folds of numbers: one number per segment from the numbers at its positions.
 
 Integer sums are differences of one running sum: the running sum wraps around, and the difference of two
-wrapped numbers is exact whenever the sum fits. Floating sums and all products are computed value by
-value, the first two values of every segment at once, then the third values, and so on: because of
-rounding, the order of values matters.
+wrapped numbers is exact whenever the sum fits. Floating sums, and products other than those of DECIMALs and those
+with divisors (`product_reduction`), are computed value by value, the first two values of every segment at once,
+then the third values, and so on: because of rounding, the order of values matters.
 """
 
 from typing import Any

@@ -130,7 +130,7 @@ def _accepts(data_type: DataType) -> bool:
 
 
 class BytesUnion:
-    """Unites serialised sets; the order does not matter.
+    """Unites serialised sets.
 
     Args:
         function: The column's function, for its name.
