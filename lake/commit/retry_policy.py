@@ -1,4 +1,7 @@
-"""Bounds of the attempts of a commit, of the waits between them, and of the repetitions of a read."""
+"""Bounds of the attempts of a commit, of the waits between them, and of the repetitions of one storage call in them.
+
+They are fixed: the table options `commit.…` are for other engines.
+"""
 
 import random
 from dataclasses import dataclass
@@ -17,7 +20,7 @@ class RetryPolicy:
         deadline_ms: Time from the first attempt on during which further attempts begin, milliseconds.
         wait_min_ms: Bound of the first wait, milliseconds.
         wait_max_ms: Bound of every wait, milliseconds.
-        lookups_max: Attempts at one read whose answer decides the outcome.
+        lookups_max: Attempts at one read whose answer decides the outcome, or at the creation of a snapshot's file.
     """
 
     attempts_max: int = 200
