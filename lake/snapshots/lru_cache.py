@@ -1,4 +1,7 @@
-"""A cache of immutable values by name, bounded in bytes but for two values that it never evicts (`LruCache`)."""
+"""A cache of immutable values by name, bounded in bytes, but for the value just put and the large one that was used last.
+
+These two stay whatever their size (`LruCache`).
+"""
 
 import threading
 from collections import OrderedDict
