@@ -126,10 +126,7 @@ def build_session(
 
 
 def jvm_process_id(session: SparkSession) -> int:
-    """Return the id of the session's JVM.
-
-    A supervisor waits for it to end before it starts the job again on the same checkpoint.
-    """
+    """Return the id of the session's JVM, by which tests find it."""
     jvm = session.sparkContext._jvm
     assert jvm is not None, "a built session has a JVM"
     return int(jvm.java.lang.ProcessHandle.current().pid())
