@@ -16,7 +16,7 @@ from typing import Final
 _SMALLER: Final = "declare a smaller `max_bytes_per_batch` or `max_records_per_batch` of the stream"
 _OF_SYSTEM: Final = f"give the runner's container or machine more memory, run it with fewer `--cores`, or {_SMALLER}"
 HEAP_HINT: Final = f"start the runner with a larger `--memory`, or {_SMALLER}"
-"""What helps against a full heap of Spark's JVM."""
+"""The hint for a full heap of Spark's JVM."""
 # Python prints an error without a message without a colon.
 _KINDS: Final = (
     (

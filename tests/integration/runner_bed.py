@@ -1,5 +1,7 @@
 """Test bed of runners: the registry as the service writes it, and a runner in a thread."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,6 +34,18 @@ from braid.schemas import (
 )
 from tests.integration.ingest_bed import IDENTIFIER, TRIGGER_MS, IngestBed
 from tests.support.waiting import PATIENCE_S, wait_until
+
+_PROGRAM = """\
+import sys
+from braid.formats.clusters.kafka_clusters import KafkaClusters
+from braid.pipelines.runner_process import main
+from braid.pipelines.settings import RunnerSettings
+warehouse, name, kafka = sys.argv[1:]
+sys.exit(main(RunnerSettings(
+    warehouse=warehouse, name=name, clusters=KafkaClusters().with_default(kafka), memory="512m",
+    lease_ttl_ms=3_000, poll_ms=200, progress_ms=400, maintains=False,
+)))
+"""
 
 
 class Registry:
@@ -140,6 +154,19 @@ def running_runner(bed: IngestBed) -> Iterator[None]:
     )
     with running_settings(settings, bed.session, bed.directory):
         yield
+
+
+@contextmanager
+def runner_process(bed: IngestBed, name: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a runner with 512 MB of heap in a process of its own; its log is `<name>.log` in the bed's directory."""
+    arguments = [bed.warehouse, name, bed.broker.bootstrap_servers]
+    with (bed.directory / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen([sys.executable, "-c", _PROGRAM, *arguments], stderr=log)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import logging
 import os
 import resource
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -24,8 +23,7 @@ from braid.pipelines.spark.session import jvm_process_id
 from braid.schemas import StreamProgress, StreamState
 from tests.integration.conftest import WIDE
 from tests.integration.ingest_bed import IngestBed, left
-from tests.integration.runner_bed import Registry, has_read, running_runner
-from tests.integration.test_runner import PROGRAM
+from tests.integration.runner_bed import Registry, has_read, runner_process, running_runner
 from tests.support.waiting import PATIENCE_S, wait_until
 
 pytestmark = [
@@ -223,7 +221,7 @@ def test_a_full_heap_ends_the_runner_and_smaller_batches_fit_into_it(
     # More than the 512 MB of the heap, and less than Kafka's consumer fetches at once.
     _produce_large(bed, topic, count=24, megabytes=24, field="of_no_column")
 
-    with _runner(bed, "full") as process:
+    with runner_process(bed, "full") as process:
         assert process.wait(PATIENCE_S) == EXIT_TRY_AGAIN
     registry.register(
         "left",
@@ -231,7 +229,7 @@ def test_a_full_heap_ends_the_runner_and_smaller_batches_fit_into_it(
         max_message_bytes=32 * _MEGABYTE,
         max_bytes_per_batch=64 * _MEGABYTE,
     )
-    with _runner(bed, "again") as process:
+    with runner_process(bed, "again") as process:
         registry.wait_for("left", has_read(24), runner="again")
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_S) == 0
@@ -241,16 +239,3 @@ def test_a_full_heap_ends_the_runner_and_smaller_batches_fit_into_it(
         "the heap of Spark's JVM was full; hint: start the runner with a larger `--memory`" in log
     )
     _assert_complete(bed, records=24, rows=24)
-
-
-@contextmanager
-def _runner(bed: IngestBed, name: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a runner with 512 MB of heap in a process of its own."""
-    arguments = [bed.warehouse, name, bed.broker.bootstrap_servers]
-    with (bed.directory / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stderr=log)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()

@@ -28,24 +28,13 @@ from tests.integration.runner_bed import (
     Registry,
     has_read,
     is_state,
+    runner_process,
     running_runner,
 )
 from tests.support.waiting import PATIENCE_S, wait_until
 from tests.unit.service.http_client import HttpClient
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
-
-PROGRAM = """\
-import sys
-from braid.formats.clusters.kafka_clusters import KafkaClusters
-from braid.pipelines.runner_process import main
-from braid.pipelines.settings import RunnerSettings
-warehouse, name, kafka = sys.argv[1:]
-sys.exit(main(RunnerSettings(
-    warehouse=warehouse, name=name, clusters=KafkaClusters().with_default(kafka), memory="512m",
-    lease_ttl_ms=3_000, poll_ms=200, progress_ms=400, maintains=False,
-)))
-"""
 
 
 @contextmanager
@@ -349,14 +338,12 @@ def test_a_runner_that_slept_past_its_lease_finds_another_at_work(bed: IngestBed
     lefts, rights = bed.topic("left"), bed.topic("right")
     registry.register("left", topic=lefts)
     registry.register("right", topic=rights)
-    logs = bed.directory / "logs"
-    logs.mkdir()
 
     def produce(first: int) -> None:
         bed.produce(lefts, [left(key, 1, f"{key}") for key in range(first, first + 10)])
         bed.produce(rights, [{"id": key, "b": float(key)} for key in range(first, first + 10)])
 
-    with _process(bed, "sleeper", logs) as sleeper, _process(bed, "heir", logs) as heir:
+    with runner_process(bed, "sleeper") as sleeper, runner_process(bed, "heir") as heir:
         produce(0)
         # Whichever starts first has both leases after a while; make the sleeper that one.
         for name in ("left", "right"):
@@ -388,18 +375,6 @@ def test_a_runner_that_slept_past_its_lease_finds_another_at_work(bed: IngestBed
     for name in ("left", "right"):
         assert bed.batch_accounts(name) == bed.position(name).account
         assert bed.position(name).account.records == 30
-
-
-@contextmanager
-def _process(bed: IngestBed, name: str, logs: Path) -> Iterator[subprocess.Popen[bytes]]:
-    arguments = [bed.warehouse, name, bed.broker.bootstrap_servers]
-    with (logs / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stderr=log)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int:
