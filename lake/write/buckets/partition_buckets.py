@@ -134,7 +134,7 @@ class PartitionBuckets:
             count -= taken[bucket]
         buckets = np.repeat(np.array(list(taken), dtype=np.int16), list(taken.values()))
         if count:
-            buckets = np.concatenate([buckets, self._beyond_room(count, list(taken))])
+            buckets = np.concatenate([buckets, self._beyond_room(count, taken)])
         assert len(buckets) == wanted, "every hash gets a bucket"
         for bucket, added in zip(*np.unique(buckets, return_counts=True), strict=True):
             self._counts[int(bucket)] += int(added)
@@ -146,15 +146,17 @@ class PartitionBuckets:
         self._counts[self._first_free] = 0
         return self._first_free
 
-    def _beyond_room(self, count: int, buckets: list[int]) -> Int16Array:
-        """Return buckets in turns, for hashes beyond the room of all."""
+    def _beyond_room(self, count: int, taken: Mapping[int, int]) -> Int16Array:
+        """Return buckets in turns, for hashes beyond the room of all; the least filled one first."""
         if not self._is_bounded:
             message = (
                 f"a partition needs more than {BUCKETS_MAX} buckets of {self._target_rows} keys\n"
                 "hint: raise `dynamic-bucket.target-row-num`"
             )
             raise LimitExceeded(message)
-        return np.resize(np.array(buckets, dtype=np.int16), count)
+        # A call may have a single hash: always from the lowest number on, one bucket would get them all.
+        by_count = sorted(taken, key=lambda bucket: self._counts[bucket] + taken[bucket])
+        return np.resize(np.array(by_count, dtype=np.int16), count)
 
     def _insert(self, hashes: Int32Array, buckets: Int16Array) -> None:
         order = np.argsort(hashes, kind="stable")

@@ -78,6 +78,14 @@ def test_beyond_the_allowed_buckets_all_of_them_grow() -> None:
     assert buckets.assign(hashes(7, 3, 5)).tolist() == [0, 1, 0]
 
 
+def test_beyond_the_allowed_buckets_all_of_them_grow_by_single_keys_too() -> None:
+    buckets = given_buckets({0: [1, 2], 1: [3, 4], 2: [5, 6]}, buckets_max=3)
+
+    found = [int(buckets.assign(hashes(key))[0]) for key in range(10, 16)]
+
+    assert found == [0, 1, 2, 0, 1, 2]
+
+
 def test_more_buckets_than_the_format_can_number_are_refused() -> None:
     buckets = given_buckets(target_rows=1)
 
