@@ -1,4 +1,8 @@
-"""Registrar of tables and streams: registration, lifecycle verbs, and requests for replays, in the documents of tables.
+"""Registrar of tables and streams: registration, lifecycle verbs, deletion of streams, and requests for replays.
+
+They change the documents of tables; runners and maintenance record here as well what they have done: a stream that has
+completed, the result of a replay, the buckets of a rescaled table. `check_table`, `completed_stream` and `check_replay`
+tell what would be refused, and change nothing.
 
 A change is a function from the newest document to the next one. It is computed again on the newest
 document at every attempt, so that a rule across streams is checked on exactly the document that the
@@ -106,7 +110,7 @@ class Registrar(TableAlterer):
         Args:
             store: The documents.
             catalog: The tables.
-            clock: Gives the creation times of tables.
+            clock: Gives the creation times of tables, and the times of requests for replays.
             clusters: The clusters that streams may name; None: only `default`, which the runners know.
         """
         super().__init__(DocumentWriter(store, catalog), catalog)

@@ -1,4 +1,7 @@
-"""Requests to replay dead letters, in the entries of streams: made, ended and withdrawn. Pure."""
+"""Requests to replay dead letters, in the entries of streams: checked, made, ended and withdrawn. Pure.
+
+A table whose dead letters are replayed gets a feature (`with_replays`), which keeps versions away that lack it.
+"""
 
 from braid.registry.errors import DefinitionRefused, RegistryConflict
 from braid.registry.rules.replay_rules import check_replay

@@ -1,4 +1,4 @@
-"""Streams of a table's document: their desired states, and the lifecycle verbs that change them.
+"""Streams of a table's document: their desired states, the lifecycle verbs that change them, and their completion.
 
 Pure.
 """

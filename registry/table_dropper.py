@@ -1,4 +1,4 @@
-"""Removal of registered tables: the document first, then the files, each step repeatable.
+"""Removal of tables, registered or not: the document first, then the files. All streams have to be stopped.
 
 ```
 document: marked as dropped   from here on no stream is started and the table is not changed
@@ -6,7 +6,7 @@ table: schemas, files deleted unless the data is kept
 document: deleted             the name is free
 ```
 
-A process that dies in between leaves a table that is not registered; a repeated drop continues.
+A process that dies in between leaves a table that is not registered; a repeated drop that deletes the data continues.
 
 Of two drops at once one may stall while the other completes, and while a table of the same name is created. So each
 remembers the table and the newest version of its document, looks for both again right before each

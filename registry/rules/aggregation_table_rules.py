@@ -4,13 +4,13 @@ Pure. Sequence numbers of concurrent writers are not ordered, and every record o
 in the columns of the others (decision 0008). So with more than one stream:
 
 1. One column has one owner, except for key columns.
-2. A function gives the same value in any order of arrival, or the table accepts that risk with
+2. A function gives the same value in any order of arrival, or the column or the table accepts that risk with
    `unordered: allowed`. `last_value` and `first_value` are refused all the same: another stream's
    null would win.
-3. No column is NOT NULL: the other streams' records would fail.
+3. No column beside the key is NOT NULL: the other streams' records would fail.
 4. Nothing orders or removes whole rows: neither `sequence.field` nor `deletes: remove_row`.
 5. Where deletes retract values, a function gives the same value whenever a retraction arrives, as an exact
-   sum does. Only tables that were registered before `clear_columns` was refused in aggregation tables
+   sum does, or the risk is accepted as in 2. Only tables that were registered before `clear_columns` was refused in aggregation tables
    (`delete_rules`) have such deletes; they still take new streams.
 """
 

@@ -6,7 +6,7 @@ which producers choose the partition, or declares `partitioned_by_key`. On a top
 always holds. The number of partitions is known only when a stream starts, so the runner refuses a stream
 that does not fulfil this then (`pipelines/kafka/added_partitions.py`), unless the risk is accepted with
 `unordered: allowed`. Registration checks of every stream which columns it reads from the Kafka key
-(`check_key_source`).
+(`check_key_source`). `shows_older_rows` tells whether rows go back to older values while a stream reads records again.
 """
 
 from collections.abc import Iterator

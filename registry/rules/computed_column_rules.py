@@ -7,8 +7,9 @@ Pure, but for the SQL engine in memory that evaluates expressions over columns w
 3. A default is for fields that a message can lack, and is then what such a record has: nothing is kept or refused.
 4. An expression is one scalar expression of what is allowed (`formats.expressions`), over fields whose types are
    known, and its result is of a type that the column holds without loss. A stream has at most 200 of them.
-5. The type of a field is declared once: by the column that is read from it, or in `fields`.
-6. Columns of captured changes have neither expressions nor defaults: a change may leave out what it did not touch, and
+5. The type of a field is declared once: by the column that is read from it, or in `fields`, whose fields are all used
+   by expressions.
+6. Columns of captured changes have neither expressions (nor `fields` for them) nor defaults: a change may leave out what it did not touch, and
    a value that is made from nothing would replace the right one.
 """
 

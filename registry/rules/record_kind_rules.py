@@ -4,8 +4,9 @@ Pure.
 
 1. Conditions (`where`, `delete_when`) can be parsed and evaluated, over fields that messages of the format have, and
    that are not too deep.
-2. What a stream declares for its deletes is what the table declares for them (`delete_rules`): a delete is
-   written with the kind -D, and the table's options decide what that does.
+2. A stream with deletes declares what they do, and one without does not: `ignore` and `dead_letter` in any table, or
+   the effect that the table declares (`delete_rules`): such a delete is written with the kind -D, and the table's
+   options decide what that does. The same holds for the effects of tombstones.
 3. A delete never restores or removes what a late record should decide: `remove_row` has the rules of the table's
    `deletes: remove_row`, also where the table's engine removes rows without a declaration. The table may accept the
    risk (`unordered: allowed`).

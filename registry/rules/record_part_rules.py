@@ -4,9 +4,9 @@ Pure. The parts are headers, the timestamp, and the record's place: partition, o
 the event around the row, and its position.
 
 1. A column of the timestamp, the place or the position has a type that holds it.
-2. Only a header and a field of an event have a name, which is the column's `path`.
-3. Key columns are read from headers and the topic. The timestamp and the place tell records apart, not rows: the
-   same event that is sent again would be another row.
+2. Only a header and a field of an event have a name, which is the column's `path`, and may be a text in a time format.
+3. Of these parts, only headers and the topic fill key columns. The others tell records apart, not rows: the same event
+   that is sent again would be another row.
 4. The place orders nothing. Offsets of two partitions cannot be compared, and begin anew in a topic that is made
    again; in the order of arrival the engine compares them together with the partition and a generation.
 """
@@ -70,7 +70,7 @@ def part_misfit(source: ColumnSource, data_type: DataType, *, topic: str) -> tup
 
 
 def check_record_parts(table: TableSpec, stream: StreamSpec) -> Iterator[FieldProblem]:
-    """Yield the problems of columns that are read from headers, the timestamp or the record's place."""
+    """Yield the problems of columns that are read from parts of the record other than its key and value."""
     group = table.sequence_group(stream.sequence_group) if stream.sequence_group else None
     ordering = {*((group.ordering or ()) if group else ()), *sequence_fields(table)}
     for index, mapping in enumerate(stream.columns):

@@ -3,7 +3,8 @@
 A replayed record is written long after the records that came after it. So its place among them has to be stored in
 the table, in a sequence group, whose order ends with generation, offset and partition; or no column depends on the
 order, in an aggregation table. Elsewhere, and for streams that remove rows, replays are refused, because a replayed
-record could win over newer ones.
+record could win over newer ones. That a record which was written before would count twice is no reason to refuse:
+`counts_repetitions` tells it.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Bounds of the numbers that a stream declares, and its trigger, which is given in one form.
+"""Bounds of the numbers that a stream declares, its trigger's interval included; the trigger's two forms are alike.
 
 Pure. Checked when a stream is registered or declared again, and not when its table changes: a bound that a later
 version lowers does not stop registered streams. A budget of dead letters has no bounds, but has to have a number.

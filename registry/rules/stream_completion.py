@@ -1,7 +1,8 @@
 """Completion of requested stream definitions with defaults that depend on the table, the format and the topic.
 
 Pure; checks nothing. Completed are the sequence group (the one of the stream's name), the columns, the effects of
-deletes and tombstones, and the dead-letter topic. Other defaults are those of the fields of `StreamDefinition`.
+deletes and tombstones, the dead-letter topic, and `trigger_ms` where `trigger` has the interval. Other defaults are
+those of the fields of `StreamDefinition`.
 """
 
 import hashlib

@@ -3,7 +3,8 @@
 Pure functions from a table, its streams and one more stream to the problems of that stream. The rules (1 to 6 by
 decision 0008); those that name a module are there:
 
-1. A stream maps the whole key, and only columns that exist (`mapping_rules`, with the paths of their fields).
+1. A stream maps the whole key, and only columns that exist (`mapping_rules`, with the paths of their fields). Where it
+   writes whole rows or aggregates it maps all NOT NULL columns, too.
 2. One group has one owner. A stream writes whole groups: a record with a part of a group would null the
    rest of the group whenever its version is the newest.
 3. A stream writes nothing outside its group and the key, except unordered columns of a table
@@ -11,7 +12,8 @@ decision 0008); those that name a module are there:
 4. Ordering columns that the table declares come from the stream; generated ones do not (`mapping_rules`).
 5. A deduplicate or first-row table admits only one stream, because its rows are not merged by column.
 6. An aggregation table admits several streams if nothing in it depends on the order in which their
-   records arrive: `aggregation_table_rules`.
+   records arrive, or the risk is accepted: `aggregation_table_rules`. None of them would get a default of a column that
+   it does not write (`default_rules`).
 7. In a table whose rows have their kind in a column, every stream maps that column.
 8. Columns that a stream adds to the table fulfil these rules, too: `new_field_rules`.
 9. A stream reads columns only from fields that messages of its format have, in keys of a declared format, in times of
@@ -24,7 +26,7 @@ decision 0008); those that name a module are there:
     `change_capture_rules`.
 15. Only key columns are read from the Kafka key: `arrival_rules`.
 16. Names are allowed and differ; no stream reads a topic for dead letters of the table's streams; no two mirror their
-    positions in one consumer group of one topic.
+    positions in one consumer group of one topic. `partitions_settle` is a duration.
 
 Two streams may read one topic: each keeps its own position and account, and they own different
 columns. Not called here: `kafka_rules`, `schema_registry_rules` and `stream_bounds`, which are checked at registration

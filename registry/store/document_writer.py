@@ -1,7 +1,8 @@
 """Writer of tables' documents: compare-and-swap with retries.
 
 A change is a function of the newest document; after a lost race it is called again. A schema change that
-another process has left incomplete is completed first (`pending_schemas`).
+another process has left incomplete is completed first (`pending_schemas`). A document that needs features which this
+version lacks is not changed.
 """
 
 from collections.abc import Callable

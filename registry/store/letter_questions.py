@@ -2,8 +2,8 @@
 
     service ── <id>.question.json ──► runner ── <id>.answer.json ──► service, which deletes both
 
-Nothing is kept: a question whose asker has gone is deleted by a runner that has seen it for a minute. Only the
-runner's own clock measures this time: that of the service may differ from it.
+Nothing is kept: a question that a runner has seen for a minute, so that its asker has gone, is deleted by it, as is an
+answer without a question. Only the runner's own clock measures this time: that of the service may differ from it.
 """
 
 from typing import Final

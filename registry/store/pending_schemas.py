@@ -12,6 +12,9 @@ A process that stops between two steps leaves a valid document. The next process
 document completes steps 2 and 3 first. It never withdraws a pending change, because the process that
 proposed it may be about to create the schema file. A pending change is dropped only when another schema
 has its id, because its own file can then never be created.
+
+Pure: the functions here make the documents of these steps, with the names of applied requests;
+`alteration/table_alterer` and `document_writer` take the steps.
 """
 
 from collections.abc import Callable

@@ -8,6 +8,8 @@
    hold values that an older version cannot parse at all; that version reports the missing feature instead.
    All features are listed here, with what a declaration contains that needs them.
 
+The mark that stands for the document of a dropped table is here, too (`dump_dropped`).
+
 In requests an unknown field is a mistake and is refused.
 """
 

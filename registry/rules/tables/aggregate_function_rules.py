@@ -6,8 +6,8 @@ declaration, and about order:
 1. Only aggregation and partial-update tables have functions.
 2. An option that has a field of its own in the declaration is not given in `options`.
 3. The name of a nested field contains no comma, and no blanks around it.
-4. In a sequence group a function gives the same value in any order of arrival, or the table accepts that risk
-   with `unordered: allowed`. `last_value` is such a function, because the group's order decides which value
+4. In a sequence group a function gives the same value in any order of arrival, or the column or the table accepts
+   that risk with `unordered: allowed`. `last_value` is such a function, because the group's order decides which value
    is the last. (An aggregation table with one stream has one order; `aggregation_table_rules` has the rules
    for several.)
 """

@@ -10,7 +10,8 @@ fill it into the records of another stream:
 2. In a table of whole rows, which admits only one stream.
 3. In an aggregation table, if every stream writes the column, or if the table has only one stream.
 
-A date or time is written in full, because the format reads `2027` as a day in 1975. A column of the key has no default in any table: without its key a record belongs to no row.
+A date or time is written in full, because the format reads `2027` as a day in 1975. A column of the key has no default
+in any table: without its key a record belongs to no row.
 """
 
 from collections.abc import Iterator, Mapping

@@ -6,8 +6,8 @@ restores such a row. With `delete_retention` the compaction keeps deletes up to 
 1. Only a table that removes rows has such deletes: a deduplicate table unless it ignores deletes, any
    other table with `remove_row`.
 2. The time of the delete is in a column that the deleting record fills. Tracking generates such a column
-   for each sequence group. A table without tracking or without groups names declared columns instead.
-3. Declared columns are TIMESTAMPs, with or without time zone.
+   for each sequence group. A table without tracking or without groups has to name columns; any table can.
+3. The named columns are TIMESTAMPs, with or without time zone.
 """
 
 from collections.abc import Iterator

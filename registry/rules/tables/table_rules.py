@@ -10,7 +10,7 @@ that concern a table by itself (1 and 6 by decision 0008):
 3. A non-key column of a partial-update table is nullable: in the file of one stream the columns of the other
    streams are null.
 4. Generated columns of a group do not collide with declared ones.
-5. Staleness and completeness name groups that exist.
+5. Staleness and completeness name groups that exist, and staleness needs tracking columns.
 6. Aggregate functions, deletes and default values give the same row in any order of arrival:
    `aggregate_function_rules`, `delete_rules`, `default_rules`. Kept columns have an order of their own:
    `keep_rules`. The time of a delete and of a row's expiry is in a column of the table: `delete_retention`,
