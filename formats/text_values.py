@@ -4,7 +4,8 @@
 |---|---|
 | BOOLEAN | `true` or `false` |
 | TINYINT, SMALLINT, INT, BIGINT | digits, with or without a sign |
-| FLOAT, DOUBLE, DECIMAL | a number in decimal or scientific notation; for FLOAT and DOUBLE also `NaN`, `Infinity`, `INF` |
+| FLOAT, DOUBLE | a number as for DECIMAL, `NaN`, or `Infinity` or `INF` with or without a sign |
+| DECIMAL | a number in decimal or scientific notation |
 | CHAR, VARCHAR | itself |
 | BINARY, VARBINARY | base64 |
 | DATE, TIME, TIMESTAMP of either kind | ISO 8601 (`formats.times`) |
@@ -116,7 +117,7 @@ def text_column(
 
 
 def plain_values(texts: pa.StringArray, data_type: DataType) -> pa.Array:
-    """Return a column, null where a text is null or in no usual form, so that `text_value` has to decide."""
+    """Return a column, null where a text is null or `text_value` has to decide."""
     wanted = to_arrow_type(data_type)
     if data_type.root in DATE_AND_TIME_TYPES:
         return time_array(texts, data_type)

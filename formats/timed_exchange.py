@@ -1,7 +1,8 @@
 """HTTP exchange with one deadline for all of it: connection, TLS, request, status, headers and body.
 
 A socket's own limit is for each piece, so that an answer which comes bit by bit would be waited for without end.
-Here the limit is set to what is left of the time before each piece. Only the look-up of a host's name has the limits
+Here the limit is set to what is left of the time before the connection, TLS, the request and each piece of the
+answer. Only the look-up of a host's name has the limits
 of the system.
 """
 

@@ -1,17 +1,17 @@
-r"""Dates and times as texts of ISO 8601: exact, one text at a time, and vectorised.
+r"""Dates and times as texts of ISO 8601, exact, one text at a time and vectorised; and their bounds as numbers.
 
 | type | forms |
 |---|---|
 | DATE | `2026-01-02` |
 | TIME | `03:04`, `03:04:05`, `03:04:05.678`, with up to 9 fractional digits |
-| TIMESTAMP of either kind | date and time with `T` or a blank between them; a zone may follow: `Z`, `+02`, `+0200`, `+02:00` |
+| TIMESTAMP of either kind | date and time with `T` or a blank between them; perhaps `Z`, `+02`, `+0200` or `+02:00` |
 
 A text with a zone denotes a moment, and a text without a zone is read as UTC. A TIMESTAMP without a zone
 holds the moment as a clock in UTC shows it, so that only the zone itself is lost. Years are 0001 to 9999;
 TIMESTAMPs of 7 to 9 digits hold the years 1677 to 2262, as 64 bits of nanoseconds do.
 
-Fractional digits of the second that the type's Arrow form does not have are dropped here, which rounds towards the past;
-those of the Arrow form that the type does not declare are dropped once for values of every format (`declared_digits`):
+Fractional digits of the second that the type's Arrow form does not have are dropped here, which rounds to the past; those
+of the Arrow form that the type does not declare are dropped once for values of every format (`declared_digits`):
 
 | type | digits of the Arrow form | digits of a row |
 |---|---|---|

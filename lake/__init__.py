@@ -13,8 +13,8 @@ orders.write_and_commit(pa.table({"id": [7], "shipped": [date(2026, 1, 2)]}))
 orders.get({"id": 7})  # one row, both columns
 ```
 
-Applications import from here, packages with aggregate functions from `braid.lake.aggregates`, and neither
-from any other module of the engine. `__all__` groups the names by their use; docs/architecture.md
+Applications import from here, packages with aggregate functions from `braid.lake.aggregates`.
+`__all__` groups the names by their use; docs/architecture.md
 lists the folders.
 """
 

@@ -132,7 +132,7 @@ class CommitUnknown(LakeError):
 
 
 class StreamFenced(LakeError):
-    """The table knows a newer epoch of the stream than the caller's."""
+    """The stream has another epoch in the table than the caller's: it was claimed, moved or deleted since."""
 
     def __init__(self, message: str, *, stream: str, epoch: int, table_epoch: int) -> None:
         self.stream = stream
@@ -142,7 +142,7 @@ class StreamFenced(LakeError):
 
 
 class OffsetMismatch(LakeError):
-    """A batch does not continue at the table's offsets, and the table does not have all of it already."""
+    """A stream's offsets do not fit the table: no position, another topic, or a batch that does not continue there."""
 
     def __init__(self, message: str, *, stream: str) -> None:
         self.stream = stream

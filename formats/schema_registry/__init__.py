@@ -5,7 +5,7 @@
 | `schema_source` | the interface to schemas by id |
 | `named_registry`, `registry_tables` | a registry as operators declare it, and its table in their file |
 | `registry_connection` | addresses and login of a registry, with its secrets |
-| `registry_client` | requests to a registry, each with one deadline for all of it |
+| `registry_client` | requests to a registry, with one deadline for each address that is asked |
 | `schema_cache`, `recent_entries` | schemas with all that they refer to, kept in the process |
 | `registry_schemas` | the source of schemas that readers are given |
 """

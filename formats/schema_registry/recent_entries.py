@@ -1,4 +1,7 @@
-"""Map that keeps the entries used last, within bounds of their number and of the sum of their sizes."""
+"""Map that keeps the entries used last, within bounds of their number and of the sum of their sizes.
+
+The entry that was put last stays, even if it alone is larger than the sum may be.
+"""
 
 from collections import OrderedDict
 from typing import Generic, TypeVar
@@ -15,7 +18,7 @@ class RecentEntries(Generic[KeyT, ValueT]):
 
         Args:
             count_max: Most entries.
-            size_max: Most of the sum of the sizes that entries are put with.
+            size_max: Most of the sum of the sizes that entries are put with; one entry may be larger.
         """
         self._count_max = count_max
         self._size_max = size_max

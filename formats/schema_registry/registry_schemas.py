@@ -16,7 +16,7 @@ class RegistrySchemas:
     """The schemas of a registry (a `SchemaSource`).
 
     It can be pickled. All copies in a process share what the process has fetched, so a process that reads one
-    micro-batch after the other asks the registry only for new schemas.
+    micro-batch after the other does not ask the registry for the same schemas each time.
 
     Attributes:
         connection: The registry.

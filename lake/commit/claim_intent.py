@@ -78,6 +78,7 @@ class StreamClaim:
             OffsetMismatch: The table's offsets are of another topic.
             InvalidRequest: It is unknown whether the stream is new, or rows would stay older than they were.
             StreamFenced: The stream was claimed or deleted since the caller read its epoch.
+            LimitExceeded: The group has had as many generations as it can.
         """
         self._check_expected(streams)
         position = self.next_position(streams, time_ms=time_ms)

@@ -2,7 +2,8 @@
 
 Commit times decide which snapshots expire and which snapshot time travel finds. Storage records when a file was
 written, so a file that a commit has just written shows whether the clock is ahead. The comparison costs one
-request, so a `ClockCheck`, which committers of a table can share, compares once a minute at most.
+request, so a `ClockCheck`, which committers of a table can share, makes none in the minute after one that the clock
+has passed, unless the clock is set back.
 """
 
 from datetime import UTC, datetime
@@ -26,7 +27,7 @@ class ClockCheck:
         self._compared_ms: int | None = None
 
     def compare(self, now_ms: int, *, written: str) -> None:
-        """Compare a time with storage's, unless the last comparison was less than a minute ago.
+        """Compare a time with storage's, unless the clock passed a comparison less than a minute ago.
 
         Args:
             now_ms: Time of the clock just before a file was written, milliseconds since 1970 UTC.

@@ -1,4 +1,7 @@
-"""Entries of manifests and of the index manifest for one commit, derived from the messages of its writers."""
+"""Entries of manifests and of the index manifest for one commit, derived from the messages of its writers.
+
+Messages that contradict each other or the kind of the commit are refused.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

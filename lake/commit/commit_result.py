@@ -8,7 +8,7 @@ class Outcome(StrEnum):
     """How a commit ended."""
 
     COMMITTED = "committed"
-    REPLAYED = "replayed"  # the same identity or the same offsets were in the table already
+    REPLAYED = "replayed"  # the identity, offsets or replayed letters were in the table already
     EMPTY = "empty"  # no files to commit, and `allow_empty` was not set
 
 
@@ -17,8 +17,8 @@ class CommitResult:
     """The acknowledgement of a commit.
 
     Attributes:
-        snapshot_id: The snapshot that holds the commit; for a replay by offsets the newest snapshot
-            at that time; 0 when there is none.
+        snapshot_id: The snapshot that holds the commit; for a replay of a stream's batch or
+            of dead letters the newest snapshot at that time; 0 when there is none.
         attempts: The number of attempts, 1 without a race; 0 if there was nothing to commit.
         wait_ms: Time spent waiting between attempts, milliseconds.
         outcome: How the commit ended.

@@ -282,6 +282,7 @@ class TableCommitter:
             StreamFenced: The stream has another epoch than the expected one.
             InvalidRequest: It is unknown whether the stream is new, or where it continues; or the position
                 would move over records that the stream has begun to read again.
+            LimitExceeded: The group has had as many generations as it can.
             CommitConflict, CommitUnknown, StorageUnavailable: Claim again.
         """
         intent = StreamClaim(
@@ -384,6 +385,7 @@ class TableCommitter:
 
         Raises:
             StreamFenced: The stream was claimed, deleted or moved meanwhile; choose the letters again.
+            OffsetMismatch: The stream has no position.
             LimitExceeded: The replayed offsets make more ranges than a position remembers.
             CommitConflict: Other letters were replayed meanwhile, or what `commit` means; choose again.
             CommitUnknown, StorageUnavailable: The meaning is that of `commit`; choose again.

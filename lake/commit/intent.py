@@ -3,7 +3,8 @@
 Each attempt calls `revise` with the newest state of the table's streams, which may have changed since the
 attempt before. `revise` is pure. It returns what the next snapshot carries besides its files, or None for a
 stream's batch, or a replay of dead letters, that the table has already; repeats of plain commits are found before,
-by `identity_log`. Here are the intents of plain commits, batches and fences; those of claims, backfills, moves and
+by `identity_log`. Here are the intents of plain commits, batches and fences, and the
+changes of positions that several intents share; the intents of claims, backfills, moves and
 replays are in `claim_intent`, `backfill_intent`, `move_intent` and `replay_intent`.
 """
 

@@ -1,5 +1,7 @@
 """Publication of a snapshot: the exclusive creation of its file, the check of what became of it, and the hints.
 
+A snapshot that turns out to be no part of the chain is deleted here too, when the caller asks for it (`take_back`).
+
 The file is `snapshot-N`, where N is the id after that of the *previous* snapshot, on which the commit was
 planned. Four things can come between:
 

@@ -20,7 +20,8 @@ class RetryPolicy:
         deadline_ms: Time from the first attempt on during which further attempts begin, milliseconds.
         wait_min_ms: Bound of the first wait, milliseconds.
         wait_max_ms: Bound of every wait, milliseconds.
-        lookups_max: Attempts at one read whose answer decides the outcome, or at the creation of a snapshot's file.
+        lookups_max: Attempts at one read whose answer decides the outcome, or at the creation or deletion of a
+            snapshot's file.
     """
 
     attempts_max: int = 200

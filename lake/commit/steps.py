@@ -1,6 +1,7 @@
 """Names of the steps of a commit, for tests and simulations that observe, delay or interrupt it.
 
-Each of these steps calls `on_step` with `before <step>` and, if it succeeds, `after <step>`:
+Each of these steps calls `on_step` with `before <step>` and, if it succeeds, `after <step>`; where the table has the
+commit already, there is no `after plan`:
 
 ```
 plan                  reading the newest snapshot and checking the commit (no effect)

@@ -57,7 +57,7 @@ def add_column(schema: TableSchema, change: AddColumn) -> TableSchema:
 
 
 def rename_column(schema: TableSchema, change: RenameColumn) -> TableSchema:
-    """Return the schema with a field of another name; keys and options that name a column follow.
+    """Return the schema with a field of another name; keys follow, and most options that name a column.
 
     Raises:
         RefusedChangeError: The field does not exist or is a partition column, or the new name is empty or

@@ -111,7 +111,7 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenameColumn:
-    """Renames a column, which keeps its id; a column of the table is also renamed in options that name it."""
+    """Renames a column, which keeps its id; a column of the table is also renamed in most options that name it."""
 
     path: Path
     name: str

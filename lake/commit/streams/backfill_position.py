@@ -9,7 +9,7 @@ braid.stream.payments/backfill/history    StreamPosition of the backfill `histor
 
 Generations of streams begin with 0, those of backfills with -32,768: every record of a stream is newer than every
 record of a backfill, unless a declared ordering column decides. Each backfill of a table has a generation of its
-own, so that no two records tie, and a later backfill corrects an earlier one.
+own, so that records of two backfills never tie, and a later backfill corrects an earlier one.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The highest offset that a stream has read of a partition, where its position is another one. Pure.
+"""The highest offset that a stream has read of a partition, where its position is another one or it reads again. Pure.
 
 A position remembers a bounded number of moves. What decides about a move forwards must not be forgotten, so it is
 kept apart from them, by partition:

@@ -4,8 +4,8 @@ Other engines do not carry positions forward, and their expiry does not know the
 theirs the last snapshot that has the positions could expire. The expiry of every engine respects
 consumers, so one consumer file names that snapshot.
 
-Commits of a stream advance the file, those of one committer once a minute at most. Expiry of this engine advances it
-too, although expiry of this engine keeps the needed snapshot without the file
+Commits of a stream advance the file, those of one committer once a minute at most. A commit that carries positions
+forward and expiry of this engine advance it too, although this expiry keeps the needed snapshot without the file
 (`braid.lake.maintenance.expiry.expiry_holds`). So the file keeps little more than the snapshots of one minute
 while streams run, and keeps the positions while none runs, unless `consumer.expiration-time` deletes it.
 """

@@ -98,7 +98,7 @@ def read_segments(moves: Iterable[PositionMove], partition: int, offset: int) ->
 
 
 def skipped_ranges(moves: Iterable[PositionMove], partition: int, offset: int) -> list[Range]:
-    """Return the ranges that were never read and lie below one that was, ascending."""
+    """Return the ranges that were never read and lie below the position or one that was read, ascending."""
     segments = read_segments(moves, partition, offset)
     # A move to an offset from which nothing was read yet skips all before it, too.
     highest = max([offset, *(end for _, end in segments)])

@@ -3,8 +3,8 @@
 A dead letter is sent before the snapshot that accounts for it, so the dead-letter topic may also have letters of
 attempts that were never committed. A later attempt may have accepted their records, which must not be written
 again. So each letter names its attempt (`LetterAttempt`), and a position knows which attempts were committed.
-Almost all batches are committed at their first attempt: only the others are kept, and only the newest of them
-(`CommittedAttempts`).
+Almost all batches are committed at their first attempt: only the others are kept, with the last batch of each epoch
+that has dead letters, and of both only the newest (`CommittedAttempts`).
 """
 
 from collections import Counter

@@ -82,13 +82,13 @@ class StreamPosition:
 
     Attributes:
         stream: Name of the stream, unique within its table.
-        epoch: Raised by each claim and each fence; only the owner of the newest epoch may commit.
+        epoch: Raised by each claim, each fence and each move on request; only the owner of the newest epoch may commit.
         topic: Name of the Kafka topic; "" for a stream that was fenced and never claimed.
         topic_id: Kafka's id of the topic, "" when unknown; a topic that is created again has another.
         offsets: Next offset to read, per Kafka partition.
         account: Account of all records so far.
-        batch_id: Id of the newest batch; -1 after a claim.
-        commit_time_ms: When the newest batch or claim was committed, milliseconds since 1970 UTC.
+        batch_id: Id of the newest batch; -1 where the epoch has none yet.
+        commit_time_ms: When the newest commit that changed the position was made, milliseconds since 1970 UTC.
         generation: Generation in which the stream's records are written since its newest claim
             (`braid.lake.commit.streams.group_order`); 0 also for a claim without a group.
         moves: The newest moves of the position within the topic, oldest first

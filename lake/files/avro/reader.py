@@ -1,6 +1,6 @@
 """The reader of Avro data files, which are kept in memory compressed.
 
-Where all columns of a file have plain types, blocks are decoded together if there are at least 32 of them
+Where all columns of a file have plain types, the blocks of a group are decoded together if it has at least 32
 (`braid.lake.format.avro.block_decoder`); other blocks are decoded record by record. Dates and times are read as the
 stored numbers, and get the column's type afterwards.
 
