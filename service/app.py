@@ -1,4 +1,7 @@
-"""Assembly of the FastAPI application: components, routes and layers. No state outside of the app."""
+"""Assembly of the FastAPI application: components, routes, layers, and its OpenAPI document.
+
+No state outside of the app.
+"""
 
 from dataclasses import replace
 from typing import Any

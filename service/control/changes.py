@@ -1,7 +1,7 @@
 """Pages of the changes of a range of snapshots.
 
-A page ends after the requested number of rows, after `PAGE_BYTES` of rows, or after `PAGE_SNAPSHOTS`
-snapshots, so that no page takes much time or memory, whatever the table contains. The next page may begin
+A page ends after the requested number of rows, with the batch that brings it to `PAGE_BYTES` of rows, or after
+`PAGE_SNAPSHOTS` snapshots, so that many rows or snapshots do not make a page long. The next page may begin
 within a snapshot: files whose rows were returned are not opened again, and the returned rows of a file
 are skipped.
 

@@ -13,8 +13,8 @@ The first line that applies decides:
 Deletes are written as upserts of nulls. Earlier versions wrote retracts, so older tables have deleted groups in
 which `<group>__at`, `<group>__op` and the group's columns are null and its ordering columns are not.
 
-A table without tracking has the states absent and present only. A row is complete iff every group of the
-completeness rule is present or stale.
+A table without tracking has the states absent and present only. A row is complete iff it exists and every group
+of the completeness rule is present or stale.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 The outermost ASGI layer, so that it sees the answers of every layer below. The id is that of
 the answer's header: the caller's own id or a new one. Query parameters are left out, because they contain
-keys of rows. Requests that `protocol` refuses do not come here; it logs them itself.
+keys of rows. Requests whose heads `protocol` refuses do not come here; it logs them itself.
 """
 
 import logging

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class RequestContext:
-    """Gives each request the id that its caller sent, or a new id, and returns the id in a header.
+    """Gives each request the id that its caller sent, if it is usable, or a new id, and returns the id in a header.
 
     An exception without a handler becomes a problem without details; the log has them, with the id.
     """
