@@ -1,10 +1,12 @@
 """The table format: its bytes decoded to values, and these values encoded; pure, no I/O.
 
+The Parquet and ORC files of data are read and written elsewhere (`braid.lake.files`).
+
 | modules | what |
 |---|---|
 | `schema`, `snapshot`, `tag`, `consumer`, `json_document` | JSON files; JSON objects read and written |
 | `manifest`, `manifest_list`, `data_file`, `data_file_codec`, `avro/` | Avro files of metadata, and Avro itself |
-| `indexes/` | bloom filters, hash indexes, deletion vectors, their manifest |
+| `indexes/` | bloom filters of data files; hash indexes, deletion vectors, and the manifest of these |
 | `data_types`, `type_codec`, `arrow_types`, `value_limits`, `casts/` | column types, their spelling, Arrow form, limits and casts |
 | `binary_row` | binary rows, encoded and decoded by means of the next two modules |
 | `row_words`, `row_columns` | encoding of columns as the words of binary rows, and decoding to columns |

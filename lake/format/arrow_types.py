@@ -17,8 +17,8 @@
 | MULTISET | map to int32 |
 | ROW | struct |
 
-`from_arrow_type` is the way back, for columns that do not have a declared type. `to_arrow_form` casts a column to its
-form; `elements` and `as_list` read list and map columns.
+`from_arrow_type` is the way back, for columns that do not have a declared type. `to_arrow_form` casts a column that is
+not nested to its form; `elements` and `as_list` read list and map columns.
 """
 
 from collections.abc import Sequence
@@ -104,7 +104,7 @@ def to_arrow_form(
     """Return the column in the Arrow form of its type; nested columns are returned unchanged.
 
     Raises:
-        SchemaMismatch: The column has another type, and not all of its values fit.
+        SchemaMismatch: The column has another type, from which Arrow has no cast, or not all of its values fit.
     """
     expected = to_arrow_type(data_type)
     if array.type == expected or data_type.is_nested:

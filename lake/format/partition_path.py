@@ -58,7 +58,7 @@ def partition_label(partition: bytes, schema: TableSchema) -> str:
     directory. The label of such a text is the directory and the text: `p=__DEFAULT_PARTITION__ (p=' ')`.
 
     Raises:
-        CorruptData: The row has another arity.
+        CorruptData, UnsupportedFeature: As in `partition_directory`.
     """
     values = decode_row(partition, schema.partition_fields)
     alike = [
@@ -75,7 +75,7 @@ def bucket_directory(partition: bytes, bucket: int, schema: TableSchema) -> str:
     """Return the directory of a bucket under the table, `p=a/q=b/bucket-0`.
 
     Raises:
-        CorruptData: The partition's row has another arity.
+        CorruptData, UnsupportedFeature: As in `partition_directory`.
     """
     name = "bucket-postpone" if bucket == POSTPONE_BUCKET else f"bucket-{bucket}"
     prefix = schema.table_options.data_file_path_directory

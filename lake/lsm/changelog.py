@@ -5,7 +5,7 @@
 | no row | row | `+I` after |
 | no row | no row | - |
 | row | no row | `-D` before |
-| row | row | `-U` before, `+U` after; nothing where duplicates are left out and both rows are equal |
+| row | row | `-U` before, `+U` after; nothing where they differ in none of the compared columns (`compared_columns`) |
 
 A retract counts as no row. `-U` and `-D` carry the sequence number of the old row, `+I` and `+U` that of
 the new one. The changelog of a first-row table has only the rows of new keys, each with its own kind.

@@ -1,4 +1,4 @@
-"""Reachable files of a table, by name: all that orphan cleaning must not delete.
+"""Reachable files of a table, by name, which orphan cleaning must not delete.
 
 A file is reachable if a snapshot, a tag or a kept changelog of any branch names it; of a tag the files of the state
 count, not those of its changelog. Names without directories are enough, because writers make them unique within the

@@ -32,7 +32,7 @@ class ExclusiveCreator(Protocol):
 
 
 def probe_exclusive_create(storage: ExclusiveCreator, directory: str) -> None:
-    """Create a file twice: the first must succeed, the second be refused and change nothing.
+    """Create a file twice: the second call must be refused and the first content stay.
 
     A list of known stores would not do, because mounts, gateways and versions differ in what they honour. The
     file of the probe is hidden (`.`) and is removed.

@@ -4,10 +4,10 @@ Exclusive creation is `link(2)`: a temporary file is written and synced, then li
 if the name exists, even if another process created it; this also holds on NFSv3 and later. A rename would replace
 the existing file.
 
-A power failure loses everything that was not synced. Hence the order of every write:
+A power failure may undo everything that was not synced. Hence the order of every write:
 
 1. a directory is synced in its parent before anything is created in it, also one that another process has made,
-   which may have died before its own sync;
+   which may have died before its own sync. Existing parents that this process may not open are left out;
 2. the content is synced. A file that readers look for by its name (`create_exclusive`, `overwrite`) gets the name
    only afterwards, so a file of that name is never torn. A file of a unique name (`write_new`, `open_output`)
    has it from the beginning, because nothing refers to the file before the call has returned;
@@ -41,7 +41,7 @@ _DURABLE_MAX: Final = 10_000
 
 
 class LocalFileIO:
-    """Files of this machine and its mounts; picklable. It remembers directories, so that each is synced once."""
+    """Files of this machine and its mounts; picklable. It remembers synced directories, up to a bound."""
 
     parallel_reads = 1
 

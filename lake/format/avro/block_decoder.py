@@ -2,8 +2,8 @@
 
 The end of a value is known only when the value has been decoded, so one block cannot be decoded in
 parallel. But blocks do not depend on each other. So there is a cursor in each block, and all cursors
-advance together: over the first value of every block, then over the second, and so on. A step is one
-numpy operation for all blocks instead of one Python operation per value. A step only records the
+advance together: over the first value of every block, then over the second, and so on. A step is a few
+numpy operations for all blocks instead of Python operations for each value. It only records the
 positions of wanted values; afterwards the values of a column are gathered from all positions at once.
 
 All columns must have plain types (numbers, booleans, texts and binaries): inside of lists and maps the

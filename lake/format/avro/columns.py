@@ -6,7 +6,7 @@ texts have one for their lengths and one for their bytes. Then the bytes of all 
 positions in the rows. The elements of lists and maps are encoded in the same way, as if each were a row.
 
 A union `["null", T]` is the byte 00 for null, or the byte 02 and then the value. As the reference writes
-it, an array or map is one block (its count, then its items), and then a count of 0.
+it, an array or map is one block (its count, then its items), unless it is empty, and then a count of 0.
 
 Source: Apache Avro 1.11 specification, "Binary Encoding".
 """

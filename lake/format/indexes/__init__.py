@@ -1,8 +1,8 @@
-"""Index files: bloom filters, hash indexes, deletion vectors, and their manifest.
+"""Indexes: bloom filters of data files; hash indexes, deletion vectors, and the manifest of these.
 
 | modules | what |
 |---|---|
-| `index_manifest` | the list of a snapshot's index files |
+| `index_manifest` | the list of a snapshot's hash indexes and deletion vectors |
 | `deletion_vector` | deleted rows of data files |
 | `hash_index` | the keys of a dynamic bucket |
 | `file_index`, `indexed_columns` | indexes of one data file, and the columns that have one |

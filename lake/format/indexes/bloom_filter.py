@@ -147,7 +147,7 @@ def decode_bloom_filter(body: bytes | memoryview) -> BloomFilter:
 class BloomFilterBuilder:
     """Builds one filter from hashes.
 
-    Memory: up to 8 MiB of hashes; with more distinct hashes, also the filter.
+    Memory between calls: up to 8 MiB of hashes; with more distinct hashes, also the filter.
     """
 
     def __init__(self, *, fpp: float, items: int | None = None) -> None:

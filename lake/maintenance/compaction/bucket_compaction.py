@@ -5,8 +5,8 @@ the level in a file's metadata. The result of a part (`_Part`) is the data and c
 the rows that it has marked as deleted. Where the plan allows it, a rewrite leaves out retracts and expired rows. The
 message is put together from the results of all parts, with the bucket's new deletion vectors.
 
-Memory depends on batches and runs, not on the size of the bucket: the runs of a section are merged
-batch by batch, and files are written row group by row group.
+The rows in memory depend on batches and runs, not on the size of the bucket: the runs of a section are merged
+batch by batch, and files are written row group by row group. Deletion vectors and metadata are in memory as a whole.
 
 Source: merge-semantics 6.2, 6.4, 6.6, 7.4.
 """

@@ -1,7 +1,7 @@
 """Choice of the files of a bucket to compact, for full and for due compactions, and the state kept between choices.
 
-The rules by size and number of runs are in `braid.lake.lsm`; here are those for old retracts and expired rows, whose
-share in a file is estimated by statistics.
+The rules by size and number of runs are in `braid.lake.lsm`; here are those for old retracts, by the age of their
+file, and for expired rows, by the share that statistics estimate.
 
 Source: merge-semantics 7.2, 7.3.
 """
@@ -69,11 +69,11 @@ def due_pick(
 ) -> Pick:
     """Return the pick of due compactions, by the rules of universal compaction or merges of level 0.
 
-    Where these rules find nothing, files with deletes past their retention are picked, together with all
-    newer files: a newer file may have a late record that only the delete suppresses. The same is done with the
-    files that may have expired rows, once about half of the rows of the highest level are expired. So an
-    expired row takes room for about twice its time to live at most, and the rewrite of a live row is paid by
-    the removal of another row.
+    Where these rules find nothing, a full compaction (`full_compaction_unit`) is picked for files with deletes
+    past their retention. It includes newer files, which may have a late record that only the delete suppresses.
+    The same is done for files that may have expired rows, once about half of the rows of the highest level are
+    expired. So an expired row takes room for about twice its time to live at most, and the rewrite of a live row
+    is paid by the removal of another row.
 
     Args:
         schema: Schema of the table.

@@ -11,7 +11,8 @@ class ExpiryResult:
 
     Attributes:
         snapshots: Ids of the expired snapshots, ascending.
-        earliest: Id of the oldest snapshot that is left; None in a table without snapshots.
+        earliest: Id of the oldest snapshot that is left; None in a table without snapshots, and while the newest
+            one belongs to history that a rollback removes.
         held_by: Why snapshot `earliest` is left, as text for users.
         changelogs: Ids of expired changelogs that had outlived their snapshots, ascending.
         consumers: Consumers and leases that were deleted because they had not been renewed.

@@ -3,7 +3,7 @@
 How many snapshots stay, and how long, is declared by the table's options; the caller of a run may replace them
 (`snapshot_retention`). The marks of expiries that died, and the old marker of a rollback that left no gap, go with
 the stale consumers; the hold for other engines on the snapshot with the positions of streams is moved. While the
-newest snapshot is one that an interrupted rollback removes, no snapshot or changelog expires.
+newest snapshot belongs to history that a rollback removes, no snapshot or changelog expires.
 """
 
 from collections.abc import Mapping

@@ -6,7 +6,7 @@ next row group, for all new buckets together at most `_HELD_BYTES`.
 
 If rows may go to more new buckets than can be open at once, a first pass finds the buckets that get rows. If the rows
 are few, they are written from memory, one bucket after the other; else the old files are read again for each group of
-buckets. So time and memory depend on files and rows, and not on the number of new buckets.
+buckets. So new buckets that get no rows cost neither time nor memory.
 
 An old file with rows that belong to another bucket is refused. The parts of a file of level 0 keep its bounds of
 sequence numbers.
