@@ -10,8 +10,8 @@ A text with a zone denotes a moment, and a text without a zone is read as UTC. A
 holds the moment as a clock in UTC shows it, so that only the zone itself is lost. Years are 0001 to 9999;
 TIMESTAMPs of 7 to 9 digits hold the years 1677 to 2262, as 64 bits of nanoseconds do.
 
-Fractional digits of the second that the type's Arrow form does not have are dropped here, which rounds to the past; those
-of the Arrow form that the type does not declare are dropped once for values of every format (`declared_digits`):
+Fractional digits of the second that the type's Arrow form does not have are dropped here, which rounds to the past;
+those of the Arrow form that the type does not declare are dropped once for values of every format (`declared_digits`):
 
 | type | digits of the Arrow form | digits of a row |
 |---|---|---|

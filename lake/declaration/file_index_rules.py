@@ -1,7 +1,7 @@
 """Rules for the file indexes of a table.
 
 The rules hold for new and altered tables only. Tables of other engines are used whatever they declare: a
-file is read with the bloom filters that it has, and a new file gets the declared bloom filters.
+file is read with the bloom filters that it has, and a new file gets those of the declared ones that these rules accept.
 
 Source: table-format 16; `org.apache.paimon.schema.SchemaValidation.validateFileIndex`.
 """

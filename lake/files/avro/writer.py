@@ -1,4 +1,4 @@
-"""The writer of Avro data files, which encodes whole columns at a time.
+"""The writer of Avro data files, which encodes column by column, up to 8,192 rows at a time.
 
 Source: table-format 12.5.
 """

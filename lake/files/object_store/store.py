@@ -13,6 +13,7 @@ Differences from a disk, and their consequences:
   completes a large file of `open_output` is not repeated; if it fails, the size of the file decides.
 - A request takes milliseconds rather than microseconds, so reads are gathered
   (`braid.lake.files.object_store.input`), and `parallel_reads` is above 1.
+- The library has threads, which a process does not inherit by a fork, so calls in such a process are refused.
 
 Source: Amazon S3 user guide, "Conditional writes"; RFC 9110, 13.1.2.
 """
