@@ -3,8 +3,8 @@
 | what the stream writes | a backfill |
 |---|---|
 | a sequence group | at any time: the group's order decides, and its generation is below that of the stream |
-| columns with functions that count a value again, such as `sum` | begun before the stream has read its first record; never from the stream's own topic, nor from files that another backfill of it has read |
-| rows that are ordered by when they are written, or removed by deletes | begun on a table without rows, while the stream has read no record; the stream is not started before it has ended |
+| columns with functions that count a value again, such as `sum` | begun before the stream has read its first record; never from the stream's own topic, nor from a source that another backfill of it reads |
+| rows that are ordered by when they are written, or removed by deletes | begun on a table without rows; only while the stream has read no record, and its commits fail once the stream is started meanwhile |
 | columns whose functions depend neither on order nor on repetition | at any time |
 | captured changes | never: rows of files have no place in the log of a database |
 
@@ -29,7 +29,7 @@ class TableNow:
         position: The position of the live stream; None: it was never started.
         has_rows: Whether the table has rows.
         is_begun: Whether the backfill has been begun before.
-        same_source: Name of another backfill of the stream with the same source; None without one.
+        same_source: Name of another backfill of the stream with the same source, begun or ended; None without one.
     """
 
     position: StreamPosition | None

@@ -3,14 +3,15 @@
 1. Table, stream and source are opened, `admission` decides whether the backfill may run now, and it is claimed: a
    commit with the next epoch of its position, which fences every other process of the same backfill. The position says
    where it continues.
-2. Chunks of records are read, and their rows written, until a commit is due (`backfill_commits`, as step 3).
+2. Chunks of records are read, and their rows written, until a commit is due (`backfill_commits`, as step 3); for sorted
+   runs (`--bulk`) until the end of the source.
 3. Refused records are written to the reject file; then rows, position and account come into the table in one
    snapshot.
 
-A process may end anywhere: the next one repeats what was not committed. What was committed is never read again, and
-a backfill whose position is at the end of its source has nothing to do. After a change of the table's schema, or a
-rescale, steps 1 to 3 begin again; so they do where the table refuses rows in which reading has found no fault, then
-with a trial write of the rows.
+A process may end anywhere: the next one repeats what was not committed. What was committed is not written again, and
+a backfill whose position is at the end of its source makes no commit but its claim. After a commit that conflicts, as
+after a change of the table's schema or a rescale, steps 1 to 3 begin again, ten times at most; and once where the table
+refuses rows in which reading has found no fault, then with a trial write of the rows.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,7 @@
 """Commits of a backfill under one claim: the loop over the chunks of its source.
 
-The rows of some chunks come into the table with position and account, in one snapshot.
+The rows of some chunks, for sorted runs (`is_bulk`) of all, come into the table with position and account, in one
+snapshot.
 """
 
 from collections.abc import Mapping
@@ -82,6 +83,7 @@ class BackfillCommits:
 
         Raises:
             LakeError: What reading, writing and committing raise; what was committed stays.
+            OSError: The reject file cannot be written.
         """
         self.pace.start()
         if dict(self.position.offsets) == dict(self.source.end):

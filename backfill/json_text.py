@@ -1,4 +1,4 @@
-"""Values of files as JSON text, without loss.
+"""Values as JSON text: records of Avro files, and lines of the reject file.
 
 Decimals are texts with all their digits, bytes base64, dates and times ISO 8601, NaN and infinities their names.
 """
@@ -12,7 +12,7 @@ from uuid import UUID
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON on one line; what JSON and the list above do not have, as a text.
+    """Return a value as JSON on one line; what JSON and the list above do not have, as the text that Python shows.
 
     Example:
         >>> json_text({"id": 1, "paid": Decimal("1.50"), "seal": b"x", "weight": float("nan")})

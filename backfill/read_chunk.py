@@ -17,7 +17,7 @@ class ReadChunk:
     Attributes:
         plan: The plan by which they were read.
         found: Their columns and faults; None where there are none, but the position advances.
-        records: Their number, those included that the stream leaves out.
+        records: Their number, those that the stream leaves out and blank lines included.
         end: The offsets that are read next, by partition.
         done: The part of the source that is read then, from 0 to 1.
     """
@@ -57,12 +57,13 @@ class Source(Protocol):
 
         Raises:
             InvalidRequest: A part of the source cannot be read.
+            LimitExceeded: A file has more rows than positions can name.
             StorageUnavailable: The source does not answer.
         """
         ...
 
     def described(self, records: pa.RecordBatch, row: int) -> dict[str, Any]:
-        """Return a record with its place, for the file of refused records: values that JSON has.
+        """Return a record with its place, for the file of refused records: values that `json_text` writes.
 
         Args:
             records: The records of the chunk that was yielded last, or some of them.

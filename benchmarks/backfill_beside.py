@@ -3,9 +3,9 @@
     python -m benchmarks.backfill_beside [--rows 10000000] [--share 0.3]
 
 One machine has the broker, the runner, the producer and the backfill. Rounds without and with the backfill alternate;
-at the end of its round the backfill is killed, and it continues in the next one, until it has read all its rows. The
-time of a record is that of the snapshot that has its offset. The share of the backfill is its processor time over the
-time that its processes ran, starts included.
+at the end of its round the backfill is killed, and it continues in the next one, until it has read all its rows or
+`--rounds` are over. A record's time ends with the snapshot that has its offset. The share of the backfill is its
+processor time over the time that its processes ran, starts included.
 """
 
 import argparse

@@ -80,7 +80,7 @@ EVENT: Final = {
 
 
 def run() -> list[dict[str, Any]]:
-    """Return the figures of rows of 10 columns, 220 bytes as JSON; events have their position read.
+    """Return the figures of rows of 10 columns, 220 bytes as JSON; of events, but those of Canal, the position is read.
 
     Returns:
         Dicts of name, value, unit and aim (None: measured, not aimed at).

@@ -1,4 +1,4 @@
-"""End-to-end benchmark: the demo's throughput, and the time from a produced record to its commit.
+"""End-to-end benchmark: the demo's throughput, and the time until a produced record is read from the table by its key.
 
 Everything runs on this machine at once: broker, producers, Spark, service. The rows per second
 are therefore those of the whole, not of the ingest alone.

@@ -6,7 +6,8 @@ Memory is compared, over all rounds, with that after the first thousand requests
 and cached that is loaded or cached once. Two services run, and only one is attacked; a process of its own
 asks both for /health all the time. The bound is for the attacked one; the other shows how the machine
 answers the same request at the same time, because attack, services and probe share its cores. The exit
-status is 1 when an answer is not a documented problem, or when memory or /health exceeds its bound.
+status is 1 when a request has no answer, when an answer is neither a success nor a documented problem (of status 500
+and above only `overloaded`), or when memory or /health exceeds its bound.
 """
 
 import argparse

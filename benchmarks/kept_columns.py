@@ -52,7 +52,7 @@ def create(catalog: Catalog, form: str, count: int) -> Table:
 
 
 def records(form: str, count: int, commit: int, rows: int) -> pa.Table:
-    """Return the records of one commit; every key is in every other commit."""
+    """Return the records of one commit, which has half of all keys, chosen at random."""
     random = np.random.default_rng(commit)
     keys = random.permutation(np.arange(rows * 2))[:rows]
     arrivals = np.arange(commit * rows, (commit + 1) * rows)

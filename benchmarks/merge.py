@@ -9,7 +9,7 @@ count. `fold` has all rows at once; `merge_runs` gets batches of 65 536 rows, as
 | full | no nulls |
 | groups | every row takes part in four groups, in random order |
 | streams | each run is one stream: its own group, null in all others' columns |
-| composite | key of four ints and two short texts instead of one BIGINT |
+| composite | key of four ints and two short texts instead of one BIGINT; as `plain`, and as `streams` |
 
 All are merged by partial-update; those of `plain` by deduplicate, too.
 """

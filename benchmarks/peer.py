@@ -1,7 +1,7 @@
-"""Comparison with the reference implementation: the same rows on the same machine, in turn.
+"""Comparison with the reference implementation: the same rows on the same machine, written in turn, then read.
 
-Java makes its rows while it writes them; ours are made beforehand and while writing, both figures
-are given. Java's start is not counted. Ours runs on one core; Java uses what it likes.
+Java makes its rows while it writes them; of ours two figures are given, with the time of making them and without.
+Java's start is not counted. Ours runs on one core; Java uses what it likes.
 """
 
 import tempfile

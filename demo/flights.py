@@ -2,8 +2,8 @@
 
 Three systems each know a part of 336,776 flights and publish its history as a Kafka topic: shuffled, and
 some messages twice. Three Spark streaming queries write their columns into one table. At the end the table
-has to equal the data set in all 19 columns, nulls included; the exit status is 1 if it does not, or if a
-process fails.
+has to equal the data set in all 19 columns, nulls included; the exit status is 1 if it does not, if a process or
+a stream fails, or if an hour is not enough.
 """
 
 import argparse

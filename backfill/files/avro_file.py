@@ -1,4 +1,7 @@
-"""Avro file of a backfill: blocks of records, decoded one by one and read as JSON, which loses nothing (`json_text`)."""
+"""Avro file of a backfill: records, decoded block by block, and read as the JSON that `json_text` writes of them.
+
+A file whose codec needs a package that is not installed is refused.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack

@@ -9,11 +9,14 @@
 | every other one | the field with the column's name |
 
 A column without a field is missing in every row: its `default`, null, or as `on_missing` says. A file without a field
-that every row needs is refused: of the key, for the order, or of a NOT NULL column, each without a `default`. Fields that
-fill no column are ignored, whatever `on_new_field` says.
+that every row needs is refused: of the key, the whole order, or of a NOT NULL column, each without a `default`. Fields
+that fill no column are ignored, whatever `on_new_field` says.
 
-Where the files lack a field of the stream's `where` or `delete_when`, the condition does not apply to their rows; nor
+Where a file lacks a field of the stream's `where` or `delete_when`, the condition does not apply to its rows; nor
 does one about headers or other parts of a record in Kafka, which no file has.
+
+Of a JSON file no field is known before a row is read (`has_field` is None): the paths, expressions and conditions of
+the stream hold for all its rows, and no file is refused, only rows.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -80,7 +83,7 @@ def map_files(
 
 
 def check_filled(plan: StreamPlan, has_field: HasField | None, *, path: str) -> None:
-    """Refuse a file without a field that every row needs: of the key, for the order, or of a NOT NULL column.
+    """Refuse a file without a field that every row needs: of the key, the whole order, or of a NOT NULL column.
 
     A column with a `default` needs no field.
 

@@ -60,7 +60,7 @@ class OpenedFile(Protocol):
         ...
 
     def shown(self, payload: bytes) -> dict[str, Any]:
-        """Return the row of a payload among those that were read last, as values that JSON has."""
+        """Return the row of a payload among those that were read last, as values that `json_text` writes."""
         ...
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
-"""Files of a backfill: which there are at an address, and their format by their endings.
+"""Files of a backfill: which there are at an address, and their format, declared or by their endings.
 
-A digest of paths, sizes and times tells them from other files.
+A digest of paths, sizes, times, format and options of reading tells them from other files, and from another reading of
+the same ones. Endings also name the compression of text files (`compression_of`).
 """
 
 import hashlib
@@ -104,7 +105,8 @@ def find_files(
         environment: Settings of object stores.
 
     Raises:
-        InvalidRequest: There are no files, too many, or files of several formats.
+        InvalidRequest: There are no files, too many, folders nested too deep, or files whose common format does not
+            follow from their endings.
         StorageUnavailable: Storage does not answer.
     """
     path = source_address(address)

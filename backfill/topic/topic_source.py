@@ -95,7 +95,7 @@ class TopicSource:
 
     @property
     def digest(self) -> str:
-        """Digest of the topic's id and of the range."""
+        """Digest of the topic's name and id, and of the range."""
         ranges = [sorted(self._range.start.items()), sorted(self._range.end.items())]
         content = orjson.dumps([self._range.topic, self._topic_id, ranges])
         return hashlib.sha256(content).hexdigest()[:32]

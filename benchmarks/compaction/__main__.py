@@ -8,8 +8,8 @@ Without a part all four are measured, in about a quarter of an hour on two quiet
     latency        of a commit on a young table and on two with 10,000 commits; three minutes
     memory         at its peak, of 4 and of 40 million records; two tables, two minutes each
 
-Each line ends with ok or the aim that it misses, and the last lines sum that up. The exit status is 1 where
-both sides' rows differ, and 0 otherwise, whatever the speed.
+Lines with aims end with ok or the aim that they miss, and the last lines sum that up. Only full compares the
+rows of both sides: the exit status is 1 where they differ, whatever the speed.
 """
 
 import argparse

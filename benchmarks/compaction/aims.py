@@ -1,4 +1,4 @@
-"""Aims of the compaction benchmark, and whether a figure reaches its aim."""
+"""Aim of a figure of the compaction benchmark: whether it is reached, and its printed form; `report` has the limits."""
 
 from dataclasses import dataclass
 from typing import Any

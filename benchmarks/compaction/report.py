@@ -111,7 +111,7 @@ def amplification_table(sides: Mapping[str, Written]) -> str:
 
 
 def amplification_aims(sides: Mapping[str, Written]) -> list[Aim]:
-    """Return the aim: to write no more than the reference does."""
+    """Return the aim: to write at most `AMPLIFICATION_TIMES` of what the reference writes."""
     ours, java = sides.values()
     return [
         Aim(

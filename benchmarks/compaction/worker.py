@@ -4,11 +4,11 @@
 
 Each line of the input is a request, and one line is printed for it:
 
-- `{"do": "compact", "table": DIR}` compacts fully: wall_ms, cpu_ms;
+- `{"do": "compact", "table": DIR}` compacts fully: rows_in, rows_out, wall_ms, cpu_ms;
 - `{"do": "read", "table": DIR}` reads all rows: rows, checksum, wall_ms, cpu_ms;
 - `{"do": "peak"}` returns the peak memory of the processes: bytes.
 
-With several processes each has a core and its share of the buckets to itself.
+With several processes each has a core to itself and compacts its share of the buckets; the first one alone reads.
 """
 
 import json

@@ -16,7 +16,7 @@ class Sizes:
     Attributes:
         records: Messages of each topic: `throughput` reads as many twice, `stages` a quarter of them, seven times.
         keys: Keys among them.
-        batch_records: Bound of a micro-batch of `throughput`.
+        batch_records: Bound of a micro-batch of `throughput` and `latency`.
         rate: Records per second that `latency` produces, all topics together.
         seconds: How long it produces.
         trigger_ms: Interval of the streams' triggers.

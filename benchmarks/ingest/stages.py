@@ -2,7 +2,7 @@
 
 The same records of one stream go through jobs that each do one step more, in one JVM after two rounds that are
 not counted; the difference between two jobs is the step. Inside the last job, which is the real write task, a
-clock runs on the stages. Commit and due compactions are made in the driver, after each job.
+clock runs on the stages. Commit and due compactions are made in the driver, after the last job of a round.
 
 | job | step |
 |---|---|
@@ -143,7 +143,10 @@ def stage_figures(rounds: Sequence[Round], *, records: int) -> list[dict[str, An
 
 
 def best_of(rounds: Sequence[Round]) -> Round:
-    """Return each job's least time: the JVM compiles beside its work, less and less, and never saves time by chance."""
+    """Return each job's and stage's least time, and the mean of the compactions.
+
+    The JVM compiles beside its work, less and less, and never saves time by chance.
+    """
     routings = [one.routing for one in rounds if one.routing is not None]
     return Round(
         fetch=_least([one.fetch for one in rounds]),

@@ -102,7 +102,7 @@ def _codes(numbers: Numbers) -> pa.Array:
 
 
 def write_compacted(table: Table, stretches: Iterable[pa.Table]) -> None:
-    """Write all rows in one commit, and run the compactions that are due."""
+    """Write all rows in one commit, and compact the table fully."""
     writer = table.writer()
     for rows in stretches:
         writer.write(rows)

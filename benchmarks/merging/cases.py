@@ -2,7 +2,7 @@
 
 Every table has ten value columns unless its functions say otherwise: BIGINT, DOUBLE and STRING in
 turn, a fifth of the values null. Each file holds nine of ten keys, so that a key has 3.6 versions
-in four files, and holds them in no order: sequence numbers do not follow keys.
+in four files; they are written in no order: sequence numbers do not follow keys.
 """
 
 from collections.abc import Mapping

@@ -19,7 +19,7 @@ JAVA_HEAP = "4g"
 
 
 class SideFailed(Exception):
-    """A program ended instead of answering."""
+    """A program ended instead of answering, or answered with an error."""
 
 
 class Side:

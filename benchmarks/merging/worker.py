@@ -9,7 +9,7 @@ On each line of the input prints one line, as `Scanning.java` does:
 - `fold` merges all records, which are loaded by the first call, in memory: rows, wall_ms, cpu_ms;
 - `peak` returns the peak memory of the process: bytes.
 
-With several processes each has a core and its share of the splits to itself.
+With several processes each has a core to itself; `read` and `checksum` share the splits out, `fold` does not.
 """
 
 import json

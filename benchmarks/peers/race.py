@@ -1,7 +1,7 @@
 """Race of several processes that commit to one table at the same time: acknowledged and lost rows.
 
 Each process commits rows of its own, one a commit, through its engine: ours, paimon-rust, pypaimon,
-and pypaimon over its Rust core. A row is lost when its commit was acknowledged and no reader finds it.
+and pypaimon over its Rust core. A row is lost when its commit was acknowledged and our reader does not find it.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Worker process of a race: commits of one row each, as fast as possible.
 
 Arguments: the engine, the warehouse, the number of the process, the number of commits. It prints `ready`,
-starts when it reads a line, and prints the acknowledged keys as JSON. It runs in the environment of its
-engine and imports nothing else.
+starts when it reads a line, and prints acknowledged keys, refusals and seconds as JSON. It runs in the environment
+of its engine: besides that engine and pyarrow it imports only the standard library.
 """
 
 import json

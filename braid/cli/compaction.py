@@ -53,8 +53,8 @@ def exit_status(statuses: Sequence[int]) -> int:
     """Return the exit status of several tables.
 
     Returns:
-        The status of the first table that failed; if none did, `EXIT_TRY_AGAIN` if work was dropped,
-        else 0.
+        The first status that is neither 0 nor `EXIT_TRY_AGAIN`; without one `EXIT_TRY_AGAIN` if a table has it, because
+        work was dropped or storage did not answer, else 0.
     """
     failed = [status for status in statuses if status not in (0, EXIT_TRY_AGAIN)]
     return failed[0] if failed else max(statuses, default=0)

@@ -7,7 +7,8 @@
 | `csv`     | `.csv`     | a null is empty, an empty text is `""`; bytes are base64, nested values are JSON |
 | `jsonl`   | `.jsonl`   | a JSON object a line, values as over HTTP                             |
 
-A writer holds one row group in memory for Parquet, and one batch for the other formats.
+A writer holds one row group in memory for Parquet, and one batch for the other formats. CSV refuses dates and times
+outside the years 1 to 9999.
 """
 
 import base64
