@@ -8,8 +8,9 @@ class ReadCounters:
     """The cost of reading so far; the caller owns the counters.
 
     Attributes:
-        files: Files opened.
-        files_skipped: Files that were not opened because of their index.
+        files: Files opened; a file counts each time.
+        files_skipped: Files left out one by one because of an index beside them; files of a section that is left
+            out as a whole are not counted.
         row_groups: Row groups decoded, in part or whole.
         row_groups_skipped: Row groups that the row filter excluded.
         rows: Rows decoded.

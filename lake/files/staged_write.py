@@ -1,4 +1,4 @@
-"""The base class of writes that are discarded, at the end of their context, unless they are finished."""
+"""The base class of writers of files: at the end of its context, a file that is not finished is removed."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType
@@ -6,7 +6,7 @@ from typing import Self
 
 
 class StagedWrite(ABC):
-    """A context manager around one write: on exit, a write that is not finished is discarded."""
+    """A context manager around a write of one or several files: on exit, a file that is not finished is removed."""
 
     def __enter__(self) -> Self:
         """Return self."""
@@ -18,12 +18,12 @@ class StagedWrite(ABC):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Discard the write unless it is finished."""
+        """Remove the file that is not finished, if there is one."""
         self.discard(error)
 
     @abstractmethod
     def discard(self, error: BaseException | None = None) -> None:
-        """Remove the written bytes from storage; does nothing when the write is finished or not begun.
+        """Remove the unfinished file from storage; does nothing without one. Finished files stay.
 
         Args:
             error: The cause, if it is known.

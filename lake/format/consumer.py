@@ -1,8 +1,8 @@
 """Consumer files: the oldest snapshot that a reader still needs, as JSON.
 
-`{"nextSnapshot": n}` keeps snapshot n and all later ones from expiring, in every engine of the
-format. A lease of this engine adds its deadline, after which this engine ignores the file, and its
-holder; other engines ignore both keys.
+`{"nextSnapshot": n}` keeps snapshot n and all later ones from expiring, in every engine of the format; with
+`consumer.changelog-only` it keeps only their changelogs. A lease of this engine adds its deadline, after which this
+engine ignores the file, and its holder; other engines ignore both keys, and this engine ignores the option for it.
 
 Source: table-format 20.
 """

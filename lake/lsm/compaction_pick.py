@@ -10,7 +10,7 @@ applies decides how many:
 | size amplification | all runs but the oldest are together large compared with the oldest | all runs |
 | size ratio | the newest run is about as large as the next one, or larger | the newest run, then each next run, as long as the runs taken so far are together about as large as it, or larger |
 | run count | there are more runs than the trigger | enough runs to leave as many as the trigger, then more by size ratio |
-| level 0 has to go up | the table needs lookup (under `lookup-compact` = `gentle` only at every `lookup-compact.max-interval`-th such pick), or has `compaction.force-up-level-0` | all of level 0, then more by size ratio |
+| level 0 has to go up | the table needs lookup (under `lookup-compact` = `gentle` only at every `lookup-compact.max-interval`-th such pick), or else has `compaction.force-up-level-0` | all of level 0, then more by size ratio |
 
 The middle three rules require at least as many runs as the trigger. The output level of a unit is one below
 the level of the first run left out, or the highest level when no run is left out. It is never level 0, so a unit

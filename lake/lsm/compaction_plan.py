@@ -96,8 +96,8 @@ def full_compaction_unit(
 ) -> CompactionUnit | None:
     """Return the unit that makes a bucket one sorted run on the highest level; None if nothing is to do.
 
-    If the bucket is one such run already, the unit has the files with deleted rows, and each is rewritten
-    by itself.
+    If the bucket is one such run already, the unit has the files with rows to drop, or all files with
+    `compaction.force-rewrite-all-files`, and each is rewritten by itself.
 
     Args:
         levels: Levels of the bucket.
