@@ -5,9 +5,10 @@
 
 Each bucket is a job of its own, so that a bucket that takes long delays no other. A task that Spark
 repeats, because its machine was lost or is slow, does no harm: of two compactions of a bucket only one commits.
-The driver also expires snapshots, unless `--no-expire` or `--full` is given.
+The service compacts what is due, once or every SECONDS, and expires snapshots and tags unless `--no-expire` is
+given. With `--full` there is no service: every bucket is compacted fully, once, and nothing expires.
 
-    spark-submit … compaction_job.py --warehouse PATH [--every SECONDS] [--full] [TABLE…]
+    spark-submit … compaction_job.py --warehouse PATH [--every SECONDS | --full] [--parallel N] [--no-expire] [TABLE…]
 """
 
 import argparse
@@ -63,8 +64,8 @@ class SparkPool:
         """Drop the buckets that wait, and let running compactions finish.
 
         Args:
-            grace_s: How long running compactions may take, seconds; then their tasks are cancelled before
-                they commit. None: without bound.
+            grace_s: How long running compactions may take, seconds; then their tasks are cancelled, and
+                each has committed its bucket as a whole or not at all. None: without bound.
         """
         for future in tuple(self._futures):
             future.cancel()

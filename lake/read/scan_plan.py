@@ -4,9 +4,10 @@
    read (`deletion-vectors.merge-on-read`); its rows become visible through a compaction.
 2. Partitions are chosen by their values, which are known exactly.
 3. Buckets are chosen by hash, when the conditions fix the whole bucket key to at most 1,000 values without NaN,
-   and rows are routed by the default function.
+   the table has a fixed number of buckets, and rows are routed by the default function.
 4. Files are chosen by key statistics, and by an index of key columns where their manifest entries
-   have one: of each key either all records are dropped or none, so merging stays right.
+   have one: a key that fulfils the conditions loses no record, so its merge stays right. Of another key
+   some records may be left; the reader checks the conditions again.
 5. A bucket is read raw, file by file, when no two live records of its files are of one key: all
    files are compacted, none has retracts, and the compaction has kept one record of each key: it has
    marked the others (deletion vectors) or left them out (first-row).

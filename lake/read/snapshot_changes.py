@@ -86,7 +86,8 @@ def changed_files(
 
     Returns:
         ADD entries, by partition directory and bucket; within a bucket, in the order of the
-        manifests; none where the snapshot changed no rows.
+        manifests; none where the snapshot has no changes in this mode, as a compaction or an
+        overwrite in `delta`.
 
     Raises:
         InvalidRequest: The table has no changelog.

@@ -1,8 +1,8 @@
 """Long-lived changelogs: expired snapshots that are kept for their changelog alone.
 
 Where changelogs are retained longer than snapshots, the file of an expired snapshot is kept as
-`changelog/changelog-N`, with the same JSON. The directory has hints of its own, which are only written here. The data
-of such a snapshot can no longer be read, but its changes can.
+`changelog/changelog-N`, with the same JSON. The directory has hints of its own, which are written here for other
+engines and never read. The data of such a snapshot can no longer be read, but its changes can.
 
 Source: table-format 17, 19.
 """

@@ -8,6 +8,8 @@ removes from the low end, in order. Only a rollback makes a gap, until it ends
 A hint is a safe point to start from: it is written after its snapshot was published, and expiry removes
 from the low end. So while the hinted snapshot exists and the chain has no gap, every later one up to the newest
 exists as well, and walking up finds the newest.
+
+`commit_time_ms` returns when a snapshot was committed; where the writer's clock was ahead, by its file's time.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""The dependencies of every operation on a table: storage, paths, stores, clock and randomness."""
+"""The dependencies that operations on a table share: storage, paths, schema, stores, clock and unique names."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -193,8 +193,8 @@ class Catalog:
         """Delete a table and all its files, and return whether that was done.
 
         Its schemas are deleted first: without them it is no table any more. If the deletion is
-        interrupted, no table of the name can be created until it is dropped again, which deletes the
-        rest.
+        interrupted while snapshots are left, no table of the name can be created until it is dropped
+        again, which deletes the rest.
 
         Args:
             identifier: `db.table`.

@@ -232,7 +232,7 @@ class ReadableTable:
     ) -> pa.RecordBatchReader:
         """Return the rows of one state as an Arrow stream of batches.
 
-        Memory: as `Scan.to_batches`. Nothing is read before the first batch is requested. The stream
+        Memory: as `Scan.to_batches`. No data file is read before the first batch is requested. The stream
         can be read once; a `Scan` is an Arrow stream that can be read any number of times.
 
         Args:

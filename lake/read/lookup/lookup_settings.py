@@ -1,4 +1,4 @@
-"""Directory and bounds of the copies that a process keeps for lookups."""
+"""Directory and bounds of the copies that a catalog keeps for lookups in all its tables."""
 
 from dataclasses import dataclass
 from typing import Final

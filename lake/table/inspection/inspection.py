@@ -1,4 +1,4 @@
-"""Inspection of a table: views of its metadata as Arrow tables, read from storage at each call."""
+"""Inspection of a table: views of its metadata as Arrow tables, made anew from the current state at each call."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

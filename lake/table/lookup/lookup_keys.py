@@ -1,4 +1,4 @@
-"""Keys of a lookup: Python values or Arrow columns, converted exactly to the table's types."""
+"""Keys of a lookup: Python values or Arrow columns, converted exactly; and the error of a key with several rows."""
 
 from collections.abc import Mapping, Sequence
 

@@ -37,7 +37,7 @@ class ActiveFailure:
 
 
 class FailureBackoff:
-    """Failures of one table, by subject: `POLL`, `EXPIRY`, or the directory of a bucket.
+    """Failures by subject: of one table (`POLL`, `EXPIRY`, or the directory of a bucket), or of the list of tables.
 
     Written by one thread; any thread may read `count`, `active` and `error`.
 

@@ -5,9 +5,10 @@
                            counted ◄── outcome ◄── one process per bucket
 
 A slow bucket keeps one process: meanwhile all others are polled again, and the other processes compact them. Expiry
-runs in a thread of its own. A failure is logged when it is new and delays only the bucket or table that it is about:
-the work is tried again after a pause, which doubles with each failure in a row. Any number of services may maintain
-the same table: work that another process finished first is dropped and counted.
+runs in a thread of its own. A failure is logged when it is new. The work that failed is tried again after a pause,
+which doubles with each failure in a row, up to five minutes. Other buckets and tables go on meanwhile, except while
+the list of tables is unknown: then none is polled. Any number of services may maintain the same table: work that
+another process finished first is dropped and counted.
 
 | part | module |
 |---|---|
@@ -66,7 +67,7 @@ class MaintenanceService:
             workers: Buckets compacted at once, each in a process of its own.
             new_pool: Starts the processes when the first bucket is due, and again after one was
                 killed; None: on this machine.
-            expires: Whether snapshots expire, too.
+            expires: Whether snapshots and tags expire, too.
             clock: Measures intervals, and pauses after failures.
         """
         self._catalog = catalog

@@ -1,4 +1,4 @@
-"""Reads of an opened table: scans, changes and lookups, each fixed to the state at the call, and schemas."""
+"""Reads of an opened table: scans, changes and lookups, whose state or range is fixed at the call, and schemas."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

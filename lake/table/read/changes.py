@@ -103,7 +103,7 @@ class SnapshotChanges:
 class Changes:
     """The changes of a range of snapshots; made by `Table.changes`.
 
-    Iterating yields one `SnapshotChanges` for each snapshot that changed rows, oldest first. Rows
+    Iterating yields one `SnapshotChanges` for each snapshot with changes in the mode, oldest first. Rows
     have the column `_VALUE_KIND` (int8: 0 +I, 1 -U, 2 +U, 3 -D) and then `columns`, in the Arrow
     types of the table. The changes of a key come in the order in which they happened; in a snapshot
     they are all in one bucket, so the buckets of a snapshot may be processed in any order.

@@ -1,4 +1,4 @@
-"""Upper bound of the length of a row's key: the bytes of all its texts and byte strings together.
+"""Upper bound of the length of a row's key, in bytes: its texts and byte strings together, without partition columns.
 
 The metadata of every file has its first and its last key, and readers and writers hold the metadata of many
 files in memory. So the length of a key is bounded when it is

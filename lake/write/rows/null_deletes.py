@@ -16,6 +16,7 @@ columns of `braid.null-deletes.kept-fields`, such as the time of the record. In 
 
 A record that also takes part in a group which the option does not name, or which removes rows, stays a
 retract. In it the columns of groups that the option does not name and in which it takes part keep their values.
+All other columns of a retract become null.
 
 Source: this engine; merge-semantics 2.3 has what a retract does otherwise.
 """
