@@ -1,8 +1,8 @@
 """Registrar of tables and streams: registration, lifecycle verbs, deletion of streams, and requests for replays.
 
-They change the documents of tables; runners and maintenance record here as well what they have done: a stream that has
-completed, the result of a replay, the buckets of a rescaled table. `check_table`, `completed_stream` and `check_replay`
-tell what would be refused, and change nothing.
+They change the documents of tables; runners and the command line record here as well what they have done: a stream that
+has completed, the result of a replay, the buckets of a rescaled table. `check_table`, `completed_stream` and
+`check_replay` tell what would be refused, and change nothing.
 
 A change is a function from the newest document to the next one. It is computed again on the newest
 document at every attempt, so that a rule across streams is checked on exactly the document that the

@@ -61,7 +61,7 @@ class RegistryStore:
         return NewNames(self._file_io, self._warehouse, self._clock)
 
     def identifiers(self) -> list[str]:
-        """Return `database.table` of every table with a document, in alphabetical order."""
+        """Return `database.table` of every table with a document or the mark of a drop, in alphabetical order."""
         entries = self._file_io.list(paths.tables_directory(self._warehouse))
         return sorted(entry.name for entry in entries if entry.is_directory)
 
