@@ -1,7 +1,8 @@
 """Names of the files of snapshots, and which of them are unreferenced after one step of expiry.
 
 A data file that the *delta list* of snapshot N + 1 deletes becomes unreferenced when snapshot N expires, unless
-the same delta adds the file again under another level. So every delta must list all deletions of its commit, and
+the same delta adds the file again under another level; files that a tag, for example, still needs are left out by
+the caller (`without`). So every delta must list all deletions of its commit, and
 expiry need not compare the live files of two snapshots.
 
 Source: table-format 6, 19.

@@ -91,7 +91,7 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnfitValue:
-    """A value that does not fit the function of its column: it cannot be read, or has not the declared size.
+    """A value that does not fit the function of its column, for example because it cannot be read.
 
     Attributes:
         row: The row of the column that holds the value.

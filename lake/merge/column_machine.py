@@ -2,7 +2,8 @@
 
 The caller, `fold`, passes the order of rows as `Segments` and copies the values of the returned `Selection`.
 
-1. Under deduplicate and first-row a record of each key is picked as a whole; the other steps are left out.
+1. Under deduplicate and first-row at most one record of each key is picked, as a whole; the other steps are left
+   out.
 2. Under partial-update and aggregation, keys without retracts and keys with retracts each have a `History`: the
    effect of their records. For some keys the effect of retracts depends on the merge itself (`retracts`); only
    those keys are merged by the row machine.

@@ -1,6 +1,7 @@
 """The form of a comparison with the reference, Apache Paimon 2.0, as data for the docs.
 
-The comparisons are with the functions (`functions/`) and the engines (`braid.lake.declaration.engines`).
+The comparisons themselves are beside the functions (`functions/`) and the engines (`braid.lake.declaration.engines`);
+those that hold for all functions are in `docs/generator/function_pages.py`.
 
 Source: merge-semantics 10.
 """

@@ -2,7 +2,8 @@
 
 Segments go through the function's reduction where it has one that handles their steps and decides them, and
 otherwise through its definition, value by value. Single records that the merge keeps as they are go through a
-reduction only if it keeps them, too; otherwise they are picked.
+reduction only if it keeps them, too; otherwise they are picked. `needs_late` tells whether a function distinguishes
+late values.
 
 Source: merge-semantics 4.
 """

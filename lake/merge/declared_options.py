@@ -9,7 +9,7 @@
 | `fields.<column>.<any other key>` | an option that the column's function reads |
 | `partial-update.remove-record-on-sequence-group = <o1>[,<o2>...]` | a -D of these columns' groups removes the row |
 
-Names in these options are not trimmed: a blank is part of a name. Source: merge-semantics 3.2, 5, 9.
+Names of columns in these options are not trimmed: a blank is part of a name. Source: merge-semantics 3.2, 5, 9.
 """
 
 from collections.abc import Mapping

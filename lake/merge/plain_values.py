@@ -30,7 +30,7 @@ def plain_array(values: Sequence[object], data_type: pa.DataType) -> pa.Array:
     """Return values of `plain_values` as an array of the type.
 
     Raises:
-        pa.ArrowInvalid: A value does not fit the type.
+        pa.ArrowInvalid, pa.ArrowTypeError: A value does not fit the type.
     """
     return _with_type(pa.array(values, type=_plain_type(data_type)), data_type)
 

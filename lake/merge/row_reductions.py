@@ -1,6 +1,6 @@
 """Vectorised reductions of segments to the row that gives a value, one per rule.
 
-Segments are usually short, a row or two per sorted run, so the reductions to a last row go layer by layer: the last
+Segments are usually short, a row or two per sorted run, so the functions `last_rows_*` go layer by layer: the last
 row of every segment, then the last row but one of the segments that have at least two, and so on
 (`Segments.layers`). Segments are sorted by length, longest first, so each layer belongs to a prefix
 of them and every step is plain arithmetic on slices. The few segments longer than all layers are

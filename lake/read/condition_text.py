@@ -1,9 +1,10 @@
 """Conditions as SQL text over the columns of a table, or over the fields of messages; values by their types.
 
-`condition_syntax` has the grammar. Dates and times are written in full and held by the column's type exactly (`exact_times`). A time
-with a zone (`'2026-01-31T05:15:00+01:00'`, `…Z`) is a value of TIMESTAMP WITH LOCAL TIME ZONE columns; without a
-zone it is UTC. The word before a text, such as `DATE`, has to fit the column. `'NaN'`, `'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns. A text stands for
-its bytes in UTF-8 where the column holds bytes.
+`condition_syntax` has the grammar. Dates and times are written in full and held by the column's type exactly
+(`exact_times`). A time with a zone (`'2026-01-31T05:15:00+01:00'`, `…Z`) is a value of TIMESTAMP WITH LOCAL TIME ZONE
+columns; without a zone it is UTC there. The word before a text, such as `DATE`, has to fit the column. `'NaN'`,
+`'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns. A text stands for its bytes in UTF-8 where the
+column holds bytes.
 """
 
 import re
@@ -76,7 +77,7 @@ def bind_comparisons(
         types: The type of each field, by its address.
 
     Raises:
-        InvalidRequest: A value is not of its field's type.
+        InvalidRequest: A field has no type in `types`, or a value is not of its field's type.
     """
     conditions = [_condition(one, one.address, types) for one in comparisons]
     return bind_to_types(conditions, types)

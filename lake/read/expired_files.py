@@ -97,7 +97,7 @@ def expired_shares(
     schema: TableSchema,
     older_schemas: OlderSchemas,
 ) -> dict[str, float]:
-    """Return the files that may have expired records by name, with the estimated share of these records.
+    """Return the files in whose known bounds some values are expired, by name, with the records' estimated share.
 
     Args:
         files: Live files, of any buckets; names are unique.

@@ -3,7 +3,9 @@
 Keys are equal by value. The order of entries has no meaning; here entries are in the order in which
 the maps are combined.
 
-Definitions and declarations; the vectorised reduction of merge_map is in `reductions.map_reduction`.
+Definitions and declarations; the vectorised reduction of merge_map is in `reductions.map_reduction`. Where keys are
+nested, and for merge_map_with_keytime, a reduction decides only keys with at most one value
+(`reductions.single_value`).
 
 Source: merge-semantics 4 (`merge_map`), 4.3.
 """

@@ -1,6 +1,7 @@
 """Declarations of the aggregate functions of arrays of rows: nested_update, nested_partial_update.
 
-Their options and the values that they cannot read are checked here. Their definitions are in `nested_tables`.
+With the checks of their options, and of values with a null in the nested key where that is an error. Their
+definitions are in `nested_tables`.
 
 Source: merge-semantics 4.4, 4.5, and 10 for the first value of a key (2.0.0).
 """

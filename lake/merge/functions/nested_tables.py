@@ -2,7 +2,7 @@
 
 With a nested key, the fields of the key identify a row; without one, nested_update appends rows. The
 order of rows has no meaning; here rows are in the order in which the values are combined. Null elements are dropped,
-those of the first array too, except where the accumulated array has reached the limit of rows and stays as it is.
+those of the first array too, except where the accumulated array stays as it is: at the limit of rows, for example.
 
 Source: merge-semantics 4.4, 4.5, and 10 for the first value of a key (2.0.0).
 """

@@ -99,9 +99,9 @@ class _UserFunction:
 def check_user_numbers(
     function: ColumnFunction, values: Sequence[object], kind: pa.DataType
 ) -> None:
-    """Refuse a number with a fraction where a user's function has to return a whole one.
+    """Refuse a float or Decimal, even a whole one, where a user's function has to return an int.
 
-    Arrow would cut the fraction off.
+    Arrow would cut a fraction off.
 
     Args:
         function: The column's function; only a user's function is checked.
@@ -109,7 +109,7 @@ def check_user_numbers(
         kind: The column's type.
 
     Raises:
-        SchemaMismatch: A number has a fraction; the message names it.
+        SchemaMismatch: A number is a float or Decimal; the message names it.
     """
     if not is_user_function_name(function.name):
         return

@@ -1,6 +1,6 @@
 """Codes of rows: one unsigned 64-bit number per row that orders the rows of one call as some columns do.
 
-The columns are the key columns, the sequence fields, or the ordering columns of a group.
+The columns are, for example, key columns, sequence fields, or the ordering columns of a group.
 
 Codes are made of the columns' normalized keys (`normalized_keys`, `key_codes`).
 

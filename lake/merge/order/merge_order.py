@@ -1,4 +1,4 @@
-"""Merge order of the rows of a table, and where each key begins in it, for the column machine.
+"""Merge order of the rows of a table, and where each key begins in it, for whole batches.
 
 Rows are ordered by key, sequence fields, sequence number, retracts before adds, then row number.
 

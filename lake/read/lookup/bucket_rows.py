@@ -1,5 +1,6 @@
-"""Rows of a bucket by key, as a scan of the same snapshot gives them.
+"""Rows of a bucket by key, as a scan of the same snapshot merges them.
 
+Expired rows are among them: the caller leaves them out (`braid.lake.table.lookup.snapshot_lookup`).
 The single record of a key is its row, unless it is a retract; several records are merged as a scan merges them. A key
 without a record costs a probe of each file that may have it.
 """

@@ -74,7 +74,8 @@ class CopyEntry:
         last_used: Time of the last use.
         build_lock: Held while the copy is made or removed.
         lookup: The copy; None until its keys are indexed.
-        decoded_rows: Rows that were decoded for single keys since the copy was last used.
+        decoded_rows: Rows that were decoded for single keys since the copy was last made, or tried in the
+            background.
         columns: Columns that were read from the file for want of a copy of them.
         needed_bytes: Bytes that the copy takes at least, as far as is known.
         retry_at: When the next attempt is made after one that found no room.

@@ -1,4 +1,7 @@
-"""Positions of keys in the files of a bucket: what a search found, merged over the files."""
+"""Positions of keys in the files of a bucket: what a search found, merged over the files.
+
+`are_marked` tells which positions a deletion vector contains.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,13 +5,13 @@ segments are left undecided:
 
 | type | undecided |
 |---|---|
-| FLOAT, DOUBLE | long segments, if any value is divided by |
+| FLOAT, DOUBLE | long segments, if any step is a retract |
 | integers that wrap around | segments with a divisor |
-| other integers | an intermediate product might leave the type, or a divisor is 0, or -2**63; long segments, if any value is divided by |
-| DECIMAL | an intermediate product might leave the type or 64 bits; segments with a divisor; long segments |
+| other integers | an intermediate product might leave the type, or a divisor is 0, or -2**63; long segments, if any step is a retract |
+| DECIMAL | an intermediate product might leave the type or 64 bits; segments with a retracted value; long segments |
 
-A segment is long if it has more than `_POSITIONS_MAX` values; of a DECIMAL with a scale above 18, if it has more
-than one.
+A segment is long if it has more than `_POSITIONS_MAX` steps. Of a DECIMAL only steps with a value count, and with a
+scale above 18 a segment of two is long.
 
 Source: merge-semantics 4.
 """

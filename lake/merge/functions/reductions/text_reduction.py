@@ -1,5 +1,7 @@
 """Reductions of texts: listagg; with `distinct`, only of keys with at most one text that is not blank.
 
+A key is left undecided if a late text of it is blank and no text of it is not.
+
 Source: merge-semantics 4.1.
 """
 

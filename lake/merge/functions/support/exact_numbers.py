@@ -3,8 +3,9 @@
 Integers are exact and must fit their width, unless the column declares that they wrap around
 (`braid.lake.merge.functions.support.overflow`). FLOAT and DOUBLE follow IEEE 754, division by zero included; FLOAT
 is rounded to 32 bits after every operation. DECIMALs are computed as unscaled integers, independent of a decimal
-context; a result that does not fit is null unless the column declares a rule, and sums of at most 18 digits may have
-64 bits. Integers and DECIMALs cannot be divided by zero.
+context, products and quotients rounded half up. A result that does not fit is null, but sums of a type of at most 18
+digits may have 64 bits; if the column declares a rule, that rule decides. Integers and DECIMALs cannot be divided by
+zero, and a DECIMAL quotient with infinitely many digits is an error.
 
 Source: merge-semantics 4, "Overflow / arithmetic".
 """
@@ -143,7 +144,7 @@ class Floats:
 
 @dataclass(frozen=True, slots=True)
 class Decimals:
-    """DECIMAL(precision, scale): exact; null when a result has too many digits.
+    """DECIMAL(precision, scale): sums are exact; null when a result has too many digits before the point.
 
     Up to 18 digits, sums are computed in 64 bits and may have more digits than the type: only a result
     beyond 64 bits is null. If the column declares a rule for overflow, that rule decides instead.

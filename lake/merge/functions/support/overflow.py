@@ -7,9 +7,9 @@
 | not declared | fails | null, or more digits than declared (merge-semantics 4) |
 
 Wrapping is modular arithmetic: any order of values, and any grouping of them, gives the same value, and a
-sum that comes back into range is exact again. Only a product of DECIMALs with digits after the point depends on the
-order, because it is rounded at each value. The largest and the smallest value of a DECIMAL are
-adjacent, as they are for an integer.
+sum that comes back into range is exact again. Two products depend on the order: of DECIMALs with digits after the
+point, because it is rounded at each value, and one from which values are taken back, because it is divided by them.
+The largest and the smallest value of a DECIMAL are adjacent, as they are for an integer.
 
 Source: ours; the reference wraps integers up to release 1.4, and fails from 2.0 on.
 """
