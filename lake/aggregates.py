@@ -11,7 +11,7 @@ returns an `AggregateFunction`, which combines the values of one key one by one;
 | `Compatibility` | how the function compares with the reference, for the documentation |
 | `ColumnFunction` | the function as a column declares it, with its options |
 | `AggregateFunction` | the protocol of the definition: `reset`, `aggregate`, `aggregate_late`, `retract` |
-| `UnfitValue` | a value that every merge would fail on, so that it is refused when it is written |
+| `UnfitValue` | a value that merges of its key would fail on or lose precision by; writers or streams refuse it |
 | `Reduction`, `Reduced` | the vectorised execution, and its result |
 | `Steps`, `Step`, `Segments` | the input of a reduction: what happens to a column, key by key |
 | `Pick`, `NO_ROW` | a result by row numbers instead of values |

@@ -10,7 +10,8 @@ timeout_ms = 5000
 topics = ["shop.*"]
 ```
 
-Passwords and tokens are references, whose values a process that only reads the file does not have. No message shows what
+Passwords and tokens are references, which are not resolved here: a process that only reads the file may lack their
+values. No message shows what
 is declared as one, nor an address with a login in it.
 """
 

@@ -1,7 +1,7 @@
 """Declarations of all merge engines, as data for hints, reference pages and the check for options without effect.
 
 An engine is described by its effect on two or more records of a key. The only record of a key keeps its
-values and its kind (merge-semantics 1.6), except under first-row and in tables that look keys up. Where
+values and its kind (merge-semantics 1.6), except in compactions that look old rows up, as of first-row tables. Where
 an engine merges such a record too, the effect is described.
 
 Source: merge-semantics 1.3, 1.6, 2, 3, 5.
