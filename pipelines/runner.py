@@ -1,8 +1,9 @@
 """Runner: keeps the running queries of one process equal to the registry.
 
-One Spark driver, one thread per stream. A runner hosts the streams that its settings admit and whose lease it gets. Any
-number of runners can work on one table, because nothing but the table connects their queries. For the same streams it
-lists and replays dead letters (`LetterDesk`), and it maintains their tables, unless its settings say otherwise.
+One Spark driver, one thread per stream. A runner runs the queries of those streams that its settings admit and whose
+lease it gets. Any number of runners can work on one table, because nothing but the table connects their queries. For
+the same streams, and for admitted ones that are stopped or completed, it lists and replays dead letters (`LetterDesk`).
+It maintains the tables of the streams whose leases it holds, unless its settings say otherwise.
 
     registry ──► Runner.run ──► StreamSupervisor ──► Ingest ──► table
                      │├──────────── progress document ◄──┘        ▲

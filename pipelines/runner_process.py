@@ -35,7 +35,7 @@ _STATUS_OF_FULL_HEAP = 52  # Spark's own, after an OutOfMemoryError in a task
 def main(settings: RunnerSettings) -> int:
     """Run until SIGTERM or SIGINT and return the exit status: 75 when Spark ended by itself.
 
-    Logs to standard error. Leaves no process and no scratch file behind.
+    Logs to standard error. Leaves no process behind, and no scratch file outside of a work directory that was given.
 
     Raises:
         InvalidRequest: The warehouse is neither an absolute path nor the address of a store, or its store is

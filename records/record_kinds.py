@@ -2,8 +2,8 @@
 
 | record | kind |
 |---|---|
-| for which `where` does not hold, as far as it is about other parts than the value | left out: it belongs to another stream |
 | with a part of a condition that cannot be read | refused, for the reason of a column that cannot be read |
+| for which `where` does not hold, as far as it is about other parts than the value | left out: it belongs to another stream |
 | without a value, or with an envelope around none | what `on_tombstone` says; dead letters have the reason `tombstone` |
 | longer than the stream's bound | refused (`too_large`) |
 | with a field of a condition that cannot be read | refused, for the reason of a column that cannot be read |

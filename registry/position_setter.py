@@ -58,7 +58,9 @@ class PositionSetter:
         *,
         measured: TopicOffsets | None,
     ) -> MovePlan:
-        """Return what `set_position` would do, and the problems for which it would refuse; changes nothing.
+        """Return what `set_position` would do, and the rules by which it would refuse; changes nothing.
+
+        Whether the stream is stopped is not checked.
 
         Raises:
             StreamNotFound: The table has no such stream.

@@ -119,7 +119,7 @@ class StreamStatus(Contract):
             running query measures it, and the lag with it.
         lag_records: Records not read yet; None if Kafka has not answered recently.
         lag_seconds: Estimated age of the oldest of these records, too low where one partition is behind the
-            others; None if `lag_records` is None.
+            others, and until the query has caught up once; None if `lag_records` is None.
         broker_reached_at: Time when Kafka last answered the runner, ISO 8601, UTC.
         storage_reached_at: Time when the warehouse last answered the runner, ISO 8601, UTC.
         last_commit: The newest commit.

@@ -11,8 +11,8 @@ class Lag:
     Attributes:
         records: Number of offsets from the table's position to the topic's end: at least that of the records,
             because markers of transactions take offsets, too.
-        seconds: An estimate of the age of the oldest of these records, which is too low where one partition
-            is behind the others; 0 without any.
+        seconds: An estimate of the age of the oldest of these records; 0 without any. It is too low where one
+            partition is behind the others, and for records that waited before the measuring began.
     """
 
     records: int
@@ -26,6 +26,9 @@ class LagMeter:
     arrived after the last moment at which no record waited. So its age is at most the time since the later
     of the two. With several partitions the newest committed record may be of another partition than the
     oldest waiting one: where one partition is behind the others, the estimate is too low.
+
+    Before the first such moment the start of the measuring stands for it, so the estimate does not exceed the time
+    since then: while a stream catches up after a pause, it is too low.
     """
 
     def __init__(self, *, started_ms: int) -> None:

@@ -58,7 +58,7 @@ def bounded_options(cluster: KafkaCluster, *, records_max: int) -> dict[str, str
     """Return Spark's options for a cluster and for micro-batches of a size.
 
     Args:
-        cluster: The cluster; its own options take precedence.
+        cluster: The cluster; its own size of a poll takes precedence.
         records_max: The largest number of records in one micro-batch.
     """
     return {

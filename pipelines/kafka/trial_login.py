@@ -38,7 +38,8 @@ def try_login(cluster: KafkaCluster, *, host: str, port: int, seconds: float) ->
         cluster: How to log in.
         host: The broker's host.
         port: Its port.
-        seconds: How long all of it may take.
+        seconds: How long it may take. Connecting has this time for each address of the host, and each step of TLS's
+            handshake has it, too; what is left of it after them is for the login.
 
     Raises:
         InvalidRequest: The options of security cannot be applied.

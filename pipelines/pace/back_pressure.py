@@ -12,9 +12,10 @@ and more at once:
     in between                                        stays
 
 After each micro-batch the factor is set by the largest number of runs among the buckets that the batch wrote
-to. The factor multiplies two declared numbers: the interval between the starts of two batches, up to a minute
-(`INTERVAL_MS_MAX`), and the number of records of a batch, after `batch_bytes` has halved it. So the stream may write as
-much per second as before: its latency grows, but its backlog does not.
+to. The factor multiplies two numbers: the declared interval between the starts of two batches, or the duration of
+a batch where that is longer, up to a minute (`INTERVAL_MS_MAX`); and the declared number of records of a batch, after
+`batch_bytes` has halved it. So the stream may write as much per second as before: its latency grows, but its backlog
+does not.
 Compaction has fewer and larger files to merge. The range between the two triggers is a hysteresis: the
 factor does not change with every run that is added or merged.
 """

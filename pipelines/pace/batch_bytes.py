@@ -10,8 +10,9 @@ records is halved until records of the mean size of the newest micro-batches fit
 
 A change takes a restart of Spark's query, so powers of two and the room of 1.25 make changes rare. While sizes keep
 their mean, a full micro-batch of a halved number has between 0.4 and 1 times the declared bytes. Where the mean grows by
-a factor from one micro-batch to the next, this one micro-batch exceeds the bytes by that factor at most. The first
-micro-batch is planned as if every record had the largest size that the stream admits.
+a factor from one micro-batch to the next, this micro-batch exceeds the bytes by that factor at most; the next ones may
+still exceed them, by less than twice, because older micro-batches count in the mean. The first micro-batch is planned
+as if every record had the largest size that the stream admits.
 
 Back-pressure multiplies the number of records, and with it the bytes (`back_pressure`). One record of each partition is
 always read, however large it is.

@@ -124,9 +124,10 @@ class PaceController:
     def due_bound(self, batch_records: int | None) -> int | None:
         """Return the bound with which Spark's query has to be started again; None: it continues.
 
-        A restart interrupts the query, so it is made only where it matters: for a smaller bound without
-        back-pressure, which is the end of back-pressure or follows from larger records; for a larger bound while
-        micro-batches are full, and under back-pressure while the query is held, too.
+        A restart interrupts the query, so it is made only where it matters. Without back-pressure: for a smaller
+        bound, which is the end of back-pressure or follows from larger records, and for a larger one once
+        micro-batches have a quarter of the records that the present bound admits. Under back-pressure: for any other
+        bound, while the query is held and its micro-batches have as many records as the smaller of both bounds.
 
         Args:
             batch_records: Records of the newest micro-batch; None before the first.

@@ -1,4 +1,4 @@
-"""Pages of a stream's dead letters, bounded in number, bytes and time."""
+"""Pages of a stream's dead letters, bounded in number, characters and time."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -24,7 +24,7 @@ def read_page(
 ) -> LetterPage:
     """Return the next letters of a stream, in the order in which they are on their topic.
 
-    The page ends early where it has enough bytes, or reading has taken long: it may then be short, or even empty,
+    The page ends early where it has enough characters, or reading has taken long: it may then be short, or even empty,
     and names where to continue.
 
     Args:

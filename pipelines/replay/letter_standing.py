@@ -1,4 +1,4 @@
-"""Standing of a dead letter: open, replayed, or why it cannot be replayed. Pure.
+"""Standing of a dead letter: open, replayed, or why it cannot be replayed; whether a selection means a letter. Pure.
 
 Whether a letter is open or replayed is decided by the position of the stream in its table, and never by the letter
 alone: letters are sent before the commit that accounts for them, and sending is at least once. The letter alone shows
@@ -30,12 +30,12 @@ class Standing(StrEnum):
 
     @property
     def is_left(self) -> bool:
-        """Whether the letter's record is in no row and never will be by a replay."""
+        """Whether no replay will write the letter's record, and a person has to look after it; such have `words`."""
         return self in _WORDS
 
     @property
     def words(self) -> str:
-        """Why such a letter cannot be replayed."""
+        """Why a letter that is left (`is_left`) cannot be replayed."""
         return _WORDS[self]
 
 

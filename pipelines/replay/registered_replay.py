@@ -55,6 +55,7 @@ class RegisteredStreams:
 
         Raises:
             StreamNotFound, InvalidRequest: There is no such stream, or it has not been started yet.
+            FeaturesMissing: A newer version has registered the stream.
             LakeError: Registry or table cannot be read.
         """
         return judge_of(self.target(document.identifier, stream))
@@ -75,7 +76,7 @@ class RegisteredStreams:
             stream: The stream's name.
             selection: Which letters.
             request_id: The request that the replay ends with; None: there is none.
-            on_commit: Called after each commit with the number of letters replayed so far.
+            on_commit: Called after each chunk of letters with the number of those replayed so far.
 
         Raises:
             StreamNotFound: The table has no such stream.

@@ -2,8 +2,9 @@
 
 1. The first reading finds the open letters of the stream (`letter_standing`), so that replayed offsets can be
    remembered as few ranges (`offset_ranges`). It reads the stream's position first. The letters of all records before
-   that position are on the topic by then; letters that are sent during the reading are of later records.
-2. The second reading writes the selected ones, in the order in which they are on their topic, which does not matter:
+   that position are on the topic by then; letters that are sent during the reading are of later records. It is
+   repeated if the stream is claimed or moved before the end.
+2. The second reading writes the selected ones, chunk by chunk as they are on their topic. Their order does not matter:
    the place of each record is stored with its row.
 
 Each commit has the rows together with the offsets of the letters that they are of, so a run after a crash leaves out
@@ -131,7 +132,7 @@ class ReplayRun:
             source: The stream's dead-letter topic.
             targets: Declaration and table.
             schemas: The schemas that messages name; None where the stream's format names no registry.
-            on_commit: Called after each commit with the number of letters replayed so far.
+            on_commit: Called after each chunk of letters with the number of those replayed so far.
             chunk_letters: Letters of one commit.
         """
         self._selection = selection

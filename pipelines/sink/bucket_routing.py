@@ -1,7 +1,7 @@
 """Bucket routing: a shuffle after which one task has all records of a bucket.
 
 Used for micro-batches of several tasks. Without the shuffle, every task would write files of its own into every bucket.
-A record whose key cannot be read comes to the first task, which refuses it.
+A record whose key cannot be read comes to the first task.
 
 Records are shuffled as they came from Kafka, and only their keys are read for it: typed rows would cross between
 Python and the JVM twice, which costs more than reading the keys once more.

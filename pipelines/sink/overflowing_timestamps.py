@@ -5,7 +5,7 @@ timestamp in nanoseconds overflows Spark's type, which counts microseconds. Spar
 reads the record, before there is a row that could be refused. Brokers before Kafka 4.0 accept such records by
 default.
 
-So after that error the micro-batch is read once more, in three parts that are joined:
+So after that error the micro-batch is read once more, in three steps:
 
 1. kafka-python reads the whole micro-batch and keeps the records whose timestamps overflow.
 2. Spark reads the ranges of offsets between them.
@@ -80,7 +80,8 @@ def read_with_clamped_timestamps(
         The columns of Spark's Kafka source that a stream reads; the records are in no order.
 
     Raises:
-        LimitExceeded: More records have such timestamps.
+        LimitExceeded: More records have such timestamps, or they have more than 64 MiB, or they are so scattered that
+            more than 200 ranges are between them.
         StorageUnavailable: The cluster does not answer.
     """
     overflowing = _find(cluster, batch, records_max=records_max)

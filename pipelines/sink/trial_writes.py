@@ -2,8 +2,8 @@
 
 The checks of parsing never cover every cause of a refusal: the writer's checks, the bucket function,
 partition paths, merge functions, encoders and statistics have limits of their own. One such row must not
-stop its stream. So where a write is refused, the micro-batch is written again, and its rows are tried first
-on temporary storage:
+stop its stream. So where a write is refused, the micro-batch is written again, and its rows are tried first,
+in memory and for each task apart:
 
 1. All rows together. That is enough where no row is refused.
 2. Else in halves, down to single rows that are refused by themselves.

@@ -5,7 +5,8 @@
   batch and read again when the batch is replayed, so it has exactly the batch's end offsets.
 * `<checkpoint>/sources/0/0`: a version line and the offsets where micro-batch 0 starts.
 
-The layout is Spark's own, the same since 2.x. Any other content is an error; nothing is guessed.
+The layout is Spark's own, the same since 2.x. The lines before those of the sources are skipped; any other form of
+the offsets is an error, and nothing is guessed.
 """
 
 import json

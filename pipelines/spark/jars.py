@@ -12,9 +12,9 @@ path, because they need different versions of the same library:
 - `spark_peers`: Delta Lake, Iceberg, and the Kafka connector of the Spark that both support, for
   `make bench-peers` (`ON_DEMAND`).
 
-A complete folder has a stamp file, so that checking it takes only a few file lookups. Otherwise one
-process at a time downloads the jars, checks every hash in a scratch folder, and moves the jars into
-place: a jar under its final name is complete and verified.
+A complete folder has a stamp file; then only the names and sizes of its jars are checked. Otherwise one
+process at a time downloads the jars that are missing or differ, checks every hash in a scratch folder, and moves
+them into place: a jar under its final name was complete and verified when it came there.
 
     python -m braid.pipelines.spark.jars [--quiet] [--dest DIR] [conf ...]
     python -m braid.pipelines.spark.jars --pin CONF org:name:version ...    (prints lines for the lock file)

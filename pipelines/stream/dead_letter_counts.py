@@ -1,8 +1,9 @@
 """Counts of a stream's dead letters by reason, over all of its queries.
 
 The table counts dead letters by reason, with each commit (`StreamLetters`). Those that versions before had counted
-are only in runners' reports by reason. A report is a few seconds old when its runner dies, so their sum may be below
-the table's count. Reports with a greater sum are of an earlier table or stream of the same name, and not counted.
+are only in runners' reports by reason. A report is a few seconds old when its runner dies, so the sum over the reasons,
+each with the largest count of any report, may be below the table's count. Where it is greater, some report is of an
+earlier table or stream of the same name, and none is counted.
 """
 
 from collections import Counter

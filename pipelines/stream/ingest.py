@@ -10,7 +10,7 @@ another one continues from the same checkpoint within the same claim (`pace_cont
 
     stopped ── start() ──► running ── stop() ──► stopped
                               ├── failure ─────► failed (`failure` has the error)
-                              ├── all read ────► finished (all of its step, see `added_partitions`)
+                              ├── step over ───► finished (another query continues, see `added_partitions`)
                               └── all read ────► completed (all there was at the start, trigger `available_now`)
 """
 
@@ -188,7 +188,10 @@ class Ingest:
             self._started.plan.request_refresh()
 
     def finish_step(self) -> None:
-        """End the query if it has read all records of its step (`added_partitions`)."""
+        """End the query if it has read all records of its step, or partitions were added that it must not read.
+
+        `added_partitions` has the steps.
+        """
         started = self._started
         if started is None or not started.query.isActive:
             return
@@ -202,7 +205,7 @@ class Ingest:
             self._is_finished = True
 
     def apply_back_pressure(self) -> None:
-        """Give micro-batches the bound that back-pressure requires, if a restart of Spark's query pays.
+        """Give micro-batches the bound that back-pressure or the size of records requires, if a restart pays.
 
         Call it from one thread only, the one that calls `finish_step`.
         """
@@ -244,7 +247,7 @@ class Ingest:
 
     @property
     def failure(self) -> BaseException | None:
-        """The error that ended the query; None while it runs and after a stop."""
+        """The error that ended the query, which after a stop may be that of the micro-batch cut short; else None."""
         if self._started is None:
             return None
         # The sink has the error as it was raised; Spark has its text, and later.

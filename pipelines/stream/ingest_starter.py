@@ -1,6 +1,7 @@
 """Starter of ingest queries: makes a running query from a stream's entry in the registry.
 
-It also records there that a stream has read all that it was started for.
+Before the start it adds arrival columns to a table that was created without them. It also records in the registry that
+a stream has read all that it was started for.
 """
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters

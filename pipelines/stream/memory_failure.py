@@ -2,7 +2,7 @@
 
 | the error's text has | what has happened |
 |---|---|
-| `MemoryError`, `ArrowMemoryError`, `Cannot allocate memory` | a Python process got no memory from the system |
+| `MemoryError`, also Arrow's and numpy's, `Cannot allocate memory`, `Python daemon failed to launch worker` | a Python process got no memory from the system |
 | `java.lang.OutOfMemoryError` | the heap of Spark's JVM is full |
 | `Python worker exited unexpectedly` | a worker was killed, most often by the kernel because memory ran out, got no more memory, or has crashed |
 

@@ -67,7 +67,10 @@ class StreamQuery(Protocol):
         ...
 
     def apply_back_pressure(self) -> None:
-        """Apply the back-pressure of the table; raises only errors that end the query."""
+        """Apply the bound of micro-batches that is due, by back-pressure or by the size of records.
+
+        Raises only errors that end the query.
+        """
         ...
 
     @property

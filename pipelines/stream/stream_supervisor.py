@@ -14,9 +14,9 @@
 The running query applies a changed declaration between two micro-batches, where that is possible
 (`current_plan.LIVE_FIELDS`); any other change needs a new query.
 
-A permanent failure (`failure` has the list) makes a stream FAILED until its restart is requested or its
-declaration changes. Every other failure is retried without end, after a wait (`RestartPolicy`), from the table's
-offsets.
+A permanent failure (`failure` has the list) makes a stream FAILED until its restart is requested, or its
+declaration, the table's, or the table's schema changes. Every other failure is retried without end, after a wait
+(`RestartPolicy`), from the table's offsets.
 
 One thread calls `step`; `set_registered` and `progress` may be used from any thread.
 """

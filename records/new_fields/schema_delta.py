@@ -52,7 +52,7 @@ NO_DELTA: Final = SchemaDelta()
 
 
 class SchemaDeltaCollector:
-    """Merges the deltas of many messages, in bounded memory."""
+    """Merges the deltas of many messages; the number of new fields can be bounded."""
 
     def __init__(self, *, fields_max: int | None) -> None:
         """Begin with nothing.

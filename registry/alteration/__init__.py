@@ -2,7 +2,7 @@
 
 | module | what |
 |---|---|
-| `alteration` | the check of a planned change as a whole; calls most of the others |
+| `alteration` | the check of a planned change as a whole |
 | `table_alterer` | its publication: document and schema together |
 | `table_changes`, `altered_table` | the plan of a request's changes, applied one after another |
 | `engine_changes` | the plan for a table that is not registered |

@@ -120,7 +120,8 @@ def check_alteration(
         alteration: The planned change.
 
     Raises:
-        DefinitionRefused: The result breaks rules; `problems` has all of them.
+        DefinitionRefused: The result breaks rules. The checks are made in steps, and `problems` has those of the first
+            step that finds any.
         TableNotFound: The table is gone.
     """
     old, origin = table.schema, alteration.origin

@@ -1,6 +1,6 @@
 """Renaming of a column in a declaration: in its columns, keys, groups, retention and options.
 
-Pure. A column of `row_ttl` or of an option that a rename does not follow is not renamed (`table_changes`).
+Pure. `table_changes` refuses before to rename a column of `row_ttl`, or of an option that a rename does not follow.
 """
 
 from braid.lake import rename_in_options

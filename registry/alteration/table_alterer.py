@@ -67,8 +67,7 @@ class TableAlterer:
 
         Raises:
             TableNotFound: No table of that name is registered.
-            DefinitionRefused: The change breaks rules, or another request has used the name;
-                `problems` has all of them.
+            DefinitionRefused: The change breaks rules (`check_alteration`), or another request has used the name.
             PreconditionFailed: The document is not the one that the caller has read.
             RegistryConflict: Every attempt lost a race against other writers; try again.
             LakeError: Storage does not answer; call again.

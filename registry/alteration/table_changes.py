@@ -5,8 +5,9 @@ Pure. Each change is applied to the result of those before it:
 * A new column of a sequence group is read by the stream that owns the group, from the field of the
   column's name unless the request names another: a stream writes whole groups.
 * With a kept column its order column is added, renamed and dropped.
-* A renamed column is renamed wherever the declaration and the streams name it; one that `row_ttl` or `rowkind.field`
-  names keeps its name. Streams still read it from the same field: producers do not know the table.
+* A renamed column is renamed wherever the declaration and the streams name it; for one that `row_ttl` or
+  `rowkind.field` names, the change is refused. Streams still read it from the same field: producers do not know the
+  table.
 * Inside of a column that a stream reads, no field is dropped or renamed: the stream reads an object by
   the names of its fields.
 * Options are set or removed that no field of the declaration sets.
@@ -90,8 +91,8 @@ _OPTION_HINTS: Mapping[str, str] = {
 def plan_changes(changes: Sequence[TableChange]) -> AlterationPlan:
     """Return the plan that applies the changes to the newest document and schema.
 
-    The plan raises `DefinitionRefused` for changes that name something that does not exist;
-    `problems` has all of them.
+    The plan raises `DefinitionRefused` for changes that name something that does not exist, or that cannot be made
+    whatever the others are; `problems` has all of these.
     """
     return partial(_plan, tuple(changes))
 

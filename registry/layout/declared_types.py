@@ -1,7 +1,7 @@
 """Data types of declared columns, which are stored as SQL text.
 
-Pure. A type that cannot be parsed is a problem of its column, which the rules for tables report; the functions here
-return None for it.
+Pure. A type that cannot be parsed is a problem of its column, which the rules for tables report in the words of
+`type_fault`; `parsed_type` and `declared_type` return None for it.
 """
 
 from typing import Final
