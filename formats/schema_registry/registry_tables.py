@@ -11,8 +11,7 @@ topics = ["shop.*"]
 ```
 
 Passwords and tokens are references, which are not resolved here: a process that only reads the file may lack their
-values. No message shows what
-is declared as one, nor an address with a login in it.
+values. No message shows what is declared as one, nor an address with a login in it.
 """
 
 import re

@@ -4,7 +4,8 @@ Each attempt to commit compares the batch with the stream's position in the newe
 
 1. the table has no position of the stream: the stream stops, and has to be claimed first;
 2. the batch has another epoch than the table: the stream stops. If the batch's epoch is lower, a newer
-   claim, a fence or a move came between; if it is higher, a rollback or an overwrite has removed the claim from the table;
+   claim, a fence or a move came between; if it is higher, a rollback or an overwrite has removed the claim
+   from the table;
 3. the batch is of another topic: the stream stops;
 4. the batch ends at or before the table's offsets: a replay, nothing is committed;
 5. the batch starts at the table's offsets: it is committed;
