@@ -44,7 +44,7 @@ class TableNow:
 
 
 def needs_idle_stream(table: TableSpec, stream: StreamSpec) -> bool:
-    """Return whether rows of the stream would be hidden by rows that are written later."""
+    """Return whether the order of writing decides between a row of the stream and an older one of a backfill."""
     is_first_row = table.merge_engine is MergeEngine.FIRST_ROW and stream.sequence_group is None
     return is_first_row or shows_older_rows(table, stream)
 

@@ -109,6 +109,7 @@ class Backfill:
             StreamNotFound: There is no such stream, or it was deleted before the backfill was claimed.
             StreamFenced: Another process continues the same backfill, or the stream was deleted.
             LimitExceeded: More records are refused than are allowed.
+            RegistryError: The table lacks columns of the order of arrival, and they cannot be added.
             LakeError, OSError: Storage, or the source, does not answer; started again, it continues.
         """
         conflicts = 0
@@ -200,11 +201,12 @@ class Backfill:
 def open_target(
     catalog: Catalog, registry: RegistryStore, clock: Clock, identifier: str, stream: str
 ) -> Target:
-    """Return a registered stream and its table, with the columns of the order of arrival.
+    """Return a registered stream and its table, to which columns of the order of arrival are added if it lacks them.
 
     Raises:
         TableNotFound, StreamNotFound: There is no such table or stream.
         FeaturesMissing: A newer version has registered the stream.
+        RegistryError: The columns cannot be added.
         LakeError: Registry or table cannot be read.
     """
     Registrar(registry, catalog, clock).add_arrival_columns(identifier)

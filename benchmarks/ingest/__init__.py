@@ -1,4 +1,4 @@
-"""Ingest on real parts: a Kafka broker, a Spark runner and a service, three JSON topics, one table of 28 columns.
+"""Ingest on real parts: a Kafka broker, a Spark runner and a service, three JSON topics into a table of 28 columns.
 
 | module | what |
 |---|---|

@@ -23,7 +23,7 @@ class SideResult:
         commits: Its micro-batches, by the time at which they ended.
         rows: Wide rows with the columns of all streams.
         state_bytes: Peak of its state outside of the table: checkpoints.
-        memory_bytes: Peak of its processes together.
+        memory_bytes: Peak of its processes together; of Braid the runner and what it starts, without the service.
     """
 
     side: str
