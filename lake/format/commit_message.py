@@ -1,4 +1,4 @@
-"""Commit messages: the files that a writer or a compaction made and replaced in one bucket, for the committer.
+"""Commit messages: the files that a write, a compaction or a rescale made or replaced in a bucket, for the committer.
 
 Messages travel as bytes from Spark's executors to the driver, so writers and committers can run in
 different processes. The bytes are this engine's own; a version with another layout of them refuses them.
@@ -27,7 +27,7 @@ _FASTEST: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorsChange:
-    """The deletion vectors of one bucket after a compaction.
+    """The deletion vectors of one bucket after a compaction or a rescale.
 
     The commit is valid only while the bucket still has the vectors that the compaction read.
 
@@ -51,14 +51,14 @@ class CommitMessage:
         total_buckets: Bucket count that the rows were routed with.
         schema_id: Schema that the rows were written under.
         new_files: Fresh files: of level 0, or of the highest level from a bulk writer.
-        compact_before: Files that a compaction replaces.
-        compact_after: Files that replace those of `compact_before`.
+        compact_before: Files that a compaction or a rescale replaces.
+        compact_after: Files that replace those of `compact_before`; in a rescale, those of other buckets.
         changelog_files: Changelog of the new files, or of the compaction.
         new_index_files: Whole indexes of the bucket; each replaces the index of the same type.
         index_base: Names of all hash index files that the partition had when they routed the rows,
             sorted; None if no index routes rows. The commit is valid only while the partition still
             has exactly these.
-        vectors: Change of the deletion vectors by a compaction, in tables that have them; else None.
+        vectors: Change of the deletion vectors by a compaction or a rescale, in tables that have them; else None.
     """
 
     partition: bytes

@@ -1,6 +1,6 @@
 """Levels of one bucket and their sorted runs.
 
-On level 0 every file is a run; each level from 1 on is one run. Compactions pick runs from the newest on.
+On level 0 every file is a run; each level from 1 on is one run.
 
 Source: merge-semantics 7.1.
 """

@@ -1,9 +1,9 @@
-"""Merges of the records of a range of keys: the step of a streaming merge in which tables differ.
+"""Merges of the records of a range of keys: the step in which streaming merges (`merge_runs`) differ.
 
-| table | merge |
-|---|---|
-| needs lookup | `LookupMerge`: the records of level 0 and, of the other records, the one on the lowest level |
-| any other | `PlainMerge`: all records of a key; a single record stays as it is |
+| merge | of each key | for |
+|---|---|---|
+| `LookupMerge` | the records of level 0 and, of the other records, the one on the lowest level | compactions and scans of tables that need lookup; not scans of first-row tables |
+| `PlainMerge` | all records; a single record stays as it is, unless the caller has it merged too | all others, and merges before rows are written |
 
 A table needs lookup when its compactions merge each new record with the row that is already compacted.
 In such a table a record of level 1 or above is a whole merged row, and records of its key on higher levels are

@@ -19,7 +19,7 @@
 
 A nullable column is `["null", T]`. Nested records are named after the path to them, with `_` behind a
 name that is taken. Timestamps of precision 7 and more have no Avro type: `braid.lake.write.files.encoding_rules`
-refuses them, and TIMEs of precision 4 and more, before a file is written.
+finds them, and TIMEs of precision 4 and more, so that they are refused before a file is written.
 
 Source: table-format 12.5; `org.apache.paimon.format.avro.AvroSchemaConverter`.
 """
