@@ -9,13 +9,13 @@
 | `change_capture/` | captured changes of databases: their events to rows |
 | `exact_rows` | rows that are read one by one |
 | `registered_reader`, `joined_messages` | messages in Avro or Protobuf behind the ids of their schemas; batches that were read in parts |
-| `message_types` | the types of messages in Avro and Protobuf, and of Debezium's rows in Avro |
+| `message_types` | the types of messages in Avro and Protobuf |
 | `arrow_rows/` | rows that are Arrow arrays already |
 | `csv_reader`, `raw_reader` | lines of CSV; messages that are one value |
 | `mapping/` | columns that are more than the value of a field |
 | `expressions/` | columns that are computed by SQL expressions |
 | `header_reader` | headers of records to columns |
-| `mapped_column`, `field_tree` | a column and the part or field of a record that it is filled from; the declared part of a message |
+| `mapped_column`, `field_tree` | a column and what fills it; the declared part of a message |
 | `record_conditions`, `part_conditions` | conditions over records: over the fields of their messages, and over their other parts |
 | `arrays`, `arrow_cast`, `declared_digits` | rows of Arrow arrays, found and replaced; casts that truncate timestamps and times; times and timestamps cut to the digits of their types |
 | `text_values`, `times`, `type_bounds`, `unpaired_surrogates` | values as texts; dates and times as texts; bounds of whole numbers and lengths; texts without a UTF-8 form |
@@ -24,6 +24,6 @@
 | `schema_registry/` | schemas by id, and registries that have them |
 | `wire_format` | messages that begin with the id of their schema |
 | `timed_exchange` | an HTTP request and its answer, with one deadline for all of it |
-| `clusters/` | the operators' file of Kafka clusters and schema registries, and the permissions of streams on them |
+| `clusters/` | the operators' file of Kafka clusters and schema registries, and the permissions of streams on clusters |
 | `kafka_security/` | the security options of a Kafka cluster: which are refused, and what the others mean for clients that are not Java |
 """

@@ -54,7 +54,7 @@ def rows_not_utf8(values: pa.BinaryArray) -> list[int]:
 
 
 def null_rows(array: pa.Array, rows: Sequence[int]) -> pa.Array:
-    """Return an array in which some rows are null; it shares the values of the given one if these have no parts."""
+    """Return an array in which some rows are null; it may share the values of the given one."""
     is_kept = np.ones(len(array), bool)
     is_kept[list(rows)] = False
     if array.offset or pa.types.is_nested(array.type) or pa.types.is_null(array.type):

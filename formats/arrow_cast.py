@@ -1,4 +1,8 @@
-"""Arrow casts that truncate timestamps and times, also inside of lists, maps and structs; Arrow itself would refuse or misround them."""
+"""Arrow casts that truncate timestamps and times, also inside of lists, maps and structs.
+
+Arrow itself would refuse or misround them. Of times only those of 64 bits that become 32 are truncated. Lists and maps
+get other values under their own offsets by `with_child` and `with_map_entries`.
+"""
 
 from typing import Final
 
@@ -10,15 +14,15 @@ _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def cut_cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Return an array in another type, as Arrow casts it, except that timestamps and times of the day are truncated.
+    """Return an array in another type, as Arrow casts it, except that timestamps and times are truncated.
 
     Args:
         column: The array; may be a slice.
         wanted: The wanted type: of the same kind, with other parts, names and nullability.
 
     Returns:
-        The same number of values. Timestamps and times have the digits of `wanted`; further digits are cut off, towards
-        the past.
+        The same number of values. Timestamps, and times of 64 bits that become 32, have the digits of `wanted`; further
+        digits are cut off, towards the past.
 
     Raises:
         pyarrow.ArrowInvalid: A value does not fit the type.

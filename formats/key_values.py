@@ -94,7 +94,7 @@ def parse_keys(
             JSON text.
 
     Raises:
-        KeyRefused: Some are not keys of the table; the problems locate every wrong value.
+        KeyRefused: Some are not keys of the table; the problems locate wrong values of each of them.
     """
     parsed: list[dict[str, object]] = []
     problems: list[FieldProblem] = []

@@ -20,13 +20,13 @@ class ReadMessages:
 
     Attributes:
         arrays: One array per column, in the columns' order, in the Arrow form of the column's type; null
-            where a message has no value, and where it is faulty.
+            where a message has no value. What a faulty message has in its columns does not count.
         faults: The faults of messages and of values, by row.
         with_undeclared: Rows whose message may have fields that no column is read from, ascending; empty
             unless the reader was told to find them.
         missing: By name of each column with `finds_missing`, without nulls: where the message has no such
-            field, neither with a value nor with null; false where the message is faulty. Empty for a
-            format whose messages always have every field.
+            field, neither with a value nor with null. What it says of a faulty message does not count.
+            Empty for a format whose messages always have every field.
     """
 
     arrays: list[pa.Array]

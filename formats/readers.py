@@ -50,8 +50,8 @@ def message_reader(
         columns: The columns that are read from the messages, or computed from their fields.
         fields: The fields that expressions of columns can use.
         paths_of_other_streams: Paths that other streams of the table read from the same topic.
-        finds_undeclared: Whether messages with fields from which no column is read are reported; only
-            formats whose messages name their fields can do so.
+        finds_undeclared: Whether messages with fields from which no column is read are reported; only for
+            JSON, Avro and Protobuf.
         schemas: The registry that the format names; None if it names none.
     """
 

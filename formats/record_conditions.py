@@ -6,7 +6,7 @@ and of the Kafka key is that of what it is compared with:
 
 | compared with | read as |
 |---|---|
-| a number | DECIMAL(38, 18), so that integers of up to 20 digits and most fractions are compared exactly; longer ones are refused |
+| a number | DECIMAL(38, 18): integers of up to 20 digits and most fractions compare exactly; longer integers are refused |
 | TRUE, FALSE | BOOLEAN |
 | a text | the type of the column that is read from the field, if that is a date, a time or bytes; else VARCHAR |
 | bytes | VARBINARY |

@@ -2,8 +2,9 @@
 
 All cursors advance together over the first field of every message, then over the second, and so on; a union divides
 the messages by their branches, and the items of lists are read first item by first item. What is not decided here makes
-its message odd: bytes that do not fit the schema, values that do not fit their column, texts of lists and records;
-and of a batch the few messages with by far the longest lists or the deepest trees.
+its message odd, such as bytes that do not fit the schema, values that do not fit their column, and lists, maps and
+records for columns of texts. So do steps that fewer than 32 messages need, such as the items of by far the longest
+lists, after 1,000 of them in a batch.
 
 Source: Apache Avro 1.12 specification, "Binary Encoding".
 """

@@ -1,4 +1,4 @@
-"""Cursors in a batch of messages, one in each, that advance together: a step is one numpy operation for all messages.
+"""Cursors in a batch of messages, one in each, that advance together, by numpy operations on all messages at once.
 
 The end of a value is known only when the value has been read, so one message cannot be read in parallel. But messages
 do not depend on each other. A row whose bytes are not what is expected becomes *odd*: its cursor stays behind the last

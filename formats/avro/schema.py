@@ -1,4 +1,4 @@
-"""Avro schemas: a schema's text becomes a tree of types, with types in place of their names.
+"""Avro schemas: a schema's text becomes types in the places of their names, so that a recursive one contains itself.
 
 Schemas by which a few bytes of a message could fill the memory are refused, and so are schemas that are no record.
 Properties that do not change how bytes are read (documentation, defaults, aliases, order) are left out, but for the
@@ -132,7 +132,7 @@ class AvroType:
 
     @property
     def column_type(self) -> DataType | None:
-        """The type of a column that holds each of its values; None of types with parts, and of durations."""
+        """The type of a column that holds each of its values; None of null, of durations and of types with parts."""
         if self.leaf is None:
             return None
         is_short = self.kind in (AvroKind.INT, AvroKind.FLOAT)

@@ -14,7 +14,8 @@ A message names them beside its rows: `"mysqlType": {"id": "bigint(20)", "total"
 | `binary`, `varbinary`, and every `blob` | BYTES |
 | all others | STRING |
 
-`tinyint(1)` is a number, because MySQL stores any small number in it, and `time` a text, because it goes from -838 to 838 hours.
+Synonyms that MySQL itself does not show, such as `integer`, `numeric` and `real`, are known, too. `tinyint(1)` is a
+number, because MySQL stores any small number in it, and `time` a text, because it goes from -838 to 838 hours.
 """
 
 import json

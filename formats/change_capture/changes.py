@@ -1,8 +1,8 @@
 """Changes of rows: the interface that the reader of every format of captured changes has.
 
-A message is an event: rows after a change, or before a delete, and what happened to them; in most formats one row. `open` parts an event from what
-is around it; conditions are about the fields of opened events. `read` tells the rows of the events, which the reader of
-`rows` reads, and what each is.
+A message is an event: rows after a change, or before a delete, and what happened to them. `open` parts an event from
+what is around it; conditions are about the fields of opened events. `read` tells the rows of the events, which the
+reader of `rows` reads, and what each is.
 """
 
 from collections.abc import Mapping, Sequence

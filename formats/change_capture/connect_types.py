@@ -10,7 +10,8 @@
 
 Every other type, such as `io.debezium.time.ZonedTimestamp`, is read as its value, and so is what is inside of ARRAY, MAP
 and ROW columns. A column with a declared `time_format`
-is read by that.
+is read by that. `parse_connect_schema` reads the schemas of JSON messages, and `typed_reader` makes the reader of
+columns by their types.
 """
 
 import json

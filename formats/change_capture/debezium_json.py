@@ -1,6 +1,7 @@
 """Reader of Debezium's events in JSON, with or without a schema around each, wrapped or not.
 
-A delete without `before` has the row of its Kafka key. Documents of MongoDB, which are texts in their events, are taken out.
+A delete without `before` has the fields of its Kafka key as its row. Documents of MongoDB are texts in their events,
+and are read as the JSON that these hold.
 """
 
 import json

@@ -3,7 +3,7 @@
     {"schema": {"type": "struct", "fields": […]}, "payload": {"before": null, "after": {"id": 7}, "op": "c"}}
 
 A message is an envelope if it has these two fields and no other, as for Connect's own converter. That converter may write
-a record without a value as the text `null`.
+a record without a value as the text `null`. `KnownSchemas` gives the schemas numbers.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Columns of events: fields of a batch of events by name, whatever format their messages have."""
+"""Columns of events: fields of a batch of events by name, whatever format their messages have.
+
+Also the fault of an event of no known kind (`unknown_kind`).
+"""
 
 from collections.abc import Sequence
 from typing import Final

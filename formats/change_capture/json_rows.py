@@ -1,6 +1,6 @@
 """Reader of rows that are JSON objects, each read by the schema of its event, if it had one.
 
-Of Canal the schema is what a message tells of the types of its rows.
+Of Canal the schema is what a message tells of the types of its rows, and does not change how they are read.
 
 A row whose event had a schema has the schema's number in front, framed as in Confluent's wire format. So rows remain
 plain arrays of bytes, whatever is taken out of them on the way. A row without a schema is framed too if it begins as a

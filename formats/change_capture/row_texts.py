@@ -1,4 +1,7 @@
-"""Texts of rows in messages of JSON: lists of them taken apart, and rows laid over each other, without reading them."""
+"""Texts of rows in messages of JSON, without their values being read.
+
+Lists of rows are taken apart, fields are found by name, and a row is laid over another one.
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Final, TypeAlias

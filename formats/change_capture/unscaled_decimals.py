@@ -1,6 +1,7 @@
-"""Unscaled decimals: texts of a decimal's unscaled value in base64, as Kafka Connect writes decimals to JSON.
+"""Reader of unscaled decimals: texts of a decimal's unscaled value in base64, as Kafka Connect writes decimals to JSON.
 
 A text may be an object, too: `{"scale": 2, "value": "Aec="}`, for databases whose decimals have no declared scale.
+`replace_value` changes one value in the tree of a message; readers of other values use it, too.
 """
 
 import base64

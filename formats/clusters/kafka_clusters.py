@@ -1,4 +1,4 @@
-"""Kafka clusters and schema registries that operators have named, and the permissions of streams on them.
+"""Kafka clusters and schema registries that operators have named, and the permissions of streams on the clusters.
 
 A stream names a cluster, or gives an address: that of a cluster, whose login it gets, or another one that the operators
 allow, where no login is sent. Addresses, logins and the topics that may be read and written are in a file that services

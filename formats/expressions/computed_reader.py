@@ -3,9 +3,9 @@
 So messages of every format have them alike. The values that expressions see are those of the messages: a default is
 that of its own column.
 
-An expression that fails for a record makes it a dead letter; the other records of the batch go on. A batch that needs
-too much memory as a whole is evaluated in parts, down to single records. A message whose results could need too much by
-themselves becomes a dead letter.
+A record for which an expression fails gets a fault; the other records of the batch go on. A batch is evaluated in parts
+by the sizes of its messages, and a part that needs too much memory in halves, down to single records. A message whose
+results could need too much by themselves gets a fault.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -3,7 +3,8 @@
 Each depends on its arguments alone: a record that is read again, after a failure or as a dead letter, has to become the
 same row. Functions of the clock, of chance, of the session, of files and of the process are left out for that reason, and
 so are those whose result can be of any size (`repeat`, `lpad`, `range`), that take more than one look at each part of a
-text (`levenshtein`), or that take other expressions as arguments (`list_transform`).
+text (`levenshtein`), or that take other expressions as arguments (`list_transform`). Comparisons, AND, IN, CASE, CAST
+and the like are not named here: `syntax` knows them.
 """
 
 from collections.abc import Mapping

@@ -12,7 +12,8 @@
 | TIMESTAMP; WITH LOCAL TIME ZONE | timestamp without, with a zone; digits of the second that the Arrow form lacks are dropped |
 | ARRAY, MAP, ROW | list, map, struct with the same names in the same order, of what their parts hold without loss |
 
-A result that is always NULL fits every column.
+A result that is always NULL fits every column. Single results that do not fit, such as dates out of range, are found by
+`result_arrays`.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -59,7 +60,7 @@ _NOTHING: Final = "null"  # a result that is always NULL
 
 
 def is_lossless(found: "DuckDBPyType", wanted: DataType) -> bool:
-    """Return whether a column holds every result of a type, but for the length of texts and bytes."""
+    """Return whether a column holds results of a type without loss; single ones may not fit (`result_arrays`)."""
     kind, parts = found.id, _parts(found)
     if kind == _NOTHING or kind in _PLAIN.get(wanted.root, ()):
         return True

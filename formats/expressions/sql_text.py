@@ -1,4 +1,4 @@
-"""SQL text of the smallest parts of an expression: literals, types and names, written from a checked syntax tree."""
+"""SQL text of the smallest parts of an expression: literals, types and names, checked as they are written."""
 
 import re
 from collections.abc import Mapping

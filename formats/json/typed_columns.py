@@ -13,8 +13,8 @@
 | ROW | struct of its fields' values | one array for each field |
 | MAP, and what contains one | its JSON text, because msgspec keeps one of two equal keys without an error | read exactly |
 
-What is decoded is read as the exact reader does. Values that only that reader can decide are null in the array,
-and their rows are named.
+What is decoded is read as the exact reader does. The rows whose values only that reader can decide are named; what
+the array has there does not count.
 """
 
 from collections.abc import Callable, Sequence

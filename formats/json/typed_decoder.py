@@ -1,8 +1,9 @@
 """Typed decoder: the fields of a stream's columns from usual JSON messages, fast.
 
 The declared fields become a tree of msgspec's structs, so that a message is checked and taken apart in one
-pass. The decoder accepts less than the exact reader (`json.exact_values`), and what it accepts it reads in the
-same way: a message that it refuses is read again, exactly.
+pass. Of messages in UTF-8, which `json.message_reader` checks, the decoder accepts fewer than the exact reader
+(`json.exact_values`), and what it accepts it reads in the same way: `json.message_reader` has a message that is refused
+here read exactly.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

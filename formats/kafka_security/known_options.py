@@ -1,9 +1,9 @@
 """Names of options of security: those that may be declared, and a hint for each that is refused.
 
-Braid reads a topic with Kafka's Java client, inside Spark, and asks for offsets and sends dead letters with a
-Python client. Accepted are the options that both apply (`APPLIED`), and a few that Java's client alone applies and that
-give it no other security: when it renews a login and how it retries, and the names of two claims of a token. Every other
-option of security is refused. Options of other subjects are not looked at.
+A stream reads its topic with Kafka's Java client, inside Spark; everything else, such as offsets, dead letters and
+backfills, goes through a Python client. Accepted are the options that both apply (`APPLIED`), and a few that Java's
+client alone applies and that give it no other security: when it renews a login and how it retries, and the names of two
+claims of a token. Every other option of security is refused. Options of other subjects are not looked at.
 """
 
 from typing import Final

@@ -10,7 +10,7 @@
 | date | DATE |
 | time | TIME(3) of milliseconds; STRING of finer ones, which no TIME holds |
 | moment | TIMESTAMP of its digits of the second: WITH LOCAL TIME ZONE, unless it is local |
-| unreadable | none |
+| null, unreadable | none |
 """
 
 from typing import Final

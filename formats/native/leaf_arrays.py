@@ -1,7 +1,7 @@
 """Arrays of native values without parts, as columns: vectorised, and value by value where that does not decide.
 
-A leaf's array has one of these types: boolean, int64, uint64, float32, float64, string, binary, decimal128. Dates,
-times and moments are int64, in units that the leaf names.
+A leaf's array has one of these types: boolean, int64, uint64, float32, float64, string, binary, decimal128; of
+unreadable values any. Dates, times and moments are int64, in units that the leaf names.
 """
 
 from collections.abc import Sequence

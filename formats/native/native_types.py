@@ -1,4 +1,6 @@
-"""Native types: the interface to the types of a schema in Avro or Protobuf, and how the columns of a stream fit them.
+"""Native types: the interface to the types of values that a schema tells, and how the columns of a stream fit them.
+
+Schemas of Avro and Protobuf have such types, and so have those of Kafka Connect and what Canal's messages name.
 
 Also the fields of such a type from which no column is read (`undeclared_fields`).
 """
