@@ -1,4 +1,4 @@
-"""Mapping of errors to HTTP: class to code, code to status and title.
+"""Mapping of errors to HTTP: class to code, code to status and title; for errors of the framework, status to code.
 
 | code                   | status | reaction of the caller                               |
 |------------------------|--------|------------------------------------------------------|

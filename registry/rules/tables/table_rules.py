@@ -3,7 +3,7 @@
 Pure: from a declaration to the list of its problems, each with location, value and hint. The rules
 that concern a table by itself (1 and 6 by decision 0008):
 
-1. Every non-key column of a partial-update table is protected by exactly one sequence group, because
+1. Every non-key column of a partial-update table is in exactly one sequence group, protected or ordering, because
    sequence numbers of concurrent writers are not ordered: without an order in the data the older of two
    versions can win for good. `unordered: allowed` of the column or of the table accepts that risk explicitly.
 2. Groups share no column, and contain neither keys nor another group's ordering columns.
