@@ -7,7 +7,7 @@ step leaves a consistent table:
 1. all streams, if there are any, are fenced by an empty commit, so that running queries can commit nothing
    more. A target that an earlier rollback removed, and that a tag still keeps, may be above the newest
    snapshot: then empty commits raise the newest id above the target's first;
-2. the rollback marker is written: from now on every writer checks the whole chain after publishing. Then
+2. the rollback marker is written: from now on writers of this engine check the whole chain after publishing. Then
    `LATEST` is deleted: without the hint the newest snapshot is the one of the highest id;
 3. the snapshots between target and newest are deleted, *oldest first*, so that the newest stays the same; this
    leaves a gap below the newest;
@@ -25,8 +25,9 @@ again continues where it stopped. Until then an expiry would remove the snapshot
 the target: for a day, or for `consumer.expiration-time` if that is shorter. A target that only a tag keeps needs
 no lease.
 
-A commit published on the newest snapshot before 6 is removed too, in another round of 2 to 6; a writer that
-finds afterwards that its commit follows a removed snapshot deletes its own (`braid.lake.commit.publisher`).
+A commit that is found after 6, on the newest snapshot or already on the target, is removed too, in another round
+of 2 to 6; a writer that finds afterwards that its commit follows a removed snapshot deletes its own
+(`braid.lake.commit.publisher`).
 
 Files that only the removed snapshots referenced stay, as after a rollback of the format's own engine,
 because readers may still use them. Orphan cleaning deletes them when they are old enough.
@@ -91,8 +92,8 @@ class RollbackResult:
     Attributes:
         target_id: The snapshot that the table was rolled back to.
         snapshot_id: The newest snapshot now: the target, or the fence of the streams above it.
-        removed_snapshots: Ids of the removed snapshots, ascending; the snapshot of the first fence is
-            among them.
+        removed_snapshots: Ids of the removed snapshots, in the order of their removal; the snapshot of the
+            first fence is among them.
         removed_tags: Names of the removed tags.
         reset_consumers: Names of consumers that were beyond the target and now continue after it.
         epochs: New epoch of each stream; its next claim has the epoch above.

@@ -6,8 +6,8 @@ local disk and mapped, so that the page cache holds as much of them as there is 
 too deeply for an Arrow file stay in memory.
 
 ```
-<scratch>/<n>.arrow   some columns, uncompressed, one record batch
-<scratch>/<n>.index   entries and begins of a hash index
+<scratch>/<process>-<n>.arrow   some columns, uncompressed
+<scratch>/<process>-<n>.index   entries and begins of a hash index
 ```
 """
 
