@@ -108,7 +108,7 @@ class Backfill:
             InvalidRequest: The backfill cannot be made, or its source is damaged.
             StreamNotFound: There is no such stream, or it was deleted before the backfill was claimed.
             StreamFenced: Another process continues the same backfill, or the stream was deleted.
-            LimitExceeded: More records are refused than are allowed.
+            LimitExceeded: More records are refused than are allowed, or the table has had as many backfills as it can.
             RegistryError: The table lacks columns of the order of arrival, and they cannot be added.
             LakeError, OSError: Storage, or the source, does not answer; started again, it continues.
         """

@@ -1,6 +1,6 @@
 """Bed of the ingest benchmark: broker, service and runner as processes of their own, tables and topics in them.
 
-Leaving the context ends every process. Topics are filled by a process that has ended before anything is measured.
+Leaving the context ends every process. Topics are filled by a process of its own, which `fill` waits for.
 """
 
 import sys

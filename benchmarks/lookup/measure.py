@@ -23,11 +23,11 @@ class Measured:
     """What one table gave.
 
     Attributes:
-        cold_s: First lookup of a key; makes one file ready.
+        cold_s: First lookup of a key, in files that have no copy.
         cold_mb: Size of the largest file.
-        load_s: All files.
+        load_s: Until all files have copies, the first lookup included.
         single_us: Median and 99th percentile of one key, for present and for absent ones.
-        newest_us: The same through `Table.lookup`, which reads what the newest snapshot is.
+        newest_us: The same, of present ones, through `Table.lookup`, which reads what the newest snapshot is.
         keys_per_s: Of batches by their size, for present and for absent keys.
         disk_mb: What is kept on disk for it.
     """
