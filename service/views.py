@@ -217,7 +217,8 @@ class StreamView(Contract):
         table: The table's name.
         name: The stream's name.
         desired_state: The state that its owner has requested.
-        restart_generation: Number of requested restarts.
+        restart_generation: A number that grows whenever the query is to start anew: by a verb, or by a change of a
+            stream that has completed.
         version: A number that grows with each change of the stream, and with each schema change of columns
             that it writes; the stream's status has the version that its runner applies.
         spec: The definition with all defaults filled in.
