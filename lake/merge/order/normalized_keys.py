@@ -1,10 +1,10 @@
 """Normalized keys of columns: unsigned words (`key_codes`) whose order is the order of the values.
 
 A column becomes words, most significant first, and none if all its values are equal; comparing the words in turn
-compares the values by the order of table-format 13.1. Null comes before everything. Integers and dates compare as numbers,
-FLOAT and DOUBLE in Java's total order (-0.0 < 0.0, NaN largest, all NaNs equal). Text and bytes compare by unsigned
-bytes, and a prefix comes first. A ROW has the words of its fields. An ARRAY has one word for each position, 0 where
-it has ended; a MAP has its length, then its keys and its values as two ARRAYs.
+compares the values by the order of table-format 13.1. Null comes before everything. Integers and dates compare as
+numbers, FLOAT and DOUBLE in Java's total order (-0.0 < 0.0, NaN largest, all NaNs equal). Text and bytes compare by
+unsigned bytes, and a prefix comes first. A ROW has the words of its fields. An ARRAY has one word for each position,
+0 where it has ended; a MAP has its length, then its keys and its values as two ARRAYs.
 
 Long texts, ARRAYs and MAPs are ranked instead: they become one word, the rank of the value in the column.
 
