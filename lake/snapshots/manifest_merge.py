@@ -1,4 +1,4 @@
-"""Merging of manifests, which bounds the length of the base list and so the cost of planning.
+"""Merging of manifests, which keeps the base list short, so that planning is cheap.
 
 Every commit of files adds a manifest. Merging replaces manifests by others that leave the same files live:
 
@@ -6,8 +6,7 @@ Every commit of files adds a manifest. Merging replaces manifests by others that
   in the format's own writers. The tail of the list, which is left after the last closed group, is merged in
   tiers: when it has more than `merge-min-count` + log2(its entries) manifests, the newest `merge-min-count`
   (2 at least) become one manifest, together with each older neighbour that has no more entries than the group
-  so far. So an entry is rewritten only when its manifest doubles, not with every merge. The tail never stays
-  longer than that number of manifests.
+  so far. So an entry is rewritten about once for each doubling of its manifest, not with every merge.
 - *full*: happens when the manifests that are small or have DELETEs together reach the threshold in bytes, and at
   least one of them has a DELETE. All of them are rewritten, and so is each large manifest that has the ADD of one
   of the DELETEs, so that no DELETE is left.

@@ -1,7 +1,7 @@
 """The marker of a table that is being rolled back, or was recently.
 
-A rollback deletes snapshots one by one. Until it ends, and for good if it breaks off, the chain has a gap. A
-commit that was planned on the target could be published right above the target, where no reader finds it. A
+A rollback deletes snapshots one by one. While it runs, and after it broke off until it is run again, the chain has
+a gap. A commit that was planned on the target could be published right above the target, where no reader finds it. A
 commit that was planned on a removed snapshot could be published above what is left, where it would be the
 newest. So every publication checks for this marker, which is written before the first deletion; if it exists,
 the whole chain is checked (`braid.lake.commit.publisher`).

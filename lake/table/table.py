@@ -560,7 +560,7 @@ class Table(ReadableTable):
         readers the change is atomic: they see either the newest rows or the rows of the target.
 
         Consumers that had passed the target continue after it. The target is leased meanwhile, and
-        for a day if the rollback is interrupted.
+        if the rollback is interrupted for a day, or for a shorter `consumer.expiration-time`.
 
         Files of the lost snapshots are left to `clean_orphans`, because readers may have them open.
 

@@ -1,9 +1,9 @@
 """Cache of the copies of one table's data files.
 
-A lookup in a file without a copy either waits until the copy is made (`get_or_copy`), which pays for small
-files, or reads the row groups that may have its keys, and records this read (`record_read`). Once a
-quarter of the file's rows was decoded in that way, the copy is made in the background. Where the
-bounds leave no room for a copy, row groups are read instead.
+In a file without a copy, `bucket_files` either waits until the copy is made (`get_or_copy`), which pays for small
+files, or has the row groups read that may have the keys, and records this read (`record_read`). Once the rows
+decoded in that way amount to a quarter of the file, the copy is queued, and made in the background. Where the bounds
+leave no room for a copy, none is made. `copy_store` has the entries, the bounds and their eviction.
 
 A copy that `get` returned stays readable after it was evicted, because its parts stay in memory or mapped.
 """

@@ -1,7 +1,7 @@
-"""Casts that change no value but the last digits of floating-point numbers: Arrow's safe casts, with a check.
+"""Casts that change no value, except that numbers for FLOAT are rounded: Arrow's safe casts, with a check.
 
 The check is for numbers that become infinite: Arrow's safe cast turns a number that is too large for FLOAT into
-infinity without an error.
+infinity without an error. Numbers that are too small for FLOAT become 0.
 
 Source: merge-semantics 1.3 asks for values of the column's type; the reference accepts no DOUBLE
 for a FLOAT column.
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 
 def lossless_cast(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
-    """Return the column under another type; only digits of floating-point numbers may be rounded.
+    """Return the column under another type; only floating-point numbers may be rounded.
 
     Raises:
         pa.ArrowInvalid: A value does not fit, or a finite number would become infinite.
