@@ -1,4 +1,4 @@
-"""Reader of CSV messages: one line of separated values per message."""
+"""Reader of CSV messages: one line of separated values per message; values in quotes may have line breaks."""
 
 import csv
 import io

@@ -8,6 +8,8 @@
 | `timestamp()` | none | a text or a number | TIMESTAMP(3) WITH LOCAL TIME ZONE, or milliseconds since 1970 |
 | `partition()`, `offset()` | none | a number | BIGINT |
 | `topic()` | none | a text | STRING |
+
+`parse_condition` parses a whole condition, whose comparisons are of such parts or of fields of the message.
 """
 
 from collections.abc import Mapping
