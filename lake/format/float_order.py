@@ -1,7 +1,7 @@
 """The order of FLOAT and DOUBLE values: Java's total order.
 
 -0.0 is below 0.0; NaN, whatever its sign and payload, equals itself and is above every other value.
-`with_one_nan` gives every NaN the same bits, for hashes.
+`with_one_nan` gives every NaN the same bits.
 
 Source: table-format 13.1.
 """

@@ -7,7 +7,7 @@
 3. Commit. If the commit conflicts, the buckets that another process has changed are dropped, and the rest
    is committed. If no bucket was changed, the race to commit was lost too often, and all are dropped.
 
-Steps 2 and 3 alternate. Each bucket is replaced as a whole. A commit is made when the buckets rewritten since the
+Steps 2 and 3 alternate. All new files of a bucket are committed together. A commit is made when the buckets rewritten since the
 last commit have enough bytes, or are many. So a large bucket is committed as soon as it is rewritten, and small
 buckets share a snapshot. A process that dies loses the work since the last commit. Buckets with files of a newer schema are left
 to the next compaction.
