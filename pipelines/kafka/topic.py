@@ -52,7 +52,7 @@ class TopicReader(AdminConnection):
     """Reads topics of one cluster. Use it from one thread at a time."""
 
     def describe(self, topic: str) -> Topic | None:
-        """Return the topic; None when it does not exist.
+        """Return the topic; None when it does not exist, or the cluster does not describe it to this login.
 
         Raises:
             StorageUnavailable: The cluster does not answer.

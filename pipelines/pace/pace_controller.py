@@ -6,7 +6,8 @@ places:
 
     part of the pace         applied by                  how
     interval between starts  Spark's query thread        `hold` delays the end of a micro-batch, and thereby
-                                                         Spark's next one; also until a smaller bound is applied
+                                                         Spark's next one; also until a smaller bound is applied,
+                                                         five seconds at most
     bound of a micro-batch   the supervisor's thread     an option of Spark's source: Spark's query is stopped
                                                          and started again with the new bound
 

@@ -5,7 +5,7 @@
    that position are on the topic by then; letters that are sent during the reading are of later records. It is
    repeated if the stream is claimed or moved before the end.
 2. The second reading writes the selected ones, chunk by chunk as they are on their topic. Their order does not matter:
-   the place of each record is stored with its row.
+   the place of each record is stored with its row, or no column depends on it (`replay_rules`).
 
 Each commit has the rows together with the offsets of the letters that they are of, so a run after a crash leaves out
 what was committed. A letter is judged again by the position just before its commit: two replays at the same time replay

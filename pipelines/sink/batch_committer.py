@@ -109,7 +109,8 @@ class BatchCommitter:
         Raises:
             LimitExceeded: More dead letters than the budget allows; nothing is committed.
             OffsetMismatch: The topic is another one than the one claimed.
-            CommitConflict: The schema has changed, or the table is rescaled: the rows have to be written again.
+            CommitConflict: The schema has changed, the table is rescaled, or other commits were always faster: the rows
+                have to be written again.
             LakeError: What `TableCommitter.commit_stream_batch` raises.
         """
         assert not report.is_incomplete, "an incomplete attempt is written again, never committed"

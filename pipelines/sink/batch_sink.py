@@ -16,11 +16,11 @@ made again, by the newest declaration and schema (`CurrentPlan`):
 | records have fields that the table has no column for, or values that only a wider type holds, and the stream lets its table evolve | the table is changed (`FieldEvolution`) |
 | the table refuses rows in which parsing has found no fault | a trial write finds the refused rows, which become dead letters (`trial_writes`) |
 | a record has a timestamp that Spark's source cannot read | the batch is read without such timestamps (`overflowing_timestamps`) |
-| the schema has changed, or the table is rescaled | the newest schema is read, and the end of a rescale is awaited |
+| the commit meets a conflict: the schema has changed, the table is rescaled, or other commits were always faster | the newest schema is read, and the end of a rescale is awaited |
 
 The number of attempts is bounded for each cause. Evolution has a maximum of rounds. After a trial write, or
-after reading without such timestamps, the next attempt cannot fail for the same cause. Changes of the schema and
-rescales, which are conflicts, have a maximum of their own.
+after reading without such timestamps, the next attempt cannot fail for the same cause. Conflicts have a maximum of
+their own.
 """
 
 import logging

@@ -188,10 +188,7 @@ class Ingest:
             self._started.plan.request_refresh()
 
     def finish_step(self) -> None:
-        """End the query if it has read all records of its step, or partitions were added that it must not read.
-
-        `added_partitions` has the steps.
-        """
+        """End the query if its step is over (`added_partitions`), or partitions were added that it must not read."""
         started = self._started
         if started is None or not started.query.isActive:
             return
