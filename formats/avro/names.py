@@ -1,7 +1,7 @@
 """Names in Avro schemas: of types, of fields, and of the symbols of enums.
 
-They are at least what Avro's library for Java accepts, which writes most schemas: the specification's names, with letters and
-digits of any script.
+They are at least what Avro's library for Java accepts, which writes most schemas: the specification's names, with
+letters and digits of any script.
 
 Source: Apache Avro 1.12 specification, "Names", "Enums"; its `NameValidator.UTF_VALIDATOR`.
 """
