@@ -15,8 +15,8 @@ Where the stream lets its table evolve, `read` only names the records with undec
 which change of the table each of them needs, and each record with a value that a wider type might hold; it refuses
 those that no change would help (`new_field`).
 
-Of a delete only the columns are read that it needs (`StreamPlan.delete_columns`), and those from the Kafka key; all
-others are null, and its fields are not searched for undeclared ones.
+Of a delete only the columns are read that it needs (`StreamPlan.delete_columns`); all others are null, and its
+fields are not searched for undeclared ones.
 """
 
 from collections.abc import Mapping

@@ -68,8 +68,7 @@ class StreamPlan:
         checked_columns: Columns whose aggregate functions cannot read every value.
         conditions: The conditions of the stream over its records' fields.
         columns_in_expressions: Columns whose fields expressions of the stream use.
-        delete_columns: Columns that a delete needs; every other one is null there, unless it is read from the
-            Kafka key.
+        delete_columns: Columns that are read from the records of deletes; every other column is null there.
     """
 
     table: str
