@@ -1,7 +1,8 @@
 """Binary rows: the serialised form of keys, partitions and bounds in manifests.
 
-A serialised row is its arity as 4 bytes big-endian, then the row in the layout of `row_words`. Numbers in
-the row are little-endian, except decimals of 19 digits and more; offsets count from the row's first byte, and its size is a multiple of 8.
+A serialised row is its arity as 4 bytes big-endian, then the row in the layout of `row_words`. Numbers in the row
+are little-endian, except decimals of 19 digits and more; offsets count from the row's first byte, and its size is a
+multiple of 8.
 
 ```
 INT 42           00000001 0000000000000000 2a00000000000000

@@ -1,10 +1,10 @@
 """Merges of small files within level 0, where a compaction would rewrite much more.
 
 A compaction rewrites level 1, and possibly higher levels, however few the new rows are. With many small commits,
-that rewrites all rows again and again. So instead of a compaction that is due (`compaction_pick`) the newest files of
-level 0 may be merged into one file of level 0, as long as level 0 is small: below the geometric mean of two sizes. One is the bytes
-of level 0 that no such merge has written, the other the bytes of higher levels that the compaction would rewrite.
-At that size, merges of level 0 have written as much as the compaction will.
+that rewrites all rows again and again. So instead of a compaction that is due (`compaction_pick`) the newest files
+of level 0 may be merged into one file of level 0, as long as level 0 is small: below the geometric mean of two
+sizes. One is the bytes of level 0 that no such merge has written, the other the bytes of higher levels that the
+compaction would rewrite. At that size, merges of level 0 have written as much as the compaction will.
 
 1. Files are taken from the newest on, as long as the next file is no larger than all files before it together
    (`compaction.size-ratio` allows some percent more); then further files are taken, until at most one run more

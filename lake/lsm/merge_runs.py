@@ -3,8 +3,8 @@
 Each round:
 
 1. Every run with rows left to read is read until about `batch_rows` of its rows, or `batch_bytes`, are buffered.
-   The part of the budget that short runs leave unused goes to the runs from which the last round took most rows. Otherwise
-   a large run beside many small ones would take a round for each of its batches, which is costly because
+   The part of the budget that short runs leave unused goes to the runs by their shares of the rows of the last round.
+   Otherwise a large run beside many small ones would take a round for each of its batches, which is costly because
    each round compares all buffered rows.
 2. The *bound* is the smallest of the last buffered keys of the runs with rows left to read: every row up to the
    bound is buffered.

@@ -7,10 +7,10 @@
 3. Commit. If the commit conflicts, the buckets that another process has changed are dropped, and the rest
    is committed. If no bucket was changed, the race to commit was lost too often, and all are dropped.
 
-Steps 2 and 3 alternate. All new files of a bucket are committed together. A commit is made when the buckets rewritten since the
-last commit have enough bytes, or are many. So a large bucket is committed as soon as it is rewritten, and small
-buckets share a snapshot. A process that dies loses the work since the last commit. Buckets with files of a newer schema are left
-to the next compaction.
+Steps 2 and 3 alternate. All new files of a bucket are committed together. A commit is made when the buckets
+rewritten since the last commit have enough bytes, or are many. So a large bucket is committed as soon as it is
+rewritten, and small buckets share a snapshot. A process that dies loses the work since the last commit. Buckets
+with files of a newer schema are left to the next compaction.
 
 A compaction yields to commits that were made meanwhile: it drops what does not fit them. Appends to level 0
 do not conflict with it; a commit that replaces the same files, or puts files on the same higher level, does if the

@@ -12,10 +12,10 @@
    race against its commit reads the schema again. So one more reading shows whether any file of the old count is
    left; if so, step 3 is repeated.
 
-Readers see the same rows at every moment, in old buckets or in new ones. An interruption before step 2
-changes nothing. After an interruption between step 2 and the commit of step 3, writers of partitions with old
-files are refused until the rescale is run again or undone. Run again, it rewrites all files of the old count, because
-what was rewritten before is not recorded; undoing it is one small commit. A rescale that fails in its first run restores
+Readers see the same rows at every moment, in old buckets or in new ones. An interruption before step 2 changes
+nothing. After an interruption between step 2 and the commit of step 3, writers of partitions with old files are
+refused until the rescale is run again or undone. Run again, it rewrites all files of the old count, because what
+was rewritten before is not recorded; undoing it is one small commit. A rescale that fails in its first run restores
 the old count itself if it can, unless it is unknown whether the commit happened. Orphan cleaning finds the files of
 interrupted work.
 
