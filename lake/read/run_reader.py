@@ -32,7 +32,7 @@ class RunReader:
         partition: Serialised partition row.
         bucket: Bucket number.
         vectors: Positions of marked rows by file name; these rows are skipped.
-        has_level: Each record carries the level of its file, as the last column `_LEVEL`.
+        has_level: `batches` append the level of the file to each record, as the column `_LEVEL`.
         counters: Counters to add to.
     """
 

@@ -23,7 +23,7 @@ def files_without_match(
     schema: TableSchema,
     older_schemas: OlderSchemas,
 ) -> frozenset[str]:
-    """Return the names of the files that contain no row which fulfils the conditions.
+    """Return the names of the files whose statistics prove that no row fulfils the conditions.
 
     Args:
         files: Live files, of any buckets; names are unique.

@@ -8,7 +8,8 @@ the two sees the other: once a lease is taken, no expiry of this engine removes 
 
 The snapshot can still be removed, and then `check` and `refresh` raise:
 
-- the holder does not refresh the lease in time;
+- the holder does not refresh the lease before the deadline, or before its file is older than
+  `consumer.expiration-time`, if that is sooner;
 - another engine's expiry misses a consumer file that is written at the same moment;
 - a user deletes the consumer, or the table;
 - a rollback goes below the snapshot;
@@ -43,7 +44,7 @@ class Snapshots(Protocol):
 
 
 class LeaseLost(InvalidRequest):
-    """The leased snapshot has been removed: read a newer one."""
+    """The snapshot has been removed, or an expiry is about to remove it: read a newer one."""
 
 
 class Lease:
@@ -80,7 +81,7 @@ class Lease:
                 has run out, a new one is taken.
 
         Raises:
-            LeaseLost: The snapshot has expired.
+            LeaseLost: The snapshot has expired, or is about to.
         """
         self._consumers = consumers
         self._snapshots = snapshots

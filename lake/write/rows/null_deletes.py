@@ -12,7 +12,7 @@ effect does not depend on that row:
 
 The key, the partition columns, the ordering columns of all groups and NOT NULL columns are kept, and so are the
 columns of `braid.null-deletes.kept-fields`, such as the time of the record. In a +I the columns of
-`braid.null-deletes.mark-fields` in its groups get the text `clear`. Default values are not filled in.
+`braid.null-deletes.mark-fields` in its groups get the text `clear`. A column that becomes null gets no default value.
 
 A record that also takes part in a group which the option does not name, or which removes rows, stays a
 retract. In it the columns of groups that the option does not name and in which it takes part keep their values.
