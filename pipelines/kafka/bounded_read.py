@@ -29,7 +29,7 @@ def read_to_end(
         end: Offset after the last, for the same partitions.
 
     Raises:
-        StorageUnavailable: The cluster does not answer.
+        StorageUnavailable: The cluster does not answer, or thirty polls in a row bring no record.
     """
     assert start.keys() == end.keys(), "a range has both offsets of each partition"
     starts = {TopicPartition(topic, number): first for number, first in start.items()}

@@ -3,7 +3,7 @@
 | error | failure |
 |---|---|
 | `InvalidRequest` other than `TopicMissing`, `LimitExceeded`, `CorruptData` | permanent |
-| `OffsetMismatch` while the stream is claimed or its topic is checked | permanent |
+| `OffsetMismatch` while the stream is claimed, or the supervisor compares its topic with the table | permanent |
 | all others: Kafka, storage, Spark, unexpected ones | retried without end |
 
 An unknown error is retried: a stream that is retried in vain reports the error and costs an attempt a minute,
@@ -78,8 +78,9 @@ def classify_failure(error: BaseException, *, is_topic_check: bool = False) -> F
 
     Args:
         error: The error that was raised.
-        is_topic_check: Whether the error comes from comparing the topic with the table, in a claim or later:
-            the next attempt would find such a mismatch again.
+        is_topic_check: Whether the error comes from comparing the topic with the table, in a claim or by the
+            supervisor: the next attempt would find such a mismatch again. That of a micro-batch is retried, and the
+            claim that follows finds it.
     """
     if not isinstance(error, LakeError):
         return _failure_of_spark(error)

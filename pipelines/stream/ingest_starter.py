@@ -52,6 +52,7 @@ class IngestStarter:
 
         Raises:
             InvalidRequest: The stream cannot run as declared.
+            RegistryError: Arrival columns that the table lacks cannot be added.
             LakeError: What `Ingest.start` raises.
         """
         # Opened anew for each query: a table object caches, and is not shared between threads.

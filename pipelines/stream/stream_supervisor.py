@@ -6,7 +6,7 @@
         └──────── any ─────────┴────── RETRYING ◄──────┘                 or declared    │
                                ▲                                         otherwise:     │
                                │                                         STARTING ◄─────┘
-                               └─ Kafka does not answer; the query runs on by itself ─► RUNNING
+                               └─ Kafka or storage does not answer; the query runs on by itself ─► RUNNING
     PAUSED keeps the lease without a query; STOPPED gives it back, and so does COMPLETED, which a RUNNING stream
     becomes by itself once all that it was started for is read. The registry keeps that, so that no runner starts it
     again.

@@ -1,8 +1,9 @@
 """Undeclared fields of one message, and values that do not fit their declared types: what the table needs for them.
 
-A field is new in two places: in an object of the message from which the stream reads a field, unless another stream of
-the table reads it, and in a ROW at any depth of one of its columns. Fields elsewhere are ignored. `read` ignores fields
-that are null: a null has no type, and nothing is lost without a column for it. `undeclared` lists such fields too.
+A field is new in two places: in an object of the message from which the stream reads a field, and in a ROW at any depth
+of one of its columns. Fields elsewhere are ignored, and so are those of such an object that another stream of the table
+reads from the topic, or that a condition or an expression uses. `read` ignores fields that are null: a null has no type,
+and nothing is lost without a column for it. `undeclared` lists such fields too.
 
 A message with a field that cannot become a column, or with a value that no permitted wider type of its column holds, is
 refused as a whole (`UnrepresentableFieldError`).

@@ -68,6 +68,7 @@ class TableAlterer:
         Raises:
             TableNotFound: No table of that name is registered.
             DefinitionRefused: The change breaks rules (`check_alteration`), or another request has used the name.
+            InvalidRequest: The plan refuses the newest state of the table.
             PreconditionFailed: The document is not the one that the caller has read.
             RegistryConflict: Every attempt lost a race against other writers; try again.
             LakeError: Storage does not answer; call again.
