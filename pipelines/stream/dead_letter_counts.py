@@ -2,8 +2,8 @@
 
 The table counts dead letters by reason, with each commit (`StreamLetters`). Those that versions before had counted
 are only in runners' reports by reason. A report is a few seconds old when its runner dies, so the sum over the reasons,
-each with the largest count of any report, may be below the table's count. Where it is greater, some report is of an
-earlier table or stream of the same name, and none is counted.
+each with the largest count of any report, may be below the table's count. Where it is greater, the reports are taken
+for those of an earlier table or stream of the same name, and none is counted.
 """
 
 from collections import Counter
