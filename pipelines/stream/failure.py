@@ -3,6 +3,7 @@
 | error | failure |
 |---|---|
 | `InvalidRequest` other than `TopicMissing`, `LimitExceeded`, `CorruptData` | permanent |
+| `DefinitionRefused` of the registry, such as for arrival columns that a table cannot get | permanent |
 | `OffsetMismatch` while the stream is claimed, or the supervisor compares its topic with the table | permanent |
 | all others: Kafka, storage, Spark, unexpected ones | retried without end |
 
@@ -32,6 +33,7 @@ from braid.lake import (
 )
 from braid.pipelines.kafka.topic import TopicMissing
 from braid.pipelines.stream.memory_failure import memory_failure
+from braid.registry.errors import DefinitionRefused
 
 _PERMANENT: Final = (InvalidRequest, LimitExceeded, CorruptData)
 _NAMES_OF_PERMANENT: Final[Mapping[str, type[LakeError]]] = {
@@ -82,6 +84,8 @@ def classify_failure(error: BaseException, *, is_topic_check: bool = False) -> F
             supervisor: the next attempt would find such a mismatch again. That of a micro-batch is retried, and the
             claim that follows finds it.
     """
+    if isinstance(error, DefinitionRefused):
+        return _failure_of_definition(error)
     if not isinstance(error, LakeError):
         return _failure_of_spark(error)
     # While a query runs, a mismatch of offsets may come from another owner's commit: a new start finds out.
@@ -94,6 +98,21 @@ def classify_failure(error: BaseException, *, is_topic_check: bool = False) -> F
         text=f"{type(error).__name__}: {error}"[:_TEXT_CHARACTERS_MAX],
         problems=given or (_problems(type(error), str(error)) if is_permanent else ()),
         is_permanent=is_permanent,
+    )
+
+
+def _failure_of_definition(error: DefinitionRefused) -> Failure:
+    """Return the failure for a definition that breaks rules: each field with its fix."""
+    problems = tuple(
+        Problem(field=one.field, value=one.value, message=one.message, hint=one.hint)
+        for one in error.problems
+    )
+    lines = [f"{type(error).__name__}: {error.summary}", *map(str, problems)]
+    return Failure(
+        cause=_one_line(str(error)),
+        text="\n".join(lines)[:_TEXT_CHARACTERS_MAX],
+        problems=problems or _problems(InvalidRequest, str(error)),
+        is_permanent=True,
     )
 
 

@@ -20,6 +20,8 @@ from braid.lake import (
 )
 from braid.pipelines.kafka.topic import TopicMissing
 from braid.pipelines.stream.failure import classify_failure
+from braid.registry.errors import DefinitionRefused, RegistryConflict
+from braid.schemas import FieldProblem
 
 KAFKA_AWAY = """\
 org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: listNodes
@@ -92,6 +94,32 @@ Traceback (most recent call last):
 )
 def test_other_failures_are_retried(error: Exception) -> None:
     assert not classify_failure(error).is_permanent
+
+
+def test_a_definition_that_the_registry_refuses_is_not_retried() -> None:
+    """A table that was made without arrival columns may have a column of such a name: only a person can rename it."""
+    problem = FieldProblem(
+        pointer="/columns/0",
+        field="columns[0].name",
+        value="_order",
+        message="`s` needs a column of this name",
+        hint="rename the column",
+    )
+    failure = classify_failure(DefinitionRefused("the table cannot be changed", problems=[problem]))
+
+    assert failure.is_permanent
+    assert failure.is_expected
+    assert failure.cause == (
+        "the table cannot be changed; columns[0].name: `s` needs a column of this name"
+    )
+    assert [(one.field, one.value, one.hint) for one in failure.problems] == [
+        ("columns[0].name", "_order", "rename the column")
+    ]
+    assert failure.text.endswith("\nhint: rename the column")
+
+
+def test_a_registry_that_is_busy_is_asked_again() -> None:
+    assert not classify_failure(RegistryConflict("another was faster")).is_permanent
 
 
 @pytest.mark.parametrize(
