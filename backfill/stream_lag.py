@@ -1,5 +1,6 @@
 """Lag of a live stream, as its runner reports it; unknown where no living runner runs the stream."""
 
+import math
 from typing import Final
 
 from braid.lake import Clock, FileIO
@@ -27,7 +28,10 @@ class StreamLag:
         self._clock = clock
 
     def seconds(self) -> float | None:
-        """Return the lag; None where no living runner runs the stream, or it has not been measured."""
+        """Return the lag; None where no living runner runs the stream, or it has not been measured.
+
+        Infinite while records wait of whose age nothing is known: after a start they may have waited for days.
+        """
         alive_since_ms = self._clock.now_ms() - _AGE_MS_MAX
         report = current_report(
             self._progress.read_all().runners, self._key, alive_since_ms=alive_since_ms
@@ -36,4 +40,6 @@ class StreamLag:
             return None
         if report.progress.state is not StreamState.RUNNING:
             return None
+        if report.progress.lag_seconds is None and report.progress.lag_records:
+            return math.inf
         return report.progress.lag_seconds

@@ -126,8 +126,8 @@ class StreamProgress(Contract):
         end_offsets: The topic's end offset, by Kafka partition.
         lag_records: Sum of end minus next offsets; None unless RUNNING and measured.
         lag_seconds: Estimated age of the oldest record that is not committed, at `updated_ms`; too low
-            where one partition is behind the others, and until the query has caught up once. None unless RUNNING
-            and measured.
+            where one partition is behind the others. None unless RUNNING and measured; also None while
+            records wait and the query has neither committed one nor caught up since its start.
         broker_reached_ms: Time of Kafka's last answer, milliseconds since the epoch, UTC.
         storage_reached_ms: Time of the warehouse's last answer, milliseconds since the epoch, UTC.
         last_commit_snapshot: Snapshot id of the stream's newest commit.

@@ -119,7 +119,8 @@ class StreamStatus(Contract):
             running query measures it, and the lag with it.
         lag_records: Records not read yet; None if Kafka has not answered recently.
         lag_seconds: Estimated age of the oldest of these records, too low where one partition is behind the
-            others, and until the query has caught up once; None if `lag_records` is None.
+            others; None if `lag_records` is None, or nothing is known of their age yet: until the query has
+            committed a record, or caught up, since its start.
         broker_reached_at: Time when Kafka last answered the runner, ISO 8601, UTC.
         storage_reached_at: Time when the warehouse last answered the runner, ISO 8601, UTC.
         last_commit: The newest commit.

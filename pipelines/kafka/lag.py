@@ -12,11 +12,11 @@ class Lag:
         records: Number of offsets from the table's position to the topic's end: at least that of the records,
             because markers of transactions take offsets, too.
         seconds: An estimate of the age of the oldest of these records; 0 without any. It is too low where one
-            partition is behind the others, and for records that waited before the measuring began.
+            partition is behind the others. None: nothing is known of their age.
     """
 
     records: int
-    seconds: float
+    seconds: float | None
 
 
 class LagMeter:
@@ -27,12 +27,13 @@ class LagMeter:
     of the two. With several partitions the newest committed record may be of another partition than the
     oldest waiting one: where one partition is behind the others, the estimate is too low.
 
-    Before the first such moment the start of the measuring stands for it, so the estimate does not exceed the time
-    since then: while a stream catches up after a pause, it is too low.
+    The start of the measuring is no such moment: the records may have waited for days before it. Until the query
+    commits a record, or none waits, their age is unknown. The table does not tell it either: it has no
+    timestamps of Kafka, and the claim at the start of the query renews the time of its newest commit.
     """
 
-    def __init__(self, *, started_ms: int) -> None:
-        self._caught_up_ms = started_ms
+    def __init__(self) -> None:
+        self._caught_up_ms: int | None = None
 
     def measure(
         self,
@@ -48,11 +49,13 @@ class LagMeter:
             offsets: Next offset in the table, by partition.
             end: End of the topic, by partition.
             newest_ms: Kafka's timestamp of the newest record that this query committed, over all
-                partitions, milliseconds since the epoch.
+                partitions, milliseconds since the epoch; None before the first.
             now_ms: Milliseconds since the epoch.
 
         Example:
-            >>> meter = LagMeter(started_ms=0)
+            >>> meter = LagMeter()
+            >>> meter.measure(offsets={0: 5}, end={0: 8}, newest_ms=None, now_ms=9_000)
+            Lag(records=3, seconds=None)
             >>> meter.measure(offsets={0: 5}, end={0: 8}, newest_ms=4_000, now_ms=9_000)
             Lag(records=3, seconds=5.0)
         """
@@ -60,5 +63,6 @@ class LagMeter:
         if waiting == 0:
             self._caught_up_ms = now_ms
             return Lag(records=0, seconds=0.0)
-        since_ms = max(self._caught_up_ms, newest_ms or 0)
-        return Lag(records=waiting, seconds=max(0, now_ms - since_ms) / 1_000)
+        known = [at for at in (self._caught_up_ms, newest_ms) if at is not None]
+        seconds = max(0, now_ms - max(known)) / 1_000 if known else None
+        return Lag(records=waiting, seconds=seconds)

@@ -41,7 +41,7 @@ class StreamReport:
         self._clock = clock
         self._dead_letters = dead_letters
         self._measured_ms = 0
-        self._meter = LagMeter(started_ms=clock.now_ms())
+        self._meter = LagMeter()
         # Dead letters from before the running query. Reported from the start: this report may replace the
         # report that had them.
         self._counted: Counter[str] = Counter(dict(dead_letters()))
@@ -57,7 +57,7 @@ class StreamReport:
     def measure_anew(self) -> None:
         """Forget what was measured, because another query begins."""
         self._measured_ms = 0
-        self._meter = LagMeter(started_ms=self._clock.now_ms())
+        self._meter = LagMeter()
 
     def count_before(self, done: SinkProgress | None) -> None:
         """Determine how many dead letters the stream had before a query that has just started.

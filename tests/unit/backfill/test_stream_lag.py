@@ -1,5 +1,7 @@
 """The lag of a stream is that of its living runner, and unknown without one."""
 
+import math
+
 import pytest
 
 from braid.backfill.stream_lag import StreamLag
@@ -33,3 +35,17 @@ def test_only_a_running_stream_has_a_lag(
     clock.advance(ms=age_ms)
 
     assert lag.seconds() == expected
+
+
+@pytest.mark.parametrize(("waiting", "expected"), [(3, math.inf), (0, None), (None, None)])
+def test_records_of_unknown_age_may_be_of_any_age(
+    waiting: int | None, expected: float | None
+) -> None:
+    clock = ManualClock()
+    file_io = MemoryFileIO(clock=clock)
+    progress = StreamProgress(state=StreamState.RUNNING, epoch=1, lag_records=waiting)
+    ProgressStore(file_io, "/w", clock).write(
+        RunnerProgress(runner="r", started_ms=0, updated_ms=clock.now_ms(), streams={KEY: progress})
+    )
+
+    assert StreamLag(file_io, "/w", KEY, clock).seconds() == expected

@@ -278,8 +278,42 @@ def test_progress_is_that_of_the_query_and_the_topic(bench: Bench) -> None:
     progress = bench.supervisor.progress
     assert (progress.epoch, progress.topic_id) == (1, "id")
     assert (dict(progress.offsets), dict(progress.end_offsets)) == ({0: 5}, {0: 8})
-    assert (progress.lag_records, progress.lag_seconds) == (3, 2.0)
+    assert progress.lag_records == 3
     assert progress.account.records == 5
+
+
+def test_a_backlog_from_before_a_start_has_no_age_until_a_record_of_it_is_committed(
+    bench: Bench,
+) -> None:
+    """The time since the start would make a stream that is a day behind look as if it had almost caught up."""
+    bench.step()
+    bench.step(after_ms=2_000)
+    progress = bench.supervisor.progress
+    assert (progress.lag_records, progress.lag_seconds) == (3, None)
+
+    query = bench.starter.started[-1]
+    assert query.progress is not None
+    query.progress = replace(query.progress, newest_ms=bench.clock.now_ms() - 86_400_000)
+    bench.step(after_ms=2_000)
+    assert bench.supervisor.progress.lag_seconds == 86_402.0
+
+    query.end = {0: 5}
+    bench.step(after_ms=2_000)
+    query.end = {0: 6}
+    bench.step(after_ms=2_000)
+    assert bench.supervisor.progress.lag_seconds == 2.0
+
+
+def test_another_query_forgets_that_the_one_before_had_caught_up(bench: Bench) -> None:
+    bench.step()
+    bench.starter.started[-1].end = {0: 5}
+    bench.step(after_ms=2_000)
+    assert bench.supervisor.progress.lag_seconds == 0
+    bench.want(generation=1)
+    bench.step()
+
+    bench.step(after_ms=2_000)
+    assert bench.supervisor.progress.lag_seconds is None
 
 
 def test_dead_letters_by_reason_are_summed_over_queries() -> None:
