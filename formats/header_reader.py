@@ -39,12 +39,13 @@ class HeaderReader:
         """Return the columns of a batch of records.
 
         Args:
-            headers: Of each record a list of structs of `key`, a string, and `value`, binary; or null.
+            headers: Of each record a list of structs of `key`, a string, and `value`, binary; or null, which means none.
         """
         faults = Faults(len(headers))
         arrays: list[pa.Array] = []
         missing: dict[str, pa.BooleanArray] = {}
-        if not self._columns or headers.null_count == len(headers):
+        each = headers.flatten()
+        if not self._columns or not len(each):
             # Most topics have no headers, and their batches need no closer look.
             arrays = [pa.nulls(len(headers), to_arrow_type(one.type)) for one in self._columns]
             is_missing = pa.repeat(pa.scalar(True), len(headers))
@@ -53,7 +54,6 @@ class HeaderReader:
         # Not `list_parent_indices`: it counts what a null hides, and `flatten` drops that.
         counts = pc.list_value_length(headers).fill_null(0).to_numpy(zero_copy_only=False)
         records = np.repeat(np.arange(len(headers)), counts)
-        each = headers.flatten()
         names, values = pc.struct_field(each, "key"), pc.struct_field(each, "value")
         for column, times in zip(self._columns, self._times, strict=True):
             (name,) = column.path

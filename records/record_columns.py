@@ -3,7 +3,7 @@
 | column | Arrow type |
 |---|---|
 | KEY, VALUE | binary, null where the record has none |
-| HEADERS | list of structs of `key`, a string, and `value`, binary; null where the record has none |
+| HEADERS | list of structs of `key`, a string, and `value`, binary; null or empty where the record has none |
 | PARTITION | int32 |
 | OFFSET | int64 |
 | TIMESTAMP | timestamp[us, UTC]: the producer's or the broker's, as the topic is configured; NO_TIMESTAMP_US: none |

@@ -11,6 +11,7 @@ from benchmarks.ingest.stage_clock import REST, StageClock
 from braid.lake import TableWriter
 from braid.lake.write import table_writer
 from braid.pipelines.sink import write_task
+from braid.pipelines.sink.record_chunks import unpack_chunks
 from braid.pipelines.sink.task_report import REPORT_SCHEMA
 from braid.pipelines.sink.write_task import WriteTask
 
@@ -52,10 +53,15 @@ def drained(batches: Batches) -> Batches:
     yield pa.RecordBatch.from_pydict({"done": pa.array([True])})
 
 
-def plain_function(task: ClockedTask) -> Callable[[Batches], Batches]:
-    """Return the task as a plain function, because Spark accepts nothing else."""
+def plain_function(task: ClockedTask, *, is_routed: bool) -> Callable[[Batches], Batches]:
+    """Return the task as a plain function, because Spark accepts nothing else.
+
+    Args:
+        task: The task.
+        is_routed: Whether it receives chunks of records (`record_chunks`) instead of records.
+    """
 
     def write(batches: Batches) -> Batches:
-        return task(batches)
+        return task(unpack_chunks(batches) if is_routed else batches)
 
     return write

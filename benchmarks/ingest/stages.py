@@ -38,10 +38,10 @@ from benchmarks.ingest.stage_task import (
 )
 from braid.lake import Catalog, LetterAttempt, StreamBatch, StreamPosition, SystemClock, Table
 from braid.pipelines.kafka.cluster import KafkaCluster
-from braid.pipelines.kafka.source import read_ranges
+from braid.pipelines.kafka.source import read_ranges, record_columns
 from braid.pipelines.kafka.topic import TopicReader
 from braid.pipelines.sink.batch_committer import commit_messages
-from braid.pipelines.sink.bucket_routing import route_to_buckets
+from braid.pipelines.sink.bucket_routing import route_to_tasks
 from braid.pipelines.sink.dead_letters import LetterOrigin
 from braid.pipelines.sink.micro_batch import records_max
 from braid.pipelines.sink.task_plan import plan_tasks
@@ -50,7 +50,6 @@ from braid.pipelines.sink.write_task import WriteTask
 from braid.pipelines.spark.session import build_session
 from braid.pipelines.stream.ingest import SESSION_CONF
 from braid.pipelines.stream.stream_claim import ClaimTerms, claim_stream
-from braid.records.record_columns import RECORD_COLUMNS
 from braid.records.stream_plan import StreamPlan, plan_stream
 from braid.registry.layout.physical_table import physical_table
 from braid.registry.rules.stream_completion import complete_stream
@@ -231,13 +230,15 @@ class _Profile:
             count: How many.
         """
         batch = self._next_batch(_per_partition(count))
-        records = read_ranges(
-            self._session,
-            cluster=self._cluster,
-            topic=self._topic,
-            start=batch.start,
-            end=batch.end,
-        ).select(*RECORD_COLUMNS)
+        records = record_columns(
+            read_ranges(
+                self._session,
+                cluster=self._cluster,
+                topic=self._topic,
+                start=batch.start,
+                end=batch.end,
+            )
+        )
         tasks = plan_tasks(
             records=records_max(batch),
             buckets=self._table.schema.table_options.bucket,
@@ -249,15 +250,13 @@ class _Profile:
         crossing = self._job(lambda: _drain(records if tasks > 1 else one))
         routing = None
         if tasks > 1:
-            routed = route_to_buckets(
+            routed = route_to_tasks(
                 records, plan=self._plan, schema=self._table.schema, schemas=None, tasks=tasks
             )
             routing = self._job(lambda: _drain(routed))
         rows: list[Any] = []
-        task = ClockedTask(task=self._task(batch))
-        write = self._job(
-            lambda: rows.extend(routed.mapInArrow(plain_function(task), STAGES_SCHEMA).collect())
-        )
+        task = plain_function(ClockedTask(task=self._task(batch)), is_routed=tasks > 1)
+        write = self._job(lambda: rows.extend(routed.mapInArrow(task, STAGES_SCHEMA).collect()))
         commit = _processor_s(lambda: self._commit(batch, rows))
         compaction = _processor_s(lambda: self._table.compact(full=False))
         return Round(

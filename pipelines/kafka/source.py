@@ -6,11 +6,12 @@ Also the offsets at which a query starts, and the checks of its topic.
 import json
 from collections.abc import Iterable, Mapping
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions
 
 from braid.lake import InvalidRequest, OffsetMismatch, Problem, StreamPosition
 from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.kafka.topic import Topic
+from braid.records.record_columns import HEADERS, RECORD_COLUMNS
 from braid.records.stream_plan import StreamPlan
 from braid.schemas import StartingOffsets
 
@@ -93,6 +94,21 @@ def read_ranges(
         "endingOffsets": _offsets(topic, end),
     }
     return session.read.format("kafka").options(**options).load()
+
+
+def record_columns(records: DataFrame) -> DataFrame:
+    """Return the columns of Spark's Kafka source that tasks receive (`records.record_columns`).
+
+    Records without headers get an empty list: the Arrow vector of a list looks for its end from the last row that is
+    not null, whenever Spark asks for its size, which is after every row. In batches of 16,384 rows null lists took 15.2
+    of the 16.6 s of processor time in which a million records crossed to Python.
+
+    Args:
+        records: Of `read_topic` or `read_ranges`.
+    """
+    without = functions.array().cast(records.schema[HEADERS].dataType)
+    headers = functions.coalesce(HEADERS, without).alias(HEADERS)
+    return records.select(*(headers if name == HEADERS else name for name in RECORD_COLUMNS))
 
 
 def _options(cluster: KafkaCluster) -> dict[str, str]:

@@ -5,6 +5,7 @@
 | `batch_sink` | the function that Spark calls with each micro-batch, and its attempts, in the driver |
 | `micro_batch` | the batch's ranges of offsets, from Spark's checkpoint |
 | `batch_writer`, `task_plan`, `bucket_routing` | the Spark job of one attempt, its number of tasks, and the task of each bucket |
+| `record_chunks`, `gathered_batches` | many records as one row of a shuffle; the batches that a task reads at once |
 | `write_task`, `task_report` | the work of one task in an executor, and its report to the driver |
 | `table_columns`, `accepted_rows` | accepted records as rows of the table, with their kinds |
 | `batch_committer`, `sink_progress` | the checks and the commit of an attempt; what was committed so far |

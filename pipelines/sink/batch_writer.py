@@ -12,16 +12,20 @@ from pyspark.sql import DataFrame
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import LetterAttempt, StreamBatch, StreamPosition, Table
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.source import record_columns
 from braid.pipelines.plan_changes.current_plan import CurrentPlan
-from braid.pipelines.sink.bucket_routing import route_to_buckets
+from braid.pipelines.sink.bucket_routing import route_to_tasks
 from braid.pipelines.sink.dead_letters import LetterOrigin
 from braid.pipelines.sink.micro_batch import has_several_partitions, records_max
+from braid.pipelines.sink.record_chunks import unpack_chunks, unpack_in_order
 from braid.pipelines.sink.task_plan import plan_tasks
 from braid.pipelines.sink.task_report import REPORT_SCHEMA, TaskReport, parse_report, sum_reports
 from braid.pipelines.sink.write_task import WriteTask
 from braid.records.new_fields.undeclared_field_reader import UndeclaredFieldReader
-from braid.records.record_columns import OFFSET, PARTITION, RECORD_COLUMNS
+from braid.records.record_columns import OFFSET, PARTITION
 from braid.schemas import may_yield_rows
+
+_Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 class BatchWriter:
@@ -110,24 +114,31 @@ class BatchWriter:
         if may_yield_rows(plan.spec.format):
             # Such a record has rows in several buckets, and may need more sequence numbers than it has records.
             tasks = 1
-        raw = records.select(*RECORD_COLUMNS)
+        raw = record_columns(records)
+        # Whole rows are ordered by their sequence numbers, which are assigned in the order of the records.
+        # Rows of sequence groups are ordered by their columns, whatever their numbers.
+        is_ordered = plan.written.group is None
+        write: _Task = task
         if tasks == 1:
             # Nothing is shuffled: the task reads one Kafka partition after the other.
             routed = raw.coalesce(1)
             is_one_sequence = is_in_kafka_order and not has_several_partitions(batch)
-            if plan.written.group is None and not is_one_sequence:
-                # Whole rows are ordered by their sequence numbers, which are assigned in the order of the records.
-                # Rows of sequence groups are ordered by their columns, whatever their numbers.
+            if is_ordered and not is_one_sequence:
                 routed = routed.sortWithinPartitions(OFFSET, PARTITION)
         else:
-            routed = route_to_buckets(
+            routed = route_to_tasks(
                 raw, plan=plan, schema=schema, schemas=self._schemas, tasks=tasks
             )
-        rows = routed.mapInArrow(_function(task), REPORT_SCHEMA)
+            write = _after(unpack_in_order if is_ordered else unpack_chunks, task)
+        rows = routed.mapInArrow(_function(write), REPORT_SCHEMA)
         return sum_reports([parse_report(row.messages, row.report) for row in rows.collect()])
 
 
-def _function(task: WriteTask) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _after(step: _Task, task: _Task) -> _Task:
+    return lambda batches: task(step(batches))
+
+
+def _function(task: _Task) -> _Task:
     """Return the task as a plain function, because Spark accepts nothing else."""
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

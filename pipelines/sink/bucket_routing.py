@@ -3,8 +3,8 @@
 Used for micro-batches of several tasks. Without the shuffle, every task would write files of its own into every bucket.
 A record whose key cannot be read comes to the first task.
 
-Records are shuffled as they came from Kafka, and only their keys are read for it: typed rows would cross between
-Python and the JVM twice, which costs more than reading the keys once more.
+Records are shuffled as they came from Kafka, and only their keys are read for it. They are shuffled in chunks
+(`record_chunks`), since Spark takes longer to handle a row than Python takes to read a message.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql.types import IntegerType, StructField, StructType
 
 from braid.formats.change_capture.changes import ChangeReader
 from braid.formats.change_capture.envelopes import open_envelopes
@@ -27,17 +26,23 @@ from braid.formats.message_reader import MessageReader, ReadMessages
 from braid.formats.readers import message_reader
 from braid.formats.schema_registry.schema_source import SchemaSource
 from braid.lake import TableSchema, assign_buckets
+from braid.pipelines.sink.gathered_batches import gather_batches
 from braid.pipelines.sink.poison_records import poison_rows
+from braid.pipelines.sink.record_chunks import (
+    CHUNK_COLUMNS,
+    FIRST_OFFSET,
+    FIRST_PARTITION,
+    TASK,
+    pack_chunks,
+)
 from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
 from braid.records.part_reader import PART_COLUMNS, PartReader
 from braid.records.plan_changes import plan_changes
-from braid.records.record_columns import KEY, OFFSET, PARTITION, VALUE
+from braid.records.record_columns import KEY, VALUE
 from braid.records.stream_plan import StreamPlan
 
-BUCKET = "bucket"
 
-
-def route_to_buckets(
+def route_to_tasks(
     records: DataFrame,
     *,
     plan: StreamPlan,
@@ -45,7 +50,7 @@ def route_to_buckets(
     schemas: SchemaSource | None,
     tasks: int,
 ) -> DataFrame:
-    """Return the records in `tasks` partitions by bucket, each in the order of arrival: by offset, then partition.
+    """Return the records as chunks (`record_chunks`) in `tasks` partitions by bucket.
 
     Args:
         records: Kafka records (`record_columns`).
@@ -55,19 +60,19 @@ def route_to_buckets(
         tasks: Number of partitions to make.
 
     Returns:
-        The same columns and `bucket`. Records whose key cannot be read, or has no bucket, have the bucket 0 and
-        are in the first task's partition.
+        Chunks, those of a partition by their first offset, then partition. Records whose key cannot be read, or has
+        no bucket, have the bucket 0 and are in the first task's partition.
     """
     router = BucketRouter(plan=plan, schema=schema, schemas=schemas)
 
-    def add_bucket(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return map(router, batches)
+    def chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in gather_batches(batches):
+            yield pack_chunks(batch, router.buckets_of(batch) % tasks)
 
-    routed = StructType([*records.schema.fields, StructField(BUCKET, IntegerType())])
     return (
-        records.mapInArrow(add_bucket, routed)
-        .repartitionById(tasks, BUCKET)
-        .sortWithinPartitions(OFFSET, PARTITION)
+        records.mapInArrow(chunks, CHUNK_COLUMNS)
+        .repartitionById(tasks, TASK)
+        .sortWithinPartitions(FIRST_OFFSET, FIRST_PARTITION)
     )
 
 
@@ -94,16 +99,20 @@ class _ChangedRows:
 
 @dataclass(frozen=True, kw_only=True)
 class BucketRouter:
-    """Adds the bucket to batches of Kafka records."""
+    """Computes the buckets of Kafka records from their keys."""
 
     plan: StreamPlan
     schema: TableSchema
     schemas: SchemaSource | None = None
 
-    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the batch with one more column, `bucket`, int32."""
+    def buckets_of(self, batch: pa.RecordBatch) -> npt.NDArray[np.int32]:
+        """Return the bucket of each record, 0 where its key cannot be read, or has no bucket.
+
+        Args:
+            batch: Records (`record_columns`).
+        """
         try:
-            buckets = self._buckets(batch)
+            return self._buckets(batch)
         except Exception as error:
             if not is_refusal(error):
                 raise
@@ -112,10 +121,9 @@ class BucketRouter:
             is_poison[list(poison_rows(batch, self._buckets, error))] = True
             buckets = np.zeros(batch.num_rows, dtype=np.int32)
             buckets[~is_poison] = self._buckets(batch.filter(pa.array(~is_poison)))
-        return batch.append_column(BUCKET, pa.array(buckets))
+            return buckets
 
     def _buckets(self, batch: pa.RecordBatch) -> npt.NDArray[np.int32]:
-        """Return the bucket of each record, 0 where its key cannot be read, or has no bucket."""
         buckets = np.zeros(batch.num_rows, dtype=np.int32)
         columns, is_readable = self._keys(batch)
         if is_readable.any():

@@ -1,6 +1,6 @@
 """Task plan: the number of tasks that write a micro-batch."""
 
-# One task writes about 50,000 records a second. With fewer records, starting more tasks and shuffling each bucket's
+# One task writes 150,000 or more records a second. With fewer records, starting more tasks and shuffling each bucket's
 # records to one of them costs more than it saves; and the streams of a runner share its cores anyway.
 RECORDS_PER_TASK = 100_000
 

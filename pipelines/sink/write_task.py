@@ -38,6 +38,7 @@ from braid.pipelines.sink.accepted_rows import (
 )
 from braid.pipelines.sink.dead_letter_sender import DeadLetterSender
 from braid.pipelines.sink.dead_letters import LetterOrigin, dead_letters
+from braid.pipelines.sink.gathered_batches import gather_batches
 from braid.pipelines.sink.poison_records import read_sifted
 from braid.pipelines.sink.task_report import TaskReport
 from braid.pipelines.sink.trial_writes import is_refusal
@@ -108,7 +109,7 @@ class WriteTask:
         try:
             with sender:
                 run = _TaskRun(task=self, writer=writer, sender=sender)
-                for batch in batches:
+                for batch in gather_batches(batches):
                     run.write_batch(batch)
                 report = run.finish()
         except BaseException:
@@ -143,9 +144,7 @@ class _TaskRun:
         self._seen_fields: set[str] = set()
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
-        """Write the accepted records of a batch, and hold dead letters for the refused ones."""
-        if batch.num_rows == 0:
-            return
+        """Write the accepted records of a batch of at least one, and hold dead letters for the refused ones."""
         self._size += batch.nbytes
         newest = pc.max(batch.column(TIMESTAMP)).cast(pa.int64()).as_py()
         if newest is not None:

@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 
 from braid.pipelines.spark.jars import java_executable, resolve
 
-# Spark asks for the size of every batch after every row, and some vectors answer in time that grows
-# with the rows they hold: 65,536 rows a batch halve the rate of a JSON stream, 2,048 do so too.
+# Reading messages has costs for each batch and column, which 16,384 messages make small. For the bound in bytes Spark
+# asks for the size of a batch after every row: see `kafka.source.record_columns`.
 ARROW_BATCH_ROWS = 16_384
 _ARROW_BATCH_BYTES = 32 << 20  # messages can be large, and a task holds a few batches of them
 

@@ -116,6 +116,38 @@ def test_a_large_micro_batch_is_written_by_several_tasks_in_the_order_of_arrival
     )
 
 
+def test_a_large_micro_batch_of_a_sequence_group_keeps_its_headers(
+    kafka: KafkaBroker, session: SparkSession, tmp_path: Path
+) -> None:
+    """Of records with headers, with others and with none, in one micro-batch of several tasks."""
+    spec = TableSpec.model_validate(
+        {
+            "columns": [
+                {"name": "id", "type": "INT"},
+                {"name": "version", "type": "INT"},
+                {"name": "origin", "type": "STRING"},
+            ],
+            "primary_key": ["id"],
+            "buckets": 4,
+            "sequence_groups": [{"name": "all", "ordering": ["version"], "columns": ["origin"]}],
+        }
+    )
+    bed = IngestBed(broker=kafka, session=session, directory=tmp_path, spec=spec)
+    topic = bed.topic("all")
+    messages = [{"id": key, "version": version} for version in (2, 1) for key in range(60_000)]
+    headers = [[], [("origin", b"here")], [("other", b"x")]]
+    bed.produce(topic, messages, headers=[headers[one["id"] % 3] for one in messages])
+
+    columns = [{"column": "origin", "source": "header", "path": "origin"}, {"column": "id"}]
+    bed.ingest_available(bed.plan("all", topic=topic, columns=[*columns, {"column": "version"}]))
+
+    origins = [None, "here", None]
+    assert bed.rows("version", "origin") == [
+        {"id": key, "version": 2, "origin": origins[key % 3]} for key in range(60_000)
+    ]
+    assert bed.position("all").account == BatchAccount(accepted=60_000, folded=60_000)
+
+
 def test_partitions_added_to_a_topic_are_read_from_their_start(
     bed: IngestBed, kafka: KafkaBroker
 ) -> None:

@@ -100,6 +100,15 @@ def test_of_several_headers_the_last_counts_and_records_without_it_are_missing()
     assert nothing.missing["a"].to_pylist() == [True, True]
 
 
+def test_an_empty_list_of_headers_is_read_as_none_at_all() -> None:
+    reader = HeaderReader([column("STRING", name="a", header="a", finds=True)])
+
+    empty, nulls = reader.read(headers_of([], [])), reader.read(headers_of(None, None))
+
+    assert empty.arrays == nulls.arrays
+    assert empty.missing == nulls.missing
+
+
 def test_a_header_may_have_a_time_format() -> None:
     german = replace(
         column("TIMESTAMP(3)"), time_format=TimeFormat("dd.MM.yyyy HH:mm", "Europe/Berlin")
