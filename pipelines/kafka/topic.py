@@ -10,10 +10,18 @@ from typing import Any
 
 from kafka import TopicPartition
 from kafka.admin import ConfigResource
-from kafka.errors import TopicAlreadyExistsError
+from kafka.errors import (
+    KafkaError,
+    LeaderNotAvailableError,
+    NoError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
 
 from braid.lake import InvalidRequest, Problem
 from braid.pipelines.kafka.admin_connection import AdminConnection
+from braid.pipelines.kafka.client_errors import unavailable
 
 _EARLIEST = -2
 _LATEST = -1
@@ -48,29 +56,52 @@ def _topic_id(found: object) -> str:
     return "" if text == _NO_ID else text
 
 
+def described_topic(name: str, found: Mapping[str, Any]) -> Topic | None:
+    """Return a topic from Kafka's description of it; None when it does not exist.
+
+    Args:
+        name: The topic's name.
+        found: Its entry in kafka-python's answer of `describe_topics`.
+
+    Raises:
+        KafkaError: Kafka does not tell whether it exists: the login has no right to know, or its leader is being
+            elected.
+    """
+    error = for_code(found["error_code"])
+    if error is UnknownTopicOrPartitionError:
+        return None
+    if error is not NoError:
+        raise error(name)
+    if not found["partitions"]:
+        # A broker that has just heard of the topic may know its name alone.
+        raise LeaderNotAvailableError(name)
+    numbers = sorted(partition["partition_index"] for partition in found["partitions"])
+    return Topic(name=name, topic_id=_topic_id(found.get("topic_id")), partitions=tuple(numbers))
+
+
 class TopicReader(AdminConnection):
     """Reads topics of one cluster. Use it from one thread at a time."""
 
     def describe(self, topic: str) -> Topic | None:
-        """Return the topic; None when it does not exist, or the cluster does not describe it to this login.
+        """Return the topic; None when it does not exist.
 
         Raises:
-            StorageUnavailable: The cluster does not answer.
+            StorageUnavailable: The cluster does not answer, or does not describe the topic: this login has no
+                right to see it, or its leader is being elected.
         """
         (found,) = self.call("describe_topics", [topic])
-        if found["error_code"] or not found["partitions"]:
-            return None
-        numbers = sorted(partition["partition_index"] for partition in found["partitions"])
-        return Topic(
-            name=topic, topic_id=_topic_id(found.get("topic_id")), partitions=tuple(numbers)
-        )
+        try:
+            return described_topic(topic, found)
+        except KafkaError as error:
+            what = f"topic {topic} is not described"
+            raise unavailable(self.cluster, what, error) from error
 
     def require(self, topic: str) -> Topic:
         """Return the topic.
 
         Raises:
             TopicMissing: The topic does not exist.
-            StorageUnavailable: The cluster does not answer.
+            StorageUnavailable: What `describe` raises.
         """
         found = self.describe(topic)
         if found is None:

@@ -54,7 +54,7 @@ class LetterTopic:
         """Return the bounds of the topic (see `LetterSource.bounds`).
 
         Raises:
-            StorageUnavailable: The cluster does not answer.
+            StorageUnavailable: The cluster does not answer, or this login has no right to see the topic.
         """
         with TopicReader(self._cluster) as topics:
             found = topics.describe(self._topic)
@@ -70,6 +70,7 @@ class LetterTopic:
         Messages that are no letters are left out.
 
         Raises:
+            RecordsExpired: Kafka has deleted messages of the range; read on from new bounds.
             StorageUnavailable: The cluster does not answer.
         """
         for polled in read_to_end(self._cluster, topic=self._topic, start=start, end=end):

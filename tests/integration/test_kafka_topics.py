@@ -1,0 +1,94 @@
+"""Topics as a real broker tells them: rights that are missing, and records that are deleted while they are read."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from kafka import KafkaProducer, TopicPartition
+from kafka.admin import (
+    ACL,
+    ACLOperation,
+    ACLPermissionType,
+    ResourcePattern,
+    ResourceType,
+)
+
+from braid.demo.broker import KafkaBroker
+from braid.lake import StorageUnavailable
+from braid.pipelines.kafka.bounded_read import RecordsExpired, read_to_end
+from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.topic import TopicReader
+from braid.pipelines.replay.letter_topic import LetterTopic
+
+pytestmark = pytest.mark.integration
+
+RECORDS = 20
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """A broker with rules of access; everything without a rule is allowed."""
+    settings = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    with KafkaBroker(tmp_path_factory.mktemp("kafka"), settings=settings) as running:
+        yield running
+
+
+@pytest.fixture
+def cluster(broker: KafkaBroker) -> KafkaCluster:
+    return KafkaCluster(bootstrap_servers=broker.bootstrap_servers)
+
+
+def test_a_topic_that_the_login_may_not_see_is_not_called_missing(
+    broker: KafkaBroker, cluster: KafkaCluster
+) -> None:
+    broker.create_topics({"hidden": 1})
+    rule = ACL(
+        "User:ANONYMOUS",
+        "*",
+        ACLOperation.ALL,
+        ACLPermissionType.DENY,
+        ResourcePattern(ResourceType.TOPIC, "hidden"),
+    )
+    with closing(broker.admin()) as admin:
+        assert not admin.create_acls([rule])["failed"]
+
+    with TopicReader(cluster) as topics:
+        assert topics.describe("nowhere") is None
+        with pytest.raises(
+            StorageUnavailable, match=r"(?s)hidden is not described.*lacks the right"
+        ):
+            topics.require("hidden")
+    assert LetterTopic(cluster, "nowhere").bounds() == ({}, {})
+    with pytest.raises(StorageUnavailable, match="hidden is not described"):
+        LetterTopic(cluster, "hidden").bounds()
+
+
+def test_records_that_are_deleted_while_they_are_read_are_named(
+    broker: KafkaBroker, cluster: KafkaCluster
+) -> None:
+    broker.create_topics({"expiring": 1})
+    with closing(KafkaProducer(bootstrap_servers=broker.bootstrap_servers)) as producer:
+        for number in range(RECORDS):
+            producer.send("expiring", b"%d" % number)
+        producer.flush()
+    start, end = {0: 2}, {0: RECORDS}
+    assert _read(cluster, start, end) == list(range(2, RECORDS))
+    with closing(broker.admin()) as admin:
+        admin.delete_records({TopicPartition("expiring", 0): 15})
+
+    with pytest.raises(RecordsExpired) as caught:
+        _read(cluster, start, end)
+
+    assert str(caught.value).startswith(
+        "topic expiring, partition 0: the records of offsets 2 to 14 are gone; the topic has offsets "
+        "from 15 up to 20"
+    )
+    assert _read(cluster, {0: 15}, end) == list(range(15, RECORDS))
+
+
+def _read(cluster: KafkaCluster, start: dict[int, int], end: dict[int, int]) -> list[int]:
+    polls = read_to_end(cluster, topic="expiring", start=start, end=end)
+    return [record.offset for polled in polls for record in polled]
