@@ -9,12 +9,16 @@ position, and above all changes before it. Positions that are equal have no orde
 | MySQL, MariaDB | number of the log file, position of the event in it, phase, row of the event |
 | SQL Server | `commit_lsn`, phase, `change_lsn` (none in a snapshot), `event_serial_no` |
 | MongoDB | second of the cluster's time, ordinal in it, phase |
-| Oracle | `commit_scn` (`scn` in a snapshot), phase, `scn` |
+| Oracle | `commit_scn` (`scn` where it is missing), phase, `scn` |
 | Maxwell | number of the log file, position in it, phase, row of the transaction; its last row is behind the others |
 
-The parts come as texts, in whatever form a message has them. A change has no position without its place in the log: the
-position of the change (PostgreSQL), file and position (MySQL, MariaDB, Maxwell), `commit_lsn`, both of MongoDB's numbers,
-`scn`. Other parts may be missing.
+The parts come as texts, in whatever form a message has them. A change has no position if one of them is missing or
+malformed. These may be missing, null or the text `NULL`, because they are not always sent:
+
+- the last commit of PostgreSQL; the position of the change stands for it;
+- `change_lsn` and `event_serial_no` of a read of a snapshot of SQL Server;
+- `commit_scn` of Oracle; `scn` stands for it;
+- the row of the transaction of Maxwell, which is 0 then.
 
 Source: decision 0053.
 """
@@ -49,6 +53,8 @@ _FILE: Final = r"(?:^|\.)(?P<number>[0-9]{1,18})$"
 _PLACE: Final = r"(?:^|\.)(?P<file>[0-9]{1,18}):(?P<pos>[0-9]{1,18})$"
 _LSN: Final = r"^[0-9a-fA-F]{8}:[0-9a-fA-F]{8}:[0-9a-fA-F]{4}$"
 _LAST: Final = (1 << 62) - 1
+_NULL: Final = "NULL"
+"""The text of a number that the connector does not know."""
 
 
 def position_fields(database: SourceDatabase) -> tuple[str, ...]:
@@ -79,13 +85,15 @@ def maxwell_positions(parts: PositionParts, is_read: pa.BooleanArray) -> pa.Bina
     """
     place = pc.extract_regex(parts["position"], _PLACE)
     is_last = pc.equal(parts["commit"], "true").fill_null(False)
-    row = pc.if_else(is_last, pa.scalar(_LAST, pa.int64()), _whole(parts["xoffset"]).fill_null(0))
+    number = _whole(parts["xoffset"])
+    row = pc.if_else(is_last, pa.scalar(_LAST, pa.int64()), number.fill_null(0))
     file, pos = (pc.struct_field(place, name).cast(pa.int64()) for name in ("file", "pos"))
-    return _joined([file, pos, _phase(is_read), row], [file])
+    has_row = pc.or_(is_last, _is_sound(parts["xoffset"], number))
+    return _joined([file, pos, _phase(is_read), row], [file.is_valid(), has_row])
 
 
 _Parts: TypeAlias = tuple[Sequence[pa.Array], Sequence[pa.Array]]
-"""The parts, most significant first, and those without which there is no position."""
+"""The parts, most significant first, and what has to be true of a change that has a position."""
 
 
 def _postgresql(parts: PositionParts, phase: pa.Array) -> _Parts:
@@ -94,30 +102,37 @@ def _postgresql(parts: PositionParts, phase: pa.Array) -> _Parts:
     # A group that did not match is empty.
     text = pc.struct_field(sequence, "commit")
     commit = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text).cast(pa.int64())
-    return [pc.coalesce(commit, change), phase, change], [change]
+    return [pc.coalesce(commit, change), phase, change], [change.is_valid()]
 
 
 def _mysql(parts: PositionParts, phase: pa.Array) -> _Parts:
     file = pc.struct_field(pc.extract_regex(parts["file"], _FILE), "number").cast(pa.int64())
-    pos = _whole(parts["pos"])
-    return [file, pos, phase, _whole(parts["row"]).fill_null(0)], [file, pos]
+    pos, row = _whole(parts["pos"]), _whole(parts["row"])
+    return [file, pos, phase, row], [part.is_valid() for part in (file, pos, row)]
 
 
 def _sqlserver(parts: PositionParts, phase: pa.Array) -> _Parts:
     commit, change = (_log_sequence_number(parts[name]) for name in ("commit_lsn", "change_lsn"))
-    serial = _whole(parts["event_serial_no"]).fill_null(0)
-    return [commit, phase, change, serial], [commit]
+    serial = _whole(parts["event_serial_no"])
+    is_read = pc.equal(phase, 0)
+    has_all = pc.and_(change.is_valid(), serial.is_valid())
+    are_sound = pc.and_(
+        _is_sound(parts["change_lsn"], change), _is_sound(parts["event_serial_no"], serial)
+    )
+    needed = [commit.is_valid(), pc.if_else(is_read, are_sound, has_all)]
+    return [commit, phase, change, serial.fill_null(0)], needed
 
 
 def _mongodb(parts: PositionParts, phase: pa.Array) -> _Parts:
     moment, ordinal = (_whole(parts[name]) for name in ("ts_ms", "ord"))
-    return [moment, ordinal, phase], [moment, ordinal]
+    return [moment, ordinal, phase], [moment.is_valid(), ordinal.is_valid()]
 
 
 def _oracle(parts: PositionParts, phase: pa.Array) -> _Parts:
     change = _whole(parts["scn"])
-    commit = pc.coalesce(_whole(parts["commit_scn"]), change)
-    return [commit, phase, change], [change]
+    commit = _whole(parts["commit_scn"])
+    needed = [change.is_valid(), _is_sound(parts["commit_scn"], commit)]
+    return [pc.coalesce(commit, change), phase, change], needed
 
 
 _PARTS_OF: Final[Mapping[SourceDatabase, Callable[[PositionParts, pa.Array], _Parts]]] = {
@@ -144,8 +159,13 @@ def _log_sequence_number(texts: pa.StringArray) -> pa.StringArray:
     return pc.utf8_lower(pc.if_else(is_number, texts, pa.scalar(None, pa.string())))
 
 
-def _joined(parts: Sequence[pa.Array], needed: Sequence[pa.Array]) -> pa.BinaryArray:
+def _is_sound(texts: pa.StringArray, found: pa.Array) -> pa.BooleanArray:
+    """Return where a part has been read from its text, or is missing; false where it is malformed."""
+    return pc.or_(found.is_valid(), pc.equal(texts, _NULL).fill_null(True))
+
+
+def _joined(parts: Sequence[pa.Array], needed: Sequence[pa.BooleanArray]) -> pa.BinaryArray:
     found = comparable_bytes(parts)
-    for part in needed:
-        found = pc.if_else(part.is_valid(), found, pa.scalar(None, found.type))
+    for is_there in needed:
+        found = pc.if_else(is_there, found, pa.scalar(None, found.type))
     return found

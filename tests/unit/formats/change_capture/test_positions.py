@@ -33,7 +33,7 @@ IN_ORDER: dict[SourceDatabase, list[tuple[bool, tuple[str | None, ...]]]] = {
     SourceDatabase.MYSQL: [
         (LOG, ("bin.000009", "900", "0")),
         (READ, ("bin.000010", "154", "0")),
-        (LOG, ("bin.000010", "154", None)),
+        (LOG, ("bin.000010", "154", "0")),
         (LOG, ("bin.000010", "300", "0")),
         (LOG, ("bin.000010", "300", "1")),
         (LOG, ("bin.000010", "1200", "0")),
@@ -60,6 +60,7 @@ IN_ORDER: dict[SourceDatabase, list[tuple[bool, tuple[str | None, ...]]]] = {
         (LOG, ("2490030", "2490020")),  # begun before the snapshot, committed after it
         (LOG, ("2490030", "2490026")),
         (READ, ("NULL", "2490040")),
+        (LOG, (None, "2490041")),  # no commit of its redo thread is known yet
     ],
 }
 
@@ -91,9 +92,16 @@ def test_positions_compare_as_the_changes_follow_each_other(database: SourceData
         (SourceDatabase.POSTGRESQL, ['["1","9999999999999999999"]']),
         (SourceDatabase.MYSQL, ["bin", "154", "0"]),
         (SourceDatabase.MYSQL, ["bin.000001", None, "0"]),
+        (SourceDatabase.MYSQL, ["bin.000001", "154", None]),
+        (SourceDatabase.MYSQL, ["bin.000001", "154", "-1"]),
         (SourceDatabase.SQLSERVER, ["NULL", "00000027:00000758:0003", "1"]),
+        (SourceDatabase.SQLSERVER, ["00000027:00000758:0005", None, "1"]),
+        (SourceDatabase.SQLSERVER, ["00000027:00000758:0005", "00000027:00000758:0003", None]),
+        (SourceDatabase.SQLSERVER, ["00000027:00000758:0005", "758:3", "1"]),
+        (SourceDatabase.SQLSERVER, ["00000027:00000758:0005", "00000027:00000758:0003", "x"]),
         (SourceDatabase.MONGODB, ["1580000000000", None]),
         (SourceDatabase.ORACLE, ["2490025", None]),
+        (SourceDatabase.ORACLE, ["2490025:1:", "2490025"]),
     ],
 )
 def test_a_change_without_a_part_has_no_position(
@@ -105,6 +113,39 @@ def test_a_change_without_a_part_has_no_position(
     }
 
     assert change_positions(database, columns, pa.array([LOG])).to_pylist() == [None]
+
+
+@pytest.mark.parametrize(
+    ("database", "parts"),
+    [
+        (SourceDatabase.SQLSERVER, ["00000027:00000758:0005", "758:3", None]),
+        (SourceDatabase.SQLSERVER, ["00000027:00000758:0005", None, "x"]),
+        (SourceDatabase.ORACLE, ["x", "2490025"]),
+        (SourceDatabase.MYSQL, ["bin.000001", "154", None]),
+    ],
+)
+def test_a_malformed_part_of_a_snapshots_read_gives_no_position(
+    database: SourceDatabase, parts: Sequence[str | None]
+) -> None:
+    columns = {
+        name: pa.array([text], pa.string())
+        for name, text in zip(position_fields(database), parts, strict=True)
+    }
+
+    assert change_positions(database, columns, pa.array([READ])).to_pylist() == [None]
+
+
+def test_a_malformed_row_of_maxwell_gives_no_position_unless_the_row_is_the_last() -> None:
+    columns = {
+        "position": pa.array(["bin.000009:700"] * 2),
+        "xoffset": pa.array(["x", "x"]),
+        "commit": pa.array([None, "true"]),
+    }
+
+    malformed, last = maxwell_positions(columns, pa.array([LOG, LOG])).to_pylist()
+
+    assert malformed is None
+    assert last is not None
 
 
 def test_positions_of_maxwell_compare_as_the_changes_follow_each_other() -> None:
