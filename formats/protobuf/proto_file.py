@@ -1,7 +1,8 @@
 """Files of Protobuf as texts (`.proto`), as registries hold them: their descriptors, as far as reading needs them.
 
 Messages, enums, groups, maps and oneofs of proto2 and proto3 are read. Services, extensions and options are passed over:
-none of them changes how a message is read. The parser is strict, because a declaration that is misread would give
+none of them changes how a message is read. A group among extensions is a message of the file, or of the message around
+them, which counts in the places of the messages behind it. The parser is strict, because a declaration that is misread would give
 values of other fields. Names of types are resolved by Protobuf's own library afterwards.
 
 Source: Protocol Buffers, "Language Specification" of proto2 and proto3.
@@ -85,9 +86,11 @@ class _Parser:
                     self._enum(file.enum_type.add())
                 case "option":
                     self._pass_statement()
-                case "service" | "extend":
+                case "service":
                     self._take_name()
                     self._pass_block()
+                case "extend":
+                    self._extend(file.message_type, -1)
                 case ";":
                     pass
                 case other:
@@ -118,8 +121,7 @@ class _Parser:
                 case "option" | "reserved" | "extensions":
                     self._pass_statement()
                 case "extend":
-                    self._take_name()
-                    self._pass_block()
+                    self._extend(message.nested_type, depth)
                 case ";":
                     pass
                 case label if label in _LABELS:
@@ -135,6 +137,22 @@ class _Parser:
             field.proto3_optional = True
             field.oneof_index = len(message.oneof_decl)
             message.oneof_decl.add(name=f"_{field.name}")
+
+    def _extend(self, messages: Any, depth: int) -> None:
+        """Read extensions, and add the messages of their groups to those around them; the fields are passed over."""
+        self._take_name()
+        self._expect("{")
+        passed = descriptor_pb2.DescriptorProto()
+        while self._next != "}":
+            match self._take():
+                case ";":
+                    pass
+                case label if label in _LABELS:
+                    self._field(passed, self._take_name(), depth, label=_LABELS[label])
+                case kind:
+                    self._field(passed, kind, depth)
+        self._expect("}")
+        messages.extend(passed.nested_type)
 
     def _oneof(self, message: Any, depth: int) -> None:
         index = len(message.oneof_decl)

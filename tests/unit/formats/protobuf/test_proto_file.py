@@ -7,7 +7,7 @@ from google.protobuf import descriptor_pb2
 
 from braid.formats.protobuf.errors import ProtobufSchemaError
 from braid.formats.protobuf.proto_file import parse_proto_file
-from braid.formats.protobuf.schema import find_message
+from braid.formats.protobuf.schema import find_message, message_names
 from tests.unit.formats.protobuf.orders import order_file
 
 ORDER = """
@@ -83,6 +83,31 @@ def test_proto2_has_presence_groups_and_extensions() -> None:
     assert message.g.y == 9
 
 
+def test_a_group_among_extensions_counts_as_a_message_where_it_stands() -> None:
+    text = """syntax = "proto2"; package p;
+        message First { extensions 100 to 200; optional int32 a = 1; }
+        extend First {
+          repeated group Extra = 100 [deprecated = true] {
+            optional string x = 1; optional group Deep = 2 { optional int32 y = 1; }
+          }
+          optional int32 more = 101 [default = 5];;
+        }
+        message Second {
+          extend First { optional group Inner = 102 { optional bool z = 1; } }
+          message After {}
+        }"""
+
+    # As protoc 35.1 numbers them.
+    assert message_names(parse_proto_file(text, "m")) == {
+        (0,): "p.First",
+        (1,): "p.Extra",
+        (1, 0): "p.Extra.Deep",
+        (2,): "p.Second",
+        (2, 0): "p.Second.Inner",
+        (2, 1): "p.Second.After",
+    }
+
+
 def test_names_are_found_from_the_inside_out_and_through_public_imports() -> None:
     files = {
         "a": 'syntax = "proto3"; package p; import "b"; message M { message X { int32 i = 1; } X x = 1; q.Y y = 2; }',
@@ -113,6 +138,7 @@ def test_names_are_found_from_the_inside_out_and_through_public_imports() -> Non
         ("enum E { A }", "found `}`, expected ="),
         ("message M { oneof o {", "found the end, expected a field"),
         ("service S { rpc", "found the end, expected a block in brackets"),
+        ("extend M { int32 a = 1", "found the end, expected ;"),
         ('import "a', 'found `"a`, expected a file of Protobuf'),
         ("message M {" * 70, "expected messages nested at most 64 deep"),
         ("\0", "expected a file of Protobuf"),
