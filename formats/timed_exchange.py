@@ -1,9 +1,8 @@
 """HTTP exchange with one deadline for all of it: connection, TLS, request, status, headers and body.
 
 A socket's own limit is for each piece, so that an answer which comes bit by bit would be waited for without end.
-Here the limit is set to what is left of the time before the connection, TLS, the request and each piece of the
-answer. Only the look-up of a host's name has the limits
-of the system.
+Here the limit is set to what is left of the time before the connection, TLS, each piece of the request and each piece
+of the answer. Only the look-up of a host's name has the limits of the system.
 """
 
 import http.client
@@ -11,7 +10,7 @@ import io
 import socket
 import ssl
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 
@@ -92,11 +91,30 @@ class TimedExchange:
         if self._tls is not None:
             found.settimeout(self._deadline.left_s())
             connection.sock = found = self._tls.wrap_socket(found, server_hostname=self._host)
-        found.settimeout(self._deadline.left_s())
+        # Of a socket the connection calls these two methods and no others.
+        connection.sock = cast(socket.socket, _TimedSender(found, self._deadline))
         connection.request(method, f"{self._path}{path}", body=body, headers=dict(headers))
         response = _TimedResponse(found, self._deadline, method)
         response.begin()
         return response
+
+
+class _TimedSender:
+    """A socket that sends until a deadline, however many calls that takes."""
+
+    def __init__(self, connected: socket.socket, deadline: Deadline) -> None:
+        self._socket = connected
+        self._deadline = deadline
+
+    def sendall(self, data: bytes) -> None:
+        # Not the `sendall` of the socket: with TLS each record has the whole limit there.
+        left = memoryview(data)
+        while left:
+            self._socket.settimeout(self._deadline.left_s())
+            left = left[self._socket.send(left) :]
+
+    def close(self) -> None:
+        self._socket.close()
 
 
 class _TimedResponse(http.client.HTTPResponse):
