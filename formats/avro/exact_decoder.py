@@ -27,10 +27,6 @@ class AvroValueError(ValueError):
     """Bytes are no message of a schema."""
 
 
-class TooDeepError(AvroValueError):
-    """A message is nested too deeply."""
-
-
 def decode_avro(payload: bytes, record: AvroType) -> dict[str, Any]:
     """Return a message as a dict of native values (`native.values`).
 
@@ -59,7 +55,7 @@ class _Decoder:
     def value(self, declared: AvroType, depth: int) -> Any:
         if depth > NESTING_MAX:
             message = f"nested more than {NESTING_MAX} deep"
-            raise TooDeepError(message)
+            raise AvroValueError(message)
         match declared.kind:
             case AvroKind.UNION:
                 index = self._index(len(declared.branches), "branch of a union")

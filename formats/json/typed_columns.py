@@ -47,7 +47,7 @@ _BINARIES: Final = (TypeRoot.BINARY, TypeRoot.VARBINARY)
 _DECODE_TEXT: Final = msgspec.json.Decoder(str).decode
 
 Built: TypeAlias = tuple[pa.Array, Sequence[int]]
-"""An array, and the positions of values that only the exact reader can decide; they are null in the array."""
+"""An array, and the positions of values that only the exact reader can decide; what the array has there does not count."""
 
 
 @dataclass(frozen=True, slots=True)
