@@ -27,7 +27,7 @@ from kafka import KafkaProducer
 from benchmarks.machine import machine
 from braid.demo.broker import KafkaBroker
 from braid.demo.processes import Supervisor
-from braid.lake import Catalog, LocalFileIO, SystemClock, Table, backfill_name
+from braid.lake import Catalog, InvalidRequest, LocalFileIO, SystemClock, Table, backfill_name
 from braid.lake.commit.streams.stream_position import batch_of
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore
@@ -159,19 +159,8 @@ class Beside:
         return 0 if position is None else position.account.records
 
     def latencies_ms(self) -> npt.NDArray[np.float64]:
-        """Return for each record, by offset, the time from its production to its commit."""
-        table = self.table
-        committed = np.full(len(self.produced_ms), np.nan)
-        newest = table.latest_snapshot()
-        assert newest is not None, "records were committed"
-        for number in range(1, newest.id + 1):
-            try:
-                snapshot = table.snapshot(number)
-            except FileNotFoundError:
-                continue
-            batch = batch_of(snapshot)
-            if batch is not None and batch.stream == STREAM:
-                committed[batch.start[0] : batch.end[0]] = snapshot.time_millis
+        """Return for each record, by offset, the time from its production to its commit; NaN where that is not known any more."""
+        committed = commit_times_ms(self.table, len(self.produced_ms))
         latencies: npt.NDArray[np.float64] = committed - np.array(self.produced_ms)
         return latencies
 
@@ -188,6 +177,22 @@ class Beside:
         given = [f"--{name}={value}" for name, value in options.items()]
         command = [sys.executable, "-m", "braid", "stream", "backfill", TABLE, STREAM, *given]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def commit_times_ms(table: Table, records: int) -> npt.NDArray[np.float64]:
+    """Return for each record of the stream, by offset, when it was committed; NaN where the snapshot has expired."""
+    committed = np.full(records, np.nan)
+    newest = table.latest_snapshot()
+    assert newest is not None, "records were committed"
+    for number in range(1, newest.id + 1):
+        try:
+            snapshot = table.snapshot(number)
+        except InvalidRequest:  # expired
+            continue
+        batch = batch_of(snapshot)
+        if batch is not None and batch.stream == STREAM:
+            committed[batch.start[0] : batch.end[0]] = snapshot.time_millis
+    return committed
 
 
 def write_files(folder: Path, rows: int) -> None:
