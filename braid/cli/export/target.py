@@ -3,14 +3,16 @@
     .parcels.parquet.3f0c….part ──written, synced──► parcels.parquet
 
 Rows are written beside the target under a temporary name, so that the last step is a rename within one
-folder; or, for a file that may not replace another, a hard link, which fails if the target exists. An export that
-fails or is interrupted deletes what it wrote; a killed export leaves it behind.
+folder; or, for a file that may not replace another, a hard link, which fails if the target exists. A folder is renamed
+to an empty one that the export has made itself just before, because a rename would replace any empty folder. An export
+that fails or is interrupted deletes what it wrote; a killed export leaves it behind.
 """
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -63,7 +65,8 @@ def _publish(part: Path, target: Path, *, is_folder: bool, overwrite: bool) -> N
     try:
         if is_folder:
             _sync(part)
-            part.rename(target)
+            target.mkdir()
+            _rename_to_empty(part, target)
         elif overwrite:
             part.replace(target)
         else:
@@ -71,6 +74,22 @@ def _publish(part: Path, target: Path, *, is_folder: bool, overwrite: bool) -> N
             target.hardlink_to(part)
     except FileExistsError as error:
         raise _exists(target, is_folder=is_folder) from error
+
+
+def _rename_to_empty(part: Path, target: Path) -> None:
+    """Rename a folder to one that was made empty.
+
+    Raises:
+        FileExistsError: Somebody has put something there meanwhile; it stays.
+    """
+    try:
+        part.rename(target)
+    except OSError as error:
+        with suppress(OSError):
+            target.rmdir()
+        if error.errno == errno.ENOTEMPTY:
+            raise FileExistsError(error.errno, error.strerror, str(target)) from error
+        raise
 
 
 def _sync(path: Path) -> None:
