@@ -1,10 +1,13 @@
 """Values as JSON text: records of Avro files, and lines of the reject file.
 
-Decimals are texts with all their digits, bytes base64, dates and times ISO 8601, NaN and infinities their names.
+Decimals are texts with all their digits, bytes base64, dates and times ISO 8601. NaN and infinities are their names:
+without quotes in records, whose reader knows that they are numbers, and as texts in lines, which any reader of JSON
+takes.
 """
 
 import base64
 import json
+import math
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -19,6 +22,28 @@ def json_text(value: Any) -> str:
         '{"id": 1, "paid": "1.50", "seal": "eA==", "weight": NaN}'
     """
     return json.dumps(value, default=_plain, ensure_ascii=False)
+
+
+def strict_json_text(value: Any) -> str:
+    """Return a value as `json_text` does, but NaN and infinities as texts, so that it is JSON by RFC 8259.
+
+    Example:
+        >>> strict_json_text({"weight": float("nan"), "heights": [1.5, float("-inf")]})
+        '{"weight": "NaN", "heights": [1.5, "-Infinity"]}'
+    """
+    return json_text(_without_names(value))
+
+
+def _without_names(value: Any) -> Any:
+    match value:
+        case float() if not math.isfinite(value):
+            return json.dumps(value)
+        case dict():
+            return {name: _without_names(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_without_names(item) for item in value]
+        case _:
+            return value
 
 
 def _plain(value: object) -> str:

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-from braid.backfill.json_text import json_text
+from braid.backfill.json_text import strict_json_text
 from braid.formats.fault import Fault
 
 _HELD_BYTES_MAX: Final = 8 << 20
@@ -41,7 +41,7 @@ class RejectFile:
             OSError: The file cannot be written.
         """
         line = {**record, "reason": fault.reason.value, "message": fault.message[:MESSAGE_MAX]}
-        text = json_text(line).encode("utf-8", "surrogatepass") + b"\n"
+        text = strict_json_text(line).encode("utf-8", "surrogatepass") + b"\n"
         self._held.append(text)
         self._held_bytes += len(text)
         if self._held_bytes >= _HELD_BYTES_MAX:

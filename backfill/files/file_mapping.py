@@ -39,11 +39,24 @@ class FileMapping:
 
     Attributes:
         spec: The stream, reading fields of files.
-        left_out: Names of the conditions that do not apply, `where` or `delete_when`.
+        left_out: The conditions that do not apply.
     """
 
     spec: StreamSpec
-    left_out: tuple[str, ...] = ()
+    left_out: tuple["LeftOut", ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A condition that does not apply to the rows of a file.
+
+    Attributes:
+        name: `where` or `delete_when`.
+        why: What the file lacks, in the words of a notice.
+    """
+
+    name: str
+    why: str
 
 
 def map_files(
@@ -66,9 +79,9 @@ def map_files(
         _mapped(column, fields, has_field, declared=stream.fields) for column in stream.columns
     )
     left_out = tuple(
-        name
+        LeftOut(name=name, why=why)
         for name, text in (("where", stream.where), ("delete_when", stream.delete_when))
-        if text is not None and not _has_all(text, has_field)
+        if text is not None and (why := _lack(text, has_field)) is not None
     )
     spec = stream.model_copy(
         update={
@@ -76,7 +89,7 @@ def map_files(
             "format": JsonFormat(),
             # New fields of files are no reason to change the table, or to refuse a row.
             "on_new_field": OnNewField.IGNORE,
-            **dict.fromkeys(left_out, None),
+            **{one.name: None for one in left_out},
         }
     )
     return FileMapping(spec=spec, left_out=left_out)
@@ -179,10 +192,18 @@ def _mapped(
     return column.model_copy(update={"path": None, "source": ColumnSource.VALUE})
 
 
-def _has_all(condition: str, has_field: HasField | None) -> bool:
+def _lack(condition: str, has_field: HasField | None) -> str | None:
+    """Return what a file lacks that a condition is about; None if it has everything."""
     if reads_parts(condition):
-        return False
-    return has_field is None or all(has_field(one.path) for one in parse_condition(condition))
+        return "it is about parts of a record in Kafka, which no file has"
+    if has_field is None:
+        return None
+    paths = dict.fromkeys(one.path for one in parse_condition(condition))
+    lacking = [".".join(path) for path in paths if not has_field(path)]
+    if not lacking:
+        return None
+    names = ", ".join(f"`{address}`" for address in lacking)
+    return f"the file has no field {names}"
 
 
 def _wrong_fields(

@@ -4,7 +4,7 @@ Rows come in the order of the files' paths. Each file is mapped by its own field
 lie beside each other. A row has the time of its file.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from typing import Any, Final, assert_never
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from braid.backfill.files.avro_file import AvroFile
 from braid.backfill.files.csv_file import CsvFile, CsvOptions
-from braid.backfill.files.file_mapping import check_filled, map_files
+from braid.backfill.files.file_mapping import LeftOut, check_filled, map_files
 from braid.backfill.files.json_file import JsonFile
 from braid.backfill.files.opened_file import FileRows, OpenedFile
 from braid.backfill.files.parquet_file import ParquetFile
@@ -47,6 +47,7 @@ class FileSource:
         schema: TableSchema,
         fields: Mapping[str, str],
         csv: CsvOptions,
+        tell: Callable[[str], None],
     ) -> None:
         """Prepare to read; the first file is opened, to find what cannot work.
 
@@ -58,6 +59,8 @@ class FileSource:
             schema: The table's schema.
             fields: By column, the path of the field that fills it.
             csv: How CSV files are written.
+            tell: Takes a notice for people: of each condition that does not apply, once for each reason, when the
+                first file of it is opened.
 
         Raises:
             InvalidRequest: The first file cannot be read, or cannot fill the stream's columns.
@@ -72,8 +75,10 @@ class FileSource:
         sizes = np.array([0, *(file.size for file in files.files)], dtype=np.int64)
         self._bytes_before = np.cumsum(sizes).tolist()
         self._opened_now: OpenedFile | None = None
+        self._tell = tell
+        self._told: set[LeftOut] = set()
         with closing(self._open(files.files[0])) as first:
-            self.left_out = self._reader(first, files.files[0].path)[2]
+            self._reader(first, files.files[0].path)
 
     @property
     def name(self) -> str:
@@ -133,9 +138,7 @@ class FileSource:
             case _:
                 assert_never(self._files.format)
 
-    def _reader(
-        self, opened: OpenedFile, path: str
-    ) -> tuple[StreamPlan, RecordReader, tuple[str, ...]]:
+    def _reader(self, opened: OpenedFile, path: str) -> tuple[StreamPlan, RecordReader]:
         mapping = map_files(self._stream, fields=self._fields, has_field=opened.has_field)
         plan = plan_stream(
             table=self._table, spec=self._spec, stream=mapping.spec, schema=self._schema
@@ -154,11 +157,17 @@ class FileSource:
         if misfits:
             message = "the files cannot fill the stream's columns"
             raise InvalidRequest(message, problems=misfits)
-        return plan, RecordReader(plan, self._schema, reader_of=opened.reader_of), mapping.left_out
+        for left_out in mapping.left_out:
+            if left_out not in self._told:
+                self._told.add(left_out)
+                self._tell(
+                    f"`{left_out.name}` does not apply to the rows of {path}, nor to those of files like it: {left_out.why}"
+                )
+        return plan, RecordReader(plan, self._schema, reader_of=opened.reader_of)
 
     def _chunks_of(self, opened: OpenedFile, number: int, skipped: int) -> Iterator[ReadChunk]:
         file = self._files.files[number]
-        plan, reader, _ = self._reader(opened, file.path)
+        plan, reader = self._reader(opened, file.path)
         self._opened_now = opened
         row = skipped
         for rows in opened.rows(skipped):

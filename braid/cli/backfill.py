@@ -160,7 +160,7 @@ def _files(arguments: BackfillArguments, address: str) -> Callable[[Target], Sou
     declared = _format(arguments.format)
 
     def source_of(target: Target) -> FileSource:
-        source = FileSource(
+        return FileSource(
             find_files(address, declared=declared),
             table=arguments.identifier,
             spec=target.document.table,
@@ -168,10 +168,8 @@ def _files(arguments: BackfillArguments, address: str) -> Callable[[Target], Sou
             schema=target.table.schema,
             fields=fields,
             csv=csv,
+            tell=lambda notice: typer.echo(notice, err=True),
         )
-        for name in source.left_out:
-            typer.echo(f"`{name}` does not apply: the files lack a field of it", err=True)
-        return source
 
     return source_of
 

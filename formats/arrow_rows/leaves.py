@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from braid.formats.json.message import JsonObject
+from braid.formats.json.message import JsonObject, json_object
 from braid.formats.native.kinds import NativeKind, can_fill
 from braid.formats.native.leaf_arrays import Leaf
-from braid.formats.native.values import Unreadable
+from braid.formats.native.values import Unreadable, key_text
 from braid.lake import DataType
 
 _UNIT_NS: Final[Mapping[str, int]] = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -142,13 +142,11 @@ def _nested_kind(data_type: pa.DataType) -> NativeKind | None:
 
 
 def _map(entries: list[tuple[Any, Any]], data_type: pa.MapType) -> JsonObject:
-    found = JsonObject()
-    for name, item in entries:
-        key = native_of(name, data_type.key_type)
-        if key in found:
-            found.repeated = str(key)
-        found[key] = native_of(item, data_type.item_type)
-    return found
+    keys = [native_of(name, data_type.key_type) for name, _ in entries]
+    if _nested_kind(data_type.key_type) is not None:
+        keys = list(map(key_text, keys))
+    items = [native_of(item, data_type.item_type) for _, item in entries]
+    return json_object(list(zip(keys, items, strict=True)))
 
 
 def _is_view(data_type: pa.DataType, is_text: bool) -> bool:

@@ -11,7 +11,14 @@ import numpy as np
 from braid.formats.dead_letter import DeadLetterReason
 from braid.formats.json.exact_values import ValueFault, exact_value, expected_form, shown
 from braid.formats.json.message import JsonObject
-from braid.formats.native.values import Day, Moment, TimeOfDay, Unreadable, json_value
+from braid.formats.native.values import (
+    Day,
+    Moment,
+    TimeOfDay,
+    Unreadable,
+    json_value,
+    key_text,
+)
 from braid.formats.times import day_value, moment_value, time_of_day_value
 from braid.lake import DataType, TypeRoot
 
@@ -91,12 +98,12 @@ def _entries(value: dict[Any, Any], data_type: DataType, address: str) -> list[t
     assert data_type.key is not None, "a MAP has a key type"
     assert data_type.value is not None, "a MAP has a value type"
     if isinstance(value, JsonObject) and value.repeated is not None:
-        twice = f"the key {shown(value.repeated)} twice"
+        twice = f"the key {shown(key_text(value.repeated))} twice"
         raise ValueFault(DeadLetterReason.WRONG_TYPE, address, twice, "it once")
     return [
         (
-            _part(name, data_type.key, f"{address}.{name}"),
-            _part(item, data_type.value, f"{address}.{name}"),
+            _part(name, data_type.key, f"{address}.{key_text(name)}"),
+            _part(item, data_type.value, f"{address}.{key_text(name)}"),
         )
         for name, item in value.items()
     ]

@@ -10,11 +10,12 @@
 | text, bytes | str, bytes |
 | date, time, moment | `Day`, `TimeOfDay`, `Moment` |
 | list | list |
-| record, map | dict; a map with a key twice is a `JsonObject` that names it |
+| record, map | dict; a map with a key twice is a `JsonObject` that names it; keys are texts, or scalars as above |
 | unreadable | `Unreadable` |
 """
 
 import base64
+import json
 import math
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -23,7 +24,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from braid.formats.json.message import JsonObject, written_number
+from braid.formats.json.message import JsonObject, json_object, json_text, written_number
 
 _EPOCH: Final = date(1970, 1, 1)
 _SECOND_NS: Final = 10**9
@@ -79,7 +80,7 @@ class Unreadable:
 def json_value(value: Any) -> Any:
     """Return a native value as JSON: a value such as `json.message.read_message` returns.
 
-    Bytes become base64, dates and times ISO 8601, and what no column can hold its name.
+    Bytes become base64, dates and times ISO 8601, and what no column can hold its name. Keys of maps become texts.
     """
     if isinstance(value, np.float32):
         return _number(value, str(value))
@@ -95,13 +96,23 @@ def json_value(value: Any) -> Any:
         case list():
             return [json_value(item) for item in value]
         case dict():
-            found = JsonObject({name: json_value(item) for name, item in value.items()})
-            if isinstance(value, JsonObject):
-                found.repeated = value.repeated
-                found.pairs = tuple((name, json_value(item)) for name, item in value.pairs)
-            return found
+            pairs = (isinstance(value, JsonObject) and value.pairs) or value.items()
+            return json_object([(key_text(name), json_value(item)) for name, item in pairs])
         case _:
             return text_form(value)
+
+
+def key_text(key: Any) -> str:
+    """Return a native value as the text that it is as the key of a JSON object.
+
+    Numbers and booleans are written as in JSON, lists, maps and records as their JSON, and others as in `json_value`.
+    """
+    if isinstance(key, str):
+        return key
+    plain = json_value(key)
+    if isinstance(plain, str):
+        return plain
+    return json.dumps(plain) if isinstance(plain, float) else json_text(plain)
 
 
 def text_form(value: Day | TimeOfDay | Moment | Unreadable) -> str:

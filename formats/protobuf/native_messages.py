@@ -11,7 +11,7 @@ from google.protobuf.descriptor import EnumDescriptor, FieldDescriptor
 
 from braid.formats.field_tree import FieldTree
 from braid.formats.native.kinds import NativeKind
-from braid.formats.native.values import Moment, Unreadable
+from braid.formats.native.values import Moment, Unreadable, key_text
 from braid.formats.protobuf.schema import FieldType, MessageType
 
 _SECOND_NS = 10**9
@@ -98,8 +98,3 @@ def enum_name(number: int, enum: EnumDescriptor) -> str:
     """Return the name of a value of an enum; of one that the enum does not have the number."""
     value = enum.values_by_number.get(number)
     return str(number) if value is None else value.name
-
-
-def key_text(key: Any) -> str:
-    """Return the key of a map as a text, as Protobuf's JSON has it."""
-    return str(key).lower() if isinstance(key, bool) else str(key)

@@ -60,6 +60,7 @@ class BackfillBed:
     clock: ManualClock = field(default_factory=ManualClock)
     reports: list[BackfillReport] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.warehouse = str(self.folder / "warehouse")
@@ -130,6 +131,7 @@ class BackfillBed:
                 schema=target.table.schema,
                 fields=fields or {},
                 csv=csv or CsvOptions(),
+                tell=self.notices.append,
             )
 
         return opened

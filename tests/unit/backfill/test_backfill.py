@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -197,6 +198,21 @@ def test_refused_rows_are_kept_with_their_place_and_reason(bed: BackfillBed) -> 
     assert bed.rows("id") == [(1,), (2,), (3,)]
     account = position.account
     assert (account.records, account.dead_lettered, account.ignored) == (9, 4, 1)
+
+
+def test_refused_rows_with_nan_are_lines_of_strict_json(tmp_path: Path) -> None:
+    bed = BackfillBed(tmp_path)
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    rows = {"id": [1], "version": [1], "weight": [math.nan]}
+    pq.write_table(pa.table(rows), bed.files / "a.parquet")
+
+    bed.backfill().run()
+
+    line = json.loads(bed.rejects.read_text(), parse_constant=refuse)
+    assert line["record"]["weight"] == "NaN"
 
 
 def test_more_refused_rows_than_allowed_stop_the_backfill(bed: BackfillBed) -> None:

@@ -117,6 +117,27 @@ def test_a_condition_over_a_part_of_the_record_does_not_apply_to_files(tmp_path:
     bed.backfill().run()
 
     assert bed.rows("id", "city") == [(1, "y")]
+    assert bed.notices == [
+        f"`where` does not apply to the rows of {bed.files}/a.parquet, nor to those of files like it: "
+        "it is about parts of a record in Kafka, which no file has"
+    ]
+
+
+def test_a_condition_that_does_not_apply_to_a_later_file_is_told_once(tmp_path: Path) -> None:
+    bed = BackfillBed(tmp_path, stream={"columns": COLUMNS, "where": "kind = 'p' AND x.y = 1"})
+    whole = {"version": 1, "city": "y", "kind": "p", "x": {"y": 1}}
+    write(bed, "a", {"id": 1, **whole})
+    for number, name in enumerate("bc", 2):
+        write(bed, name, {"id": number, "version": 1, "city": "z", "kind": "q"})
+    write(bed, "d", {"id": 4, **whole, "kind": "q"})
+
+    bed.backfill().run()
+
+    assert bed.rows("id") == [(1,), (2,), (3,)]
+    assert bed.notices == [
+        f"`where` does not apply to the rows of {bed.files}/b.parquet, nor to those of files like it: "
+        "the file has no field `x.y`"
+    ]
 
 
 def test_a_kept_column_without_a_field_keeps_and_time_formats_are_read(tmp_path: Path) -> None:

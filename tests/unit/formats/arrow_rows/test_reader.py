@@ -1,5 +1,6 @@
 """Rows of Arrow arrays become columns by the rules of values that have a schema."""
 
+import json
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -103,6 +104,55 @@ def test_a_value_of_a_type_that_no_column_holds_is_named_by_its_type() -> None:
     assert {row: whole.faults[row].message for row in whole.faults.rows} == {
         1: "field d: found a value of type duration[s], expected STRING for column d"
     }
+
+
+KEYS: list[tuple[pa.DataType, Any, str, Any]] = [
+    (pa.string(), "a", "a", "a"),
+    (pa.int32(), 1, "1", "1"),
+    (pa.bool_(), True, "true", "true"),
+    (pa.float64(), 1.5, "1.5", "1.5"),
+    (pa.float64(), float("nan"), "NaN", "NaN"),
+    (pa.decimal128(5, 2), Decimal("1.10"), "1.10", "1.10"),
+    (pa.date32(), date(2026, 1, 2), "2026-01-02", "2026-01-02"),
+    (pa.timestamp("us", "UTC"), AT, "2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05.678Z"),
+    (pa.binary(), b"ab", "YWI=", None),
+    (pa.struct([("x", pa.int8())]), {"x": 1}, '{"x":1}', '{"x":1}'),
+    (pa.list_(pa.string()), ["a", "b"], '["a","b"]', '["a","b"]'),
+]
+
+
+@pytest.mark.parametrize(
+    ("arrow", "key", "in_json", "as_key"), KEYS, ids=[str(k[:2]) for k in KEYS]
+)
+def test_keys_of_a_map_are_texts_in_json_and_in_a_map(
+    arrow: pa.DataType, key: Any, in_json: str, as_key: Any
+) -> None:
+    maps = pa.array([[(key, 1)], None], pa.map_(arrow, pa.int32()))
+
+    found = read({"m": maps}, ("t", "m", "STRING"), ("m", "m", "MAP<STRING, INT>"))
+
+    text, null = found.arrays[0].to_pylist()
+    assert json.loads(text) == {in_json: 1}
+    assert null is None
+    if as_key is None:  # bytes are no text
+        message = "field m.YWI=: found 2 bytes, expected STRING for column m"
+        assert [found.faults[row].message for row in found.faults.rows] == [message]
+    else:
+        assert not found.faults.rows
+        assert found.arrays[1].to_pylist() == [[(as_key, 1)], None]
+
+
+def test_a_key_twice_stays_in_json_and_is_a_fault_of_a_map() -> None:
+    day = date(2026, 1, 2)
+    maps = pa.array([[(day, 1), (day, 2)]], pa.map_(pa.date32(), pa.int32()))
+
+    text = read({"m": maps}, ("t", "m", "STRING"))
+    whole = read({"m": maps}, ("m", "m", "MAP<STRING, INT>"))
+
+    assert text.arrays[0].to_pylist() == ['{"2026-01-02":1,"2026-01-02":2}']
+    assert whole.faults[0].message == (
+        'field m: found the key "2026-01-02" twice, expected it once for column m'
+    )
 
 
 def test_a_field_that_is_absent_is_missing_and_null_is_not() -> None:
