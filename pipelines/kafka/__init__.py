@@ -8,6 +8,7 @@
 | `bearer_tokens` | tokens of OAUTHBEARER for kafka-python |
 | `client_errors` | errors of kafka-python, with the login's mechanism |
 | `reachability`, `trial_login` | whether a cluster accepts connections and the login |
+| `shared_time` | a bound of time that attempts share |
 | `admin_connection` | the connection of kafka-python's admin client |
 | `topic` | id, partitions and offsets of a topic; creation of topics for dead letters |
 | `group_offsets` | commits of offsets to a consumer group |

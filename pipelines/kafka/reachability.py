@@ -1,16 +1,27 @@
 """Reachability of a Kafka cluster: whether one of its addresses accepts connections and the login."""
 
 import ssl
+import time
+from collections.abc import Callable
+from typing import Final
 
 from kafka.errors import KafkaError
 
 from braid.lake import StorageUnavailable
 from braid.pipelines.kafka.client_errors import refused_login
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.shared_time import SharedTime
 from braid.pipelines.kafka.trial_login import LoginRefusedError, try_login
+from braid.pipelines.settings import LEASE_TTL_MS
+
+# A runner renews its lease after a third of it, and its client may take almost another third to connect.
+_SECONDS: Final = LEASE_TTL_MS / 3_000
+_ADDRESS_SECONDS_MAX: Final = 4.0
 
 
-def check_reachable(cluster: KafkaCluster, *, seconds: float = 4.0) -> None:
+def check_reachable(
+    cluster: KafkaCluster, *, seconds: float = _SECONDS, now_s: Callable[[], float] = time.monotonic
+) -> None:
     """Check that one of a cluster's addresses accepts connections and the login.
 
     To be called before a client of kafka-python is made: without a reachable address the client retries
@@ -19,7 +30,9 @@ def check_reachable(cluster: KafkaCluster, *, seconds: float = 4.0) -> None:
 
     Args:
         cluster: The cluster.
-        seconds: Timeout for each address; the sum of the timeouts has to be less than a runner's lease.
+        seconds: How long all addresses may take together, each an equal part of what those before it have left, and
+            at most 4 seconds. The token of the login, and the resolution of names, have timeouts of their own.
+        now_s: A clock that is never set back, seconds.
 
     Raises:
         InvalidRequest: The options of security cannot be applied.
@@ -30,10 +43,13 @@ def check_reachable(cluster: KafkaCluster, *, seconds: float = 4.0) -> None:
     if source is not None:
         source.token()
     refusals = []
-    for server in cluster.bootstrap_servers.split(","):
+    shared = SharedTime(seconds, now_s=now_s)
+    servers = cluster.bootstrap_servers.split(",")
+    for tried, server in enumerate(servers):
         host, _, port = server.rpartition(":")
         try:
-            try_login(cluster, host=host.strip("[]"), port=int(port), seconds=seconds)
+            within = shared.part(len(servers) - tried, seconds_max=_ADDRESS_SECONDS_MAX)
+            try_login(cluster, host=host.strip("[]"), port=int(port), within=within)
         except LoginRefusedError as error:
             raise refused_login(cluster, f"kafka {server}", str(error)) from error
         except ssl.SSLError as error:

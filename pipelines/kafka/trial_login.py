@@ -9,7 +9,6 @@ answer. Without either, and for AWS_MSK_IAM, only the connection is made.
 
 import socket
 import ssl
-import time
 from typing import Any, Final
 
 from kafka.errors import for_code
@@ -19,6 +18,7 @@ from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from braid.pipelines.kafka.cluster import KafkaCluster
+from braid.pipelines.kafka.shared_time import SharedTime
 
 _CHUNK_BYTES: Final = 4_096
 _ANSWER_BYTES_MAX: Final = 1 << 20
@@ -29,7 +29,7 @@ class LoginRefusedError(Exception):
     """The broker's answer to the login."""
 
 
-def try_login(cluster: KafkaCluster, *, host: str, port: int, seconds: float) -> None:
+def try_login(cluster: KafkaCluster, *, host: str, port: int, within: SharedTime) -> None:
     """Connect to a broker and log in as a client of the cluster does; the connection is closed again.
 
     Without TLS and login only the connection is made.
@@ -38,29 +38,54 @@ def try_login(cluster: KafkaCluster, *, host: str, port: int, seconds: float) ->
         cluster: How to log in.
         host: The broker's host.
         port: Its port.
-        seconds: How long it may take. Connecting has this time for each address of the host, and each step of TLS's
-            handshake has it, too; what is left of it after them is for the login.
+        within: How long it may take: connecting, which the addresses of the host share, TLS's handshake and the login
+            together. The resolution of the host's name is bounded by the system alone.
 
     Raises:
         InvalidRequest: The options of security cannot be applied.
         LoginRefusedError: The broker refuses the login.
         OSError: There is no connection, or no answer in time; of `ssl`, TLS was refused by one of both sides.
     """
-    deadline_s = time.monotonic() + seconds
     options = cluster.client_options
-    with socket.create_connection((host, port), timeout=seconds) as plain:
+    with _connect(host, port, within) as plain:
         if "security_protocol" not in options:
             return
         tls: ssl.SSLContext | None = options.get("ssl_context")
+        # The whole handshake has this time, not each of its steps.
+        plain.settimeout(within.left_s())
         secured = plain if tls is None else tls.wrap_socket(plain, server_hostname=host)
         with secured:
-            dialog = _Dialog(secured, deadline_s)
+            dialog = _Dialog(secured, within)
             mechanism = options.get("sasl_mechanism")
             if mechanism is None:
                 # With TLS 1.3 a broker refuses a client's certificate only in its first answer.
                 dialog.ask(ApiVersionsRequest(version=0))
             elif mechanism != "AWS_MSK_IAM":
                 _log_in(dialog, mechanism, {**options, "host": host})
+
+
+def _connect(host: str, port: int, within: SharedTime) -> socket.socket:
+    """Return a connection to one of the addresses of a host; the error is that of the last one.
+
+    Python's own `create_connection` gives each address the whole time.
+    """
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    last: OSError | None = None
+    for tried, (family, kind, protocol, _, address) in enumerate(addresses):
+        connection = None
+        try:
+            seconds = within.part(len(addresses) - tried).left_s()
+            connection = socket.socket(family, kind, protocol)
+            connection.settimeout(seconds)
+            connection.connect(address)
+        except OSError as error:
+            last = error
+            if connection is not None:
+                connection.close()
+        else:
+            return connection
+    assert last is not None, "a name that is resolved has an address"
+    raise last
 
 
 def _log_in(dialog: "_Dialog", name: str, options: dict[str, Any]) -> None:
@@ -87,20 +112,18 @@ def _log_in(dialog: "_Dialog", name: str, options: dict[str, Any]) -> None:
 class _Dialog:
     """Requests to one broker and their answers, in turn."""
 
-    def __init__(self, connection: socket.socket, deadline_s: float) -> None:
+    def __init__(self, connection: socket.socket, within: SharedTime) -> None:
         self._connection = connection
-        self._deadline_s = deadline_s
+        self._within = within
         self._protocol = KafkaProtocol(receive_message_max_bytes=_ANSWER_BYTES_MAX)
 
     def ask(self, request: Any) -> Any:
         """Return the answer to a request."""
         self._protocol.send_request(request)
+        self._connection.settimeout(self._within.left_s())
         self._connection.sendall(self._protocol.send_bytes())
         while True:
-            left_s = self._deadline_s - time.monotonic()
-            if left_s <= 0:
-                raise TimeoutError
-            self._connection.settimeout(left_s)
+            self._connection.settimeout(self._within.left_s())
             data = self._connection.recv(_CHUNK_BYTES)
             if not data:
                 message = "the broker closed the connection"
