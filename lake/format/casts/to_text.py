@@ -5,6 +5,9 @@ bytes, dates, times and nested values are not. A TIMESTAMP has as many fractiona
 its type, or more if its value has more. A TIME has the three digits of its milliseconds without zeros at
 the end, but at least one, cut to as many as its type has: 0.005 s is `.00` in a TIME(2).
 
+Years have four digits. Of a year with more digits, or before year 0, the reference writes a text of another moment, so
+such dates and timestamps are refused here; timestamps of year 0 are refused as well.
+
 Source: merge-semantics 8.2; conformance cases K.
 """
 
@@ -22,11 +25,19 @@ from braid.lake.format.data_types import TIMESTAMP_ROOTS, DataType, TypeRoot
 from braid.lake.format.java_text import java_float_text
 
 _NANOS: Final = 1_000_000_000
+_DAYS_MIN: Final = -719_528
+"""0000-01-01, in days since 1970."""
+_DAYS_MAX: Final = 2_932_896
+"""9999-12-31."""
 _PER_SECOND: Final = {"ms": 1_000, "us": 1_000_000, "ns": _NANOS}
 
 
 def to_text(column: pa.Array, source: DataType, target: DataType) -> pa.Array:
-    """Return the values as texts of a CHAR or VARCHAR type."""
+    """Return the values as texts of a CHAR or VARCHAR type.
+
+    Raises:
+        ValueError: The year of a date is not between 0 and 9999, or that of a timestamp not between 1 and 9999.
+    """
     texts = _texts(column, source)
     # As in the reference, only these casts respect the length of the target.
     has_length = not source.is_nested and source.root not in _TIMES and not _is_bytes(source)
@@ -63,6 +74,8 @@ def _texts(column: pa.Array, source: DataType) -> pa.Array:
             return by_value(column, pa.string(), java_float_text)
         case TypeRoot.DECIMAL:
             return by_value(column, pa.string(), lambda value: f"{value:f}")
+        case TypeRoot.DATE:
+            return _dates(column)
         case root if root in TIMESTAMP_ROOTS:
             return _timestamps(column, source.precision or 0)
         case TypeRoot.TIME:
@@ -79,13 +92,31 @@ def _decoded(value: object) -> str:
     return value.decode(errors="replace")
 
 
+def _dates(column: pa.Array) -> pa.Array:
+    days = pc.min_max(column.cast(pa.int32())).as_py()
+    for day in (days["min"], days["max"]):
+        if day is not None and not _DAYS_MIN <= day <= _DAYS_MAX:
+            message = (
+                f"the date {day} days after 1970-01-01 has no text: expected a year from 0 to 9999"
+            )
+            raise ValueError(message)
+    return column.cast(pa.string())
+
+
 def _timestamps(column: pa.Array, precision: int) -> pa.Array:
     per_second = _PER_SECOND[column.type.unit]
 
     def text(value: object) -> str:
         assert isinstance(value, int)
         seconds, fraction = divmod(value, per_second)
-        moment = EPOCH + timedelta(seconds=seconds)
+        try:
+            moment = EPOCH + timedelta(seconds=seconds)
+        except OverflowError:
+            message = (
+                f"the timestamp {seconds} seconds after 1970-01-01 has no text: "
+                "expected a year from 1 to 9999"
+            )
+            raise ValueError(message) from None
         digits = f"{fraction * (_NANOS // per_second):09}"
         # The declared digits are always kept, further ones only up to the last that is not zero.
         kept = digits[:precision] + digits[precision:].rstrip("0")

@@ -125,6 +125,32 @@ def test_an_invalid_text_is_refused(text: str, target: str) -> None:
         read_text(text, parse_type(target))
 
 
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ("TIMESTAMP(3)", 253_402_300_800_000), ("TIMESTAMP(6)", -(2**63)), ("TIMESTAMP_LTZ(3)", 2**63 - 1),
+        ("DATE", 2_932_897), ("DATE", -719_529), ("DATE", 2**31 - 1),
+    ],
+)  # fmt: skip
+def test_a_year_without_four_digits_has_no_text(source: str, value: int) -> None:
+    """The reference writes the last four digits of the year, which are those of another moment."""
+    convert = column_cast(parse_type(source), parse_type("STRING"))
+    assert convert is not None
+    arrow_type = to_arrow_type(parse_type(source))
+    numbers = pa.array([0, value, None], pa.int32() if source == "DATE" else pa.int64())
+
+    with pytest.raises(ValueError, match="has no text: expected a year from"):
+        convert(numbers.cast(arrow_type))
+
+
+def test_the_first_and_last_days_with_four_digits_have_texts() -> None:
+    days = pa.array([-719_528, 2_932_896, None], pa.int32()).cast(pa.date32())
+    convert = column_cast(parse_type("DATE"), parse_type("STRING"))
+    assert convert is not None
+
+    assert convert(days).to_pylist() == ["0000-01-01", "9999-12-31", None]
+
+
 @pytest.mark.parametrize("source", ATOMIC)
 @pytest.mark.parametrize("target", ATOMIC)
 def test_every_cast_with_an_executor_is_executed(source: str, target: str) -> None:
