@@ -118,7 +118,13 @@ class SystemDisk:
 
     def open_input(self, path: str) -> pa.NativeFile:
         """Return a seekable reader of a file (see `Disk`)."""
-        return pa.OSFile(path, "rb")
+        try:
+            return pa.OSFile(path, "rb")
+        except OSError as error:
+            # Arrow refuses a directory without the system's number of the error.
+            if error.errno is None and Path(path).is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path) from error
+            raise
 
     def create(self, path: str) -> int:
         """Create a file (see `Disk`)."""

@@ -75,7 +75,7 @@ class LocalFileIO:
 
     def open_input(self, path: str) -> pa.NativeFile:
         """Return a seekable reader of a file (see `FileIO`)."""
-        with _storage_errors(path):
+        with _read_errors(path):
             return self._disk.open_input(path)
 
     @contextmanager

@@ -28,6 +28,8 @@ def test_errors_of_the_system_are_translated(tmp_path: Path) -> None:
         LocalFileIO().read_bytes(str(tmp_path))
     with pytest.raises(CorruptData, match="there is a directory in the place of the file"):
         LocalFileIO().read_range(str(tmp_path), 0, 1)
+    with pytest.raises(CorruptData, match="there is a directory in the place of the file"):
+        LocalFileIO().open_input(str(tmp_path))
 
 
 def test_two_processes_remove_one_directory_completely(
