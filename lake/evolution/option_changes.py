@@ -77,6 +77,9 @@ def set_option(schema: TableSchema, change: SetOption, *, has_snapshots: bool) -
 def remove_option(schema: TableSchema, change: RemoveOption, *, has_snapshots: bool) -> TableSchema:
     """Return the schema without the option.
 
+    An option that can only be switched on (`ignore-delete`, `ignore-update-before`) can be removed nevertheless, as
+    in the reference.
+
     Raises:
         RefusedChangeError: The table holds data that depends on the option, or the option is the type of
             the table.

@@ -713,6 +713,13 @@ class TestOptions:
         on = changed(given_schema(), SetOption(key=key, value="true"))
         assert on.options[key] == "true"
 
+    @pytest.mark.parametrize("key", ["ignore-delete", "ignore-update-before"])
+    def test_the_option_to_ignore_records_can_be_removed(self, key: str) -> None:
+        """As in the reference, which compares values only where an option is set."""
+        schema = given_schema(options={key: "true"})
+
+        assert key not in changed(schema, RemoveOption(key=key)).options
+
     def test_only_the_main_key_of_ignored_deletes_is_looked_at(self) -> None:
         key = "deduplicate.ignore-delete"
         schema = given_schema(options={key: "true"})
