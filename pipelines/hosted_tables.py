@@ -17,7 +17,7 @@ from braid.schemas import TableProgress
 
 _LOG = logging.getLogger(__name__)
 _GRACE_SECONDS: Final = 10.0
-"""For the buckets under compaction at the end; one that is cut off has committed nothing."""
+"""For the buckets under compaction at the end; one that is cut off is committed as a whole or not at all."""
 
 _ENDED: Final = "the maintenance thread has ended: the runner's log has the reason"
 

@@ -19,7 +19,7 @@ REPEATED_MAX: Final = 64
 RANGES_MAX: Final = 1_000
 """Bound of the ranges of replayed offsets: every snapshot carries them."""
 RECENT_RECORDS: Final = 10_000
-"""Records from which on the window of the budget forgets: half of what it counts, at twice this number."""
+"""Records to which the window of the budget is cut, at the same rate, once it counts twice as many."""
 
 OffsetRanges: TypeAlias = Mapping[int, tuple[Range, ...]]
 """Disjoint ranges of offsets by partition, ascending."""
@@ -129,7 +129,8 @@ class RecentRecords:
         """
         total, dead = self.records + records, self.dead_lettered + dead_lettered
         if total >= 2 * RECENT_RECORDS:
-            # Halved, and not more: the rate of a large batch counts as a whole, and its past half as much.
+            # Cut in proportion: the rate of a large batch counts as a whole, and all that is before the next batch
+            # as much as this many records.
             dead = dead * RECENT_RECORDS // total
             total = RECENT_RECORDS
         return RecentRecords(records=total, dead_lettered=dead)

@@ -6,7 +6,7 @@ from typing import Final
 from braid.lake.files.clock import Clock
 
 POLL: Final = "poll"
-"""Subject of a check for due work that failed."""
+"""Subject of a check of a table for due work that failed, and of a listing of the tables that failed."""
 
 EXPIRY: Final = "expiry"
 """Subject of an expiry that failed; the other subjects are directories of buckets."""
