@@ -11,6 +11,10 @@ compaction would write each of them once more, under commits of its own. This wr
 Buckets are worked on side by side, in threads: Arrow and numpy hold Python's lock for a small part of the time. The
 runs of a bucket stay in the order in which its rows came.
 
+Retracts merge with the rows beside them. No older row is left that a merged retract could remove, so the files have
+none, as after a compaction onto the highest level; with `braid.delete-retention` all stay, and a compaction
+removes the old ones.
+
 Memory: that of `TableWriter`, the rows of one more buffer, and a batch of each run of one bucket, in parts for the
 buckets that are merged side by side. Disk: the rows, uncompressed.
 """
@@ -33,7 +37,7 @@ from braid.lake.format.data_file import DataFileMeta, FileSource
 from braid.lake.format.schema import TableSchema
 from braid.lake.lsm.merge_runs import bytes_per_run, merge_runs, rows_per_run
 from braid.lake.lsm.round_merge import PlainMerge
-from braid.lake.merge.fold import FoldCounters, fold
+from braid.lake.merge.fold import FoldCounters, drop_retracts, fold
 from braid.lake.options.table_options import DYNAMIC_BUCKET, ChangelogProducer
 from braid.lake.write.buckets.routing import RoutedRows
 from braid.lake.write.files.level_file import null_columns_of
@@ -133,19 +137,21 @@ class BulkWriter(TableWriter):
         merging = [self._submit(partial(self._merged, one, at_once)) for one in buckets]
         for bucket_id, future in zip(buckets, merging, strict=True):
             files, folded = future.result()
-            self._new_files[bucket_id] = list(files)
+            if files:
+                self._new_files[bucket_id] = list(files)
             self._rows_accepted += sum(file.row_count for file in files)
             self._rows_folded += folded
         self._end_threads()
         self._drop_runs()
 
     def _merged(self, bucket_id: BucketId, at_once: int) -> tuple[tuple[DataFileMeta, ...], int]:
-        """Return the files of a bucket, and how many rows merging has folded; called in a thread."""
+        """Return the files of a bucket, and how many rows are not in them; called in a thread."""
         paths = self._runs[bucket_id]
         rows, size = rows_per_run(len(paths) * at_once), bytes_per_run(len(paths) * at_once)
         counters = FoldCounters()
         merge = PlainMerge(spec=self._spec, machine=self._machine, counters=counters)
         runs = [_batches(path, batch_rows=rows) for path in paths]
+        keeps_retracts = self._schema.table_options.delete_retention_ms is not None
         with RollingFiles(
             self._sink(*bucket_id),
             level=self._schema.table_options.num_levels - 1,
@@ -155,9 +161,9 @@ class BulkWriter(TableWriter):
             for table in merge_runs(runs, merge, batch_rows=rows, batch_bytes=size):
                 if self._is_aborted.is_set():
                     raise _AbortedError
-                files.add(table)
+                files.add(table if keeps_retracts else drop_retracts(table))
             found = files.finish()
-        return found, counters.rows_in - counters.rows_out
+        return found, counters.rows_in - sum(file.row_count for file in found)
 
     def _submit(self, work: Callable[[], ResultT]) -> Future[ResultT]:
         if self._pool is None:

@@ -16,9 +16,18 @@ from braid.lake import (
     Table,
     TableWriter,
     UnsupportedFeature,
+    WriteResult,
 )
+from braid.lake.format.data_file import DataFileMeta
 
-COLUMNS = [("id", "BIGINT"), ("name", "STRING"), ("n", "INT"), ("g", "INT"), ("empty", "INT")]
+COLUMNS = [
+    ("id", "BIGINT"),
+    ("name", "STRING"),
+    ("n", "INT"),
+    ("g", "INT"),
+    ("empty", "INT"),
+    ("at", "TIMESTAMP(3)"),
+]
 OPTIONS = {
     "deduplicate": {},
     "partial-update": {
@@ -51,6 +60,61 @@ def test_the_rows_are_those_of_an_ordinary_writer(engine: str, buffer_bytes: int
     assert result["levels"] == {5}
     # Sorted runs need no compaction.
     assert not bulk.buckets_to_compact()
+
+
+@pytest.mark.parametrize("engine", ["deduplicate", "partial-update", "aggregation"])
+@pytest.mark.parametrize("buffer_bytes", [1, 1 << 20])
+def test_retracts_merge_and_none_is_left(engine: str, buffer_bytes: int) -> None:
+    options = {"bucket": "1", **OPTIONS[engine]}
+    if engine == "aggregation":
+        options["fields.g.ignore-retract"] = "true"
+    plain, bulk = given_table(options), given_table(options)
+    rows = pa.table(
+        {
+            "id": [1, 2, 3, 1, 3],
+            "name": ["a", "b", "c", "d", "e"],
+            "n": int32(1, 2, 3, 4, 5),
+            "g": int32(1, 1, 1, 2, 2),
+        }
+    )
+    kinds = pa.array([0, 3, 3, 3, 0], pa.int8())
+
+    for table, writer in (
+        (plain, plain.writer()),
+        (bulk, bulk.bulk_writer(buffer_bytes=buffer_bytes)),
+    ):
+        for start in range(rows.num_rows):
+            writer.write(rows.slice(start, 1), kinds=kinds.slice(start, 1))
+        result = writer.prepare_commit()
+        table.committer().commit(result.messages, commit_user="u")
+    plain.compact(full=True)
+
+    assert rows_of(bulk) == rows_of(plain)
+    assert [file.delete_row_count for file in files_of(result)] == [0]
+    assert result.rows_accepted == len(rows_of(bulk))
+    assert result.rows_accepted + result.rows_folded == 5
+
+
+def test_a_bucket_of_retracts_alone_has_no_file() -> None:
+    table = given_table({})
+    writer = table.bulk_writer()
+    writer.write(pa.table({"id": [1]}), kinds=pa.array([3], pa.int8()))
+
+    result = writer.prepare_commit()
+
+    assert (result.messages, result.rows_accepted, result.rows_folded) == ((), 0, 1)
+
+
+def test_young_retracts_stay_where_the_table_keeps_them() -> None:
+    table = given_table(
+        {"braid.delete-retention": "1 h", "braid.delete-retention.time-fields": "at"}
+    )
+    writer = table.bulk_writer()
+    writer.write(pa.table({"id": [1]}), kinds=pa.array([3], pa.int8()))
+
+    result = writer.prepare_commit()
+
+    assert [file.delete_row_count for file in files_of(result)] == [1]
 
 
 def test_what_a_thread_raises_is_raised_and_nothing_stays_behind() -> None:
@@ -130,6 +194,10 @@ def given_table(options: Mapping[str, str], *, file_io: MemoryFileIO | None = No
     return Catalog("/w", file_io=file_io or MemoryFileIO(), clock=ManualClock()).create_table(
         "db.t", columns=COLUMNS, primary_key=["id"], options={"bucket": "2", **options}
     )
+
+
+def files_of(result: WriteResult) -> list[DataFileMeta]:
+    return [file for message in result.messages for file in message.new_files]
 
 
 def data_files(file_io: MemoryFileIO) -> list[str]:
