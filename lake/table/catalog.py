@@ -130,11 +130,12 @@ class Catalog:
         assert schema.id == 0, "a table begins with schema 0"
         store = SchemaStore(self._file_io, TablePaths(path))
         if store.latest_id() is None:
-            # Snapshots without a schema are left by an interrupted drop: a new table would show them.
-            if self._has_remains(TablePaths(path)):
+            # Left without a schema by an interrupted drop: a new table would show them as its own.
+            left = self._first_left(path, _is_found_by_name)
+            if left is not None:
                 message = (
-                    f"table {identifier} cannot be created: {path} has snapshots of a table whose drop "
-                    "was interrupted\nhint: drop the table again, then create it"
+                    f"table {identifier} cannot be created: {left} is of a table whose drop was "
+                    "interrupted\nhint: drop the table again, then create it"
                 )
                 raise TableExists(message)
             self._file_io.probe_exclusive_create(self._warehouse)
@@ -192,9 +193,10 @@ class Catalog:
     def drop_table(self, identifier: str, *, is_meant: Callable[[], bool] = lambda: True) -> bool:
         """Delete a table and all its files, and return whether that was done.
 
-        Its schemas are deleted first: without them it is no table any more. If the deletion is
-        interrupted while snapshots are left, no table of the name can be created until it is dropped
-        again, which deletes the rest.
+        Its schemas are deleted first: without them it is no table any more. If the deletion is interrupted
+        while snapshots, changelogs, tags, branches or consumers are left, no table of the name can be created
+        until it is dropped again. That deletes the rest, also where only other files are left, unless all of
+        these are below `data-file.path-directory`.
 
         Args:
             identifier: `db.table`.
@@ -209,7 +211,7 @@ class Catalog:
         """
         path = self._table_path(identifier)
         paths = TablePaths(path)
-        if not self._is_table(path) and not self._has_remains(paths):
+        if not self._is_table(path) and self._first_left(path, _is_of_table) is None:
             message = f"no table {identifier} at {path}"
             raise TableNotFound(message)
         # Deleted durably before any other file, schema 0 last: while there is a schema, no file is
@@ -239,9 +241,14 @@ class Catalog:
         listed = self._file_io.list(TablePaths(path).schema_dir)
         return any(numbered(status.name, SCHEMA_PREFIX) is not None for status in listed)
 
-    def _has_remains(self, paths: TablePaths) -> bool:
-        """Return whether snapshots of a dropped table are left, which a new table would adopt."""
-        return bool(self._file_io.list(paths.snapshot_dir))
+    def _first_left(self, path: str, counts: Callable[[str], bool]) -> str | None:
+        """Return the first directory of a table that is not empty and whose name counts; None without any."""
+        found = (
+            status.path
+            for status in self._file_io.list(path)
+            if status.is_directory and counts(status.name) and self._file_io.list(status.path)
+        )
+        return next(found, None)
 
     def _table_path(self, identifier: str) -> str:
         parts = _identifier_parts(identifier)
@@ -270,6 +277,21 @@ class Catalog:
             comment=comment,
             time_millis=self._clock.now_ms(),
         )
+
+
+def _is_found_by_name(directory: str) -> bool:
+    """Return whether files of a table's directory belong to the table by their place, without being referred to."""
+    return directory in ("snapshot", "changelog", "tag", "branch", "consumer")
+
+
+def _is_of_table(directory: str) -> bool:
+    """Return whether a name is one of the format's for directories of a table: metadata, partitions, buckets."""
+    return (
+        _is_found_by_name(directory)
+        or directory in ("manifest", "index", "statistics")
+        or directory.startswith("bucket-")
+        or "=" in directory
+    )
 
 
 def _identifier_parts(identifier: object) -> Sequence[str]:

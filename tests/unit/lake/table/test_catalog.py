@@ -174,6 +174,43 @@ def test_an_interrupted_drop_leaves_no_table_for_a_new_one_to_adopt(
 
 
 @pytest.mark.parametrize(
+    "left", ["snapshot/LATEST", "changelog/changelog-1", "tag/tag-a", "branch/branch-b/tag/tag-a", "consumer/consumer-c"]
+)  # fmt: skip
+def test_nothing_that_a_drop_has_left_is_adopted(
+    catalog: Catalog, file_io: MemoryFileIO, left: str
+) -> None:
+    file_io.write_new(f"/wh/db.db/t/{left}", b"old")
+
+    with pytest.raises(
+        TableExists, match=f"/wh/db.db/t/{left.split('/', maxsplit=1)[0]} is of a table"
+    ):
+        given(catalog)
+    catalog.drop_table("db.t")
+    given(catalog)
+
+    assert not file_io.exists(f"/wh/db.db/t/{left}")
+
+
+@pytest.mark.parametrize("left", ["manifest/m", "index/i", "bucket-0/f", "d=1/bucket-0/f"])
+def test_files_that_nothing_refers_to_are_dropped_and_forbid_no_table(
+    catalog: Catalog, file_io: MemoryFileIO, left: str
+) -> None:
+    file_io.write_new(f"/wh/db.db/t/{left}", b"old")
+    catalog.drop_table("db.t")
+
+    assert file_io.list("/wh/db.db/t") == []
+    file_io.write_new(f"/wh/db.db/t/{left}", b"old")
+    given(catalog)
+
+
+def test_directories_of_others_are_not_dropped(catalog: Catalog, file_io: MemoryFileIO) -> None:
+    file_io.write_new("/wh/db.db/t/notes/readme", b"mine")
+
+    with pytest.raises(TableNotFound):
+        catalog.drop_table("db.t")
+
+
+@pytest.mark.parametrize(
     ("options", "error", "message"),
     [
         ({"bucket": "-2"}, UnsupportedFeature, "bucket"),
