@@ -30,10 +30,13 @@ class TableCreator:
         Args:
             document: The document of a table that is not registered; it breaks no rule for declarations.
         """
+        problems = list(self._similar_names(document.identifier))
+        if problems:
+            return problems
         try:
             table = self._catalog.table(document.identifier)
         except TableNotFound:
-            return list(self._similar_names(document.identifier))
+            return []
         is_same = _has_layout(table, physical_table(document.table))
         return [] if is_same else [_other_table(document.identifier)]
 

@@ -6,7 +6,9 @@ table: schemas, files deleted unless the data is kept
 document: deleted             the name is free
 ```
 
-A process that dies in between leaves a table that is not registered; a repeated drop that deletes the data continues.
+A process that dies in between leaves a table that is not registered; a repeated drop continues. The mark says whether
+the data is kept: a drop that keeps it does not continue one that deletes it, which may still be at work; the other way
+round the mark is superseded by another.
 
 Of two drops at once one may stall while the other completes, and while a table of the same name is created. So each
 remembers the table and the newest version of its document, looks for both again right before each
@@ -22,7 +24,7 @@ from braid.registry.errors import RegistryConflict
 from braid.registry.stopped_streams import check_streams_stopped
 from braid.registry.store.document_writer import ATTEMPTS, check_features, too_many_conflicts
 from braid.registry.store.documents import RegistryStore, Versioned
-from braid.registry.store.stored_documents import is_dropped
+from braid.registry.store.stored_documents import is_dropped, keeps_data
 
 
 class TableDropper:
@@ -51,7 +53,8 @@ class TableDropper:
             keep_data: Keep the files: the warehouse then has a table that is not registered.
 
         Raises:
-            TableNotFound: No such table, neither registered nor in the warehouse.
+            TableNotFound: No such table, neither registered nor in the warehouse; or, with `keep_data`, it is not
+                registered, and no drop with `keep_data` was interrupted.
             StreamNotStopped: A stream's desired state is not STOPPED, or a runner still holds one.
             FeaturesMissing: A newer version has registered it, and this one must not change it.
             RegistryConflict: Every attempt lost a race against other writers of the document.
@@ -60,7 +63,7 @@ class TableDropper:
         if not names.is_identifier(identifier):
             message = f"no table {identifier} is registered"
             raise TableNotFound(message)
-        target = self._mark(identifier)
+        target = self._mark(identifier, keep_data=keep_data)
         if not keep_data:
             try:
                 self._catalog.drop_table(
@@ -72,7 +75,7 @@ class TableDropper:
                     self._store.forget(identifier, target.newest)
                     message = f"there is no table {identifier}"
                     raise TableNotFound(message) from None
-        elif not target.is_registered:
+        elif not target.is_registered and not target.keeps_data:
             message = f"no table {identifier} is registered"
             raise TableNotFound(message)
         if target.newest is not None:
@@ -86,25 +89,34 @@ class TableDropper:
         created = self._catalog.creation_mark(identifier)
         return created is None or created == target.created
 
-    def _mark(self, identifier: str) -> "_Target":
+    def _mark(self, identifier: str, *, keep_data: bool) -> "_Target":
         """Mark the table as dropped, and return it."""
-        for _ in range(ATTEMPTS):
+        meant: bytes | None = None
+        for attempt in range(ATTEMPTS):
             stored, newest = self._store.stored(identifier), self._store.newest(identifier)
             # Read before the mark: a table that is found after it may be a new one.
             created = self._catalog.creation_mark(identifier)
-            if newest is None or is_dropped(newest.value):
+            meant = created if attempt == 0 else meant
+            if created is not None and created != meant:
+                # Another process has dropped the table and created one of the name: nothing is left to drop.
+                return _Target(is_registered=False, created=meant, newest=None)
+            is_registered = newest is not None and not is_dropped(newest.value)
+            if newest is None or (
+                not is_registered and (keep_data or not keeps_data(newest.value))
+            ):
                 return _Target(is_registered=False, created=created, newest=newest)
-            if stored is None or stored.version != newest.version:
-                continue
-            check_features(stored.value)
-            # Checked on the version that the mark supersedes: a stream that is started after this check
-            # creates that version first, and the mark conflicts.
-            check_streams_stopped(self._file_io, self._warehouse, identifier, clock=self._clock)
+            if is_registered:
+                if stored is None or stored.version != newest.version:
+                    continue
+                check_features(stored.value)
+                # Checked on the version that the mark supersedes: a stream that is started after this check
+                # creates that version first, and the mark conflicts.
+                check_streams_stopped(self._file_io, self._warehouse, identifier, clock=self._clock)
             try:
-                mark = self._store.mark_dropped(identifier, expected=newest)
+                mark = self._store.mark_dropped(identifier, expected=newest, keeps_data=keep_data)
             except RegistryConflict:
                 continue
-            return _Target(is_registered=True, created=created, newest=mark)
+            return _Target(is_registered=is_registered, created=created, newest=mark)
         raise too_many_conflicts(identifier)
 
 
@@ -122,3 +134,8 @@ class _Target:
     is_registered: bool
     created: bytes | None
     newest: Versioned[bytes] | None
+
+    @property
+    def keeps_data(self) -> bool:
+        """Whether the mark is that of a drop that keeps the files."""
+        return self.newest is not None and keeps_data(self.newest.value)

@@ -153,19 +153,22 @@ class RegistryStore:
         self._create(document.identifier, version + 1, data)
         return version + 1
 
-    def mark_dropped(self, identifier: str, *, expected: Versioned[bytes]) -> Versioned[bytes]:
+    def mark_dropped(
+        self, identifier: str, *, expected: Versioned[bytes], keeps_data: bool
+    ) -> Versioned[bytes]:
         """Mark a table as not registered any more, as the next version of its document, and return the mark.
 
         Args:
             identifier: `<database>.<table>`.
             expected: The newest version; no other is superseded.
+            keeps_data: The table's files stay.
 
         Raises:
             RegistryConflict: Another writer has created the version, or the document is that of another
                 table, which was created after `expected` was read.
         """
         file, version = self._file(identifier), expected.version + 1
-        mark = dump_dropped(write_id=str(uuid4()))
+        mark = dump_dropped(write_id=str(uuid4()), keeps_data=keeps_data)
         self._create(identifier, version, mark)
         marked = Versioned(version=version, value=mark)
         superseded = file.read(expected.version)

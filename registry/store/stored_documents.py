@@ -120,6 +120,7 @@ here, and to `features` of the documents and streams that need it."""
 
 _WRITE_ID: Final = "write_id"
 _DROPPED: Final = "dropped"
+_KEEPS_DATA: Final = "keeps_data"
 _DROPPED_BYTES_MAX: Final = 1_000
 _NAMES: Final = ("name", "column", "key")
 """Fields that identify an entry of a list; the first that an entry has is taken."""
@@ -323,19 +324,29 @@ def _listed_features(content: object) -> set[str]:
     }
 
 
-def dump_dropped(*, write_id: str) -> bytes:
-    """Return the stored mark of a table that is not registered any more."""
-    return orjson.dumps({_WRITE_ID: write_id, _DROPPED: True})
+def dump_dropped(*, write_id: str, keeps_data: bool) -> bytes:
+    """Return the stored mark of a table that is not registered any more, and whose files stay or not."""
+    return orjson.dumps({_WRITE_ID: write_id, _DROPPED: True, _KEEPS_DATA: keeps_data})
 
 
 def is_dropped(data: bytes) -> bool:
     """Return whether a version is the mark of a table that is not registered any more."""
+    return _mark(data) is not None
+
+
+def keeps_data(data: bytes) -> bool:
+    """Return whether a version is the mark of a table whose files stay; False for marks of earlier versions."""
+    mark = _mark(data)
+    return mark is not None and mark.get(_KEEPS_DATA) is True
+
+
+def _mark(data: bytes) -> dict[str, Any] | None:
     if (
         len(data) > _DROPPED_BYTES_MAX
     ):  # a document: parsing it twice would cost more than this check
-        return False
+        return None
     try:
         content = orjson.loads(data)
     except ValueError:
-        return False
-    return isinstance(content, dict) and content.get(_DROPPED) is True
+        return None
+    return content if isinstance(content, dict) and content.get(_DROPPED) is True else None

@@ -60,6 +60,14 @@ def registered(shop: Shop) -> None:
     shop.create(OLD)
 
 
+def registered_with_versions(shop: Shop) -> None:
+    """A new document begins with version 1 again, not with that of the old one."""
+    shop.create(OLD)
+    stored = shop.store.stored(ORDERS)
+    assert stored is not None
+    shop.store.put_table(stored.value, expected_version=stored.version)
+
+
 def dropped_in_part(shop: Shop) -> None:
     """The process that dropped the table has died before the first file was deleted."""
     shop.create(OLD)
@@ -74,12 +82,23 @@ def dropped_in_part(shop: Shop) -> None:
         Shop(dying, shop.clock).drop()
 
 
+def unregistered_in_part(shop: Shop) -> None:
+    """The process that dropped the table and keeps its files has died after its mark."""
+    shop.create(OLD)
+    newest = shop.store.newest(ORDERS)
+    assert newest is not None
+    shop.store.mark_dropped(ORDERS, expected=newest, keeps_data=True)
+
+
 def unregistered(shop: Shop) -> None:
     shop.create(OLD)
     shop.file_io.delete_tree("/w/_braid/tables/shop.orders")
 
 
-@pytest.mark.parametrize("given", [registered, dropped_in_part, unregistered])
+@pytest.mark.parametrize(
+    "given",
+    [registered, registered_with_versions, dropped_in_part, unregistered_in_part, unregistered],
+)
 def test_a_drop_that_stalls_deletes_nothing_of_a_table_that_was_created_since(
     given: Callable[[Shop], None],
 ) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from braid.lake import Catalog, ManualClock, MemoryFileIO, TableNotFound
 from braid.registry.errors import DefinitionRefused, RegistryConflict, StreamNotStopped
+from braid.registry.layout.physical_table import physical_table
 from braid.registry.registrar import Registrar
 from braid.registry.store.documents import RegistryStore, Versioned
 from braid.registry.store.leases import LeaseStore
@@ -82,10 +83,12 @@ def test_a_stream_that_is_started_meanwhile_prevents_the_drop(
     shop.registrar.apply_verb(ORDERS, "sales", Verb.STOP)
     mark = shop.store.mark_dropped
 
-    def start_first(identifier: str, *, expected: Versioned[bytes]) -> Versioned[bytes]:
+    def start_first(
+        identifier: str, *, expected: Versioned[bytes], keeps_data: bool
+    ) -> Versioned[bytes]:
         monkeypatch.undo()
         shop.registrar.apply_verb(ORDERS, "sales", Verb.START)
-        return mark(identifier, expected=expected)
+        return mark(identifier, expected=expected, keeps_data=keeps_data)
 
     monkeypatch.setattr(shop.store, "mark_dropped", start_first)
 
@@ -129,6 +132,72 @@ def test_what_is_left_of_a_document_goes_with_the_next_drop(
     assert shop.store.identifiers() == []
 
 
+def given_interrupted_drop(shop: Shop, monkeypatch: pytest.MonkeyPatch, *, keep_data: bool) -> None:
+    """A drop that dies right after its mark."""
+
+    def die(*_: object, **_more: object) -> None:
+        raise OSError("died")
+
+    if keep_data:
+        monkeypatch.setattr(shop.store, "forget", die)
+    else:
+        monkeypatch.setattr(shop.catalog, "drop_table", die)
+    with pytest.raises(OSError, match="died"):
+        shop.drop(keep_data=keep_data)
+    monkeypatch.undo()
+    assert shop.store.identifiers() == [ORDERS]
+
+
+def test_an_interrupted_drop_that_keeps_the_files_continues(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_interrupted_drop(shop, monkeypatch, keep_data=True)
+
+    shop.drop(keep_data=True)
+
+    assert shop.store.identifiers() == []
+    assert shop.catalog.list_tables() == [ORDERS]
+    with pytest.raises(TableNotFound, match="registered"):
+        shop.drop(keep_data=True)
+
+
+def test_files_that_an_interrupted_drop_has_kept_can_be_deleted(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_interrupted_drop(shop, monkeypatch, keep_data=True)
+
+    shop.drop()
+
+    assert shop.store.identifiers() == []
+    assert shop.catalog.list_tables() == []
+
+
+def test_a_drop_that_keeps_the_files_does_not_end_one_that_deletes_them(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its mark the other would stop deleting in the midst."""
+    given_interrupted_drop(shop, monkeypatch, keep_data=False)
+
+    with pytest.raises(TableNotFound, match="registered"):
+        shop.drop(keep_data=True)
+    shop.drop()
+
+    assert shop.store.identifiers() == []
+    assert shop.catalog.list_tables() == []
+
+
+def test_a_drop_that_keeps_the_files_does_not_stop_one_that_deletes_them_later(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_interrupted_drop(shop, monkeypatch, keep_data=True)
+    kept = shop.store.newest(ORDERS)
+    given_interrupted_drop(shop, monkeypatch, keep_data=False)
+
+    shop.store.forget(ORDERS, kept)
+
+    assert shop.store.identifiers() == [ORDERS]
+
+
 def test_a_writer_that_slept_does_not_bring_the_document_back(shop: Shop) -> None:
     stored = shop.store.stored(ORDERS)
     assert stored is not None
@@ -158,3 +227,21 @@ def test_names_that_differ_in_case_only_are_refused(
     assert problem.pointer == place
     with pytest.raises(DefinitionRefused, match="in case only"):
         shop.registrar.put_table(database, name, orders())
+
+
+def test_an_existing_table_is_not_adopted_beside_a_name_of_another_case(shop: Shop) -> None:
+    layout = physical_table(orders())
+    shop.catalog.create_table(
+        "shop.Orders",
+        columns=layout.columns,
+        primary_key=layout.primary_key,
+        partition_keys=layout.partition_keys,
+        options=layout.options,
+        comment=layout.comment,
+    )
+
+    (problem,) = shop.registrar.check_table("shop", "Orders", orders())
+
+    assert problem.pointer == "/table"
+    with pytest.raises(DefinitionRefused, match="in case only"):
+        shop.registrar.put_table("shop", "Orders", orders())
