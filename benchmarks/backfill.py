@@ -1,4 +1,7 @@
-"""Benchmark of backfills: rows of Parquet and JSON files into a stream's columns on local disk, in one process."""
+"""Benchmark of whole backfills, from the claim to the last commit, on local disk in one process.
+
+The rows come from a Parquet file, committed as usual and in bulk, and from a file of JSON lines.
+"""
 
 import json
 import tempfile

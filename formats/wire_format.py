@@ -3,6 +3,9 @@
 0x00 ─ id, 4 bytes, big-endian ─ message in the schema's language
 
 In Protobuf the indexes of the message's type follow the id (`protobuf.indexed_types`).
+
+In a batch, a message without such a header, or whose schema is unknown or of another kind, gets a fault; for a single
+message `split_header` raises.
 """
 
 from collections.abc import Mapping

@@ -8,7 +8,7 @@ A record is refused for the first of these reasons:
    together have more bytes than the table allows (`too_large`; partition columns do not count);
 3. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
 4. all ordering columns are null (`null_ordering`), unless such a record clears the group;
-5. the column with the row kind (`rowkind.field`) has a value that the table does not accept (`row_kind`);
+5. the column for row kinds (`rowkind.field`) holds no row kind that the table accepts (`row_kind`);
 6. the aggregate function of a column cannot read the value (`unreadable`): once written, it would make every merge of
    its key fail, and with it full scans and compactions of the table.
 """

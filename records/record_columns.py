@@ -1,4 +1,6 @@
-"""Columns of Kafka records as Spark's source names them, which the tasks of a stream receive.
+"""Names of the columns of Kafka records, which are those of Spark's source.
+
+Streams, backfills, replays and trials make batches of these columns; no code here checks the types:
 
 | column | Arrow type |
 |---|---|
@@ -6,7 +8,9 @@
 | HEADERS | list of structs of `key`, a string, and `value`, binary; null or empty where the record has none |
 | PARTITION | int32 |
 | OFFSET | int64 |
-| TIMESTAMP | timestamp[us, UTC]: the producer's or the broker's, as the topic is configured; NO_TIMESTAMP_US: none |
+| TIMESTAMP | timestamp[us, UTC]: the producer's or the broker's, as the topic is configured |
+
+A record without a timestamp has NO_TIMESTAMP_US if it was read from Kafka, and null in replays and trials.
 """
 
 from typing import Final

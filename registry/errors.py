@@ -2,7 +2,7 @@
 
 ```
 RegistryError
-  DefinitionRefused    fix the definition or request; `.problems` names each field, value and fix
+  DefinitionRefused    fix the definition or request; `.problems`, if any, names each field, value and fix
   DefinitionDiffers    the name is taken by another definition; `.problems` names what differs
   StreamNotFound       fix the name
   StreamNotStopped     stop it first
@@ -10,7 +10,7 @@ RegistryError
   FeaturesMissing      use a newer version of this software; `.missing` names the missing features
   PreconditionFailed   read again, then decide again
   NoRunnerAnswers      start a runner
-  RegistryConflict     another request was first: for the same version of the document, or for a replay; call again
+  RegistryConflict     another writer wrote the document first: call again; or another replay is under way: wait for it
 ```
 """
 

@@ -1,4 +1,4 @@
-"""Declaration of an aggregate function, which combines the values of one column."""
+"""The aggregate function of a column and its options, as the declaration of a table gives them."""
 
 from collections.abc import Mapping
 from typing import Final, Literal

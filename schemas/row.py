@@ -1,4 +1,4 @@
-"""Wide rows as the service returns them, and the status of a row by sequence group."""
+"""Responses of the service about one row: its values, and its status by sequence group."""
 
 from collections.abc import Mapping
 from enum import StrEnum

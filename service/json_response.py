@@ -1,4 +1,4 @@
-"""JSON responses that the framework does not validate again: rows, their status, and their changes."""
+"""JSON responses without validation by the framework, for rows, their status, and their changes."""
 
 from typing import Any
 

@@ -1,6 +1,8 @@
-"""Texts of statuses without the warehouse's address, which only operators know.
+"""Statuses with each of their texts as a given function returns it.
 
 Reports of runners and backfills, and unreadable files, give their causes as texts that may have paths of the storage.
+`Components.shown` uses this to hide the warehouse's address from every caller
+(`braid.registry.store.paths.without_warehouse` replaces it).
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 """Processes of a run: what each kind used of processor and memory, sampled from `/proc`; and the sizes of folders.
 
 A sample has the named processes and every process below them, so that Python workers and compactions, which come and
-go, are counted too. What a process used after its last sample, about half a second, is missed.
+go, are counted too. Samples are half a second apart, and what a process used after its last one is missed.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Clock that gives processor time to stages: each moment counts for the innermost stage that is under way."""
+"""Clock that divides the processor time of a process among stages: all of it counts for the innermost open stage."""
 
 import functools
 import time

@@ -3,6 +3,13 @@
 Arguments: the engine, the warehouse, the number of the process, the number of commits. It prints `ready`,
 starts when it reads a line, and prints acknowledged keys, refusals and seconds as JSON. It runs in the environment
 of its engine: besides that engine and pyarrow it imports only the standard library.
+
+| engine | writes with |
+|---|---|
+| `ours` | this project's engine |
+| `rust` | paimon-rust, by its Python package |
+| `pypaimon` | pypaimon |
+| `pypaimon with rust` | pypaimon over its Rust core |
 """
 
 import json

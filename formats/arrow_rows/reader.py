@@ -1,7 +1,7 @@
-"""Reader of rows that are Arrow arrays already, such as those of Parquet and Avro files.
+"""Reader of rows that are Arrow arrays already, such as those of Parquet files.
 
-The rows take the way of messages: a payload is the number of a row in the batch that is read, so a reader of records
-may leave rows out, take a part of them, or read them twice.
+It has the interface of readers of messages. The payload of a row is its number in the batch that is read, so a reader
+of records may leave rows out, take a part of them, or read them twice.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Reader of Debezium's events in Avro, wrapped or not, of one schema or behind ids: rows are read as parts of their events.
+"""Reader of Debezium's events in Avro, of one declared schema or behind the ids of a registry.
 
-A column `id` of the row is read at `after.id`, of deletes at `before.id`, and of unwrapped events at `id`. Other than in
-JSON, a delete without `before` has no key.
+Rows are not taken out of their events: a column `id` is read at `after.id`, of deletes at `before.id`, and of unwrapped
+events at `id`. A delete without `before` has no key: unlike for JSON, the Kafka key is not read.
 """
 
 from collections.abc import Sequence

@@ -1,14 +1,14 @@
 """Types of Protobuf messages, from the descriptors of their files.
 
-| field | kind |
+| field | kind (`NativeKind`) |
 |---|---|
 | bool | boolean |
 | int32, int64, uint32, uint64, sint32, sint64, fixed32, fixed64, sfixed32, sfixed64 | whole number |
 | float, double | floating-point number |
-| string, enum | text; of an enum the name of the value |
+| string, enum | text; the value of an enum is its name |
 | bytes | bytes |
 | google.protobuf.Timestamp | moment |
-| google.protobuf.Duration | unreadable |
+| google.protobuf.Duration | unreadable: no column can be read from it |
 | google.protobuf.StringValue, Int64Value and the other wrappers | as the field that they wrap, or null |
 | message, group | record |
 | repeated | list |

@@ -1,6 +1,7 @@
 """Reads of one data file: key-value batches, plain rows, whole parts with their positions, and rows at positions.
 
-This module chooses the parts that are decoded, and replaces the sequence numbers of rows that snapshots order.
+This module chooses the parts that are decoded. With `sequence.snapshot-ordering` it also replaces the sequence numbers
+of the rows of an appended file by the one in its manifest entry.
 `open_data_file` opens the file, `column_decoder` decodes the columns of a batch, and `row_filters` chooses rows.
 """
 

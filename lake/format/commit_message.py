@@ -1,7 +1,7 @@
-"""Commit messages: the files that a write, a compaction or a rescale made or replaced in a bucket, for the committer.
+"""Commit messages, which tell the committer the files that a write, a compaction or a rescale made or replaced in a bucket.
 
 Messages travel as bytes from Spark's executors to the driver, so writers and committers can run in
-different processes. The bytes are this engine's own; a version with another layout of them refuses them.
+different processes. The bytes are this engine's own; a version with another layout refuses them.
 """
 
 import zlib

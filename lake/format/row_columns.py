@@ -1,7 +1,7 @@
 """Columns decoded from serialised binary rows, without a loop over rows.
 
-The bounds of thousands of files become one table, on which a predicate is evaluated at once. Nested
-fields have to be null in every row.
+The bounds of thousands of files become one table, on which a predicate is evaluated at once; partitions and keys are
+decoded likewise. Nested fields that are decoded have to be null in every row.
 
 Source: table-format 8.
 """

@@ -9,9 +9,9 @@ Files are planned section by section, in key order:
 4. A file that stays whole gets its new level in the metadata, unless a rule of the table (see
    `_UpgradeRules`) or expired rows in the file require a rewrite.
 
-Retracts and expired rows are dropped where no older record can be left on a level above the output level: either
-the output level is the highest one with files, or deletion vectors have marked the older records. A compaction
-within level 0 drops none. In a table with `braid.delete-retention` the young retracts stay (`tombstones`).
+Retracts and expired rows are dropped unless they may hide an older record on a level above the output level. They
+hide none if no higher level has files, or if deletion vectors mark the older records. A compaction within level 0
+drops none. In a table with `braid.delete-retention` the young retracts stay (`tombstones`).
 
 The unit of a full compaction is made here too (`full_compaction_unit`). If the bucket is one run on the highest
 level already, the unit has only the files with rows to drop, or all with `compaction.force-rewrite-all-files`, and

@@ -1,16 +1,17 @@
-"""Merges of small files within level 0, where a compaction would rewrite much more.
+"""Merges of small files within level 0, instead of compactions that may rewrite much more.
 
 A compaction rewrites level 1, and possibly higher levels, however few the new rows are. With many small commits,
 that rewrites all rows again and again. So instead of a compaction that is due (`compaction_pick`) the newest files
 of level 0 may be merged into one file of level 0, as long as level 0 is small: below the geometric mean of two
 sizes. One is the bytes of level 0 that no such merge has written, the other the bytes of higher levels that the
-compaction would rewrite. At that size, merges of level 0 have written as much as the compaction will.
+compaction would take. These count in full, although the compaction may keep large files whole.
 
 1. Files are taken from the newest on, as long as the next file is no larger than all files before it together
    (`compaction.size-ratio` allows some percent more); then further files are taken, until at most one run more
    than `num-sorted-run.compaction-trigger` is left.
-2. A single file waits for more files. A level 0 to which nothing was appended since its last merge waits, too,
-   unless there are more runs than rule 1 leaves. This costs readers one additional run.
+2. If rule 1 takes one file only, nothing is merged or compacted until there are more files. The same holds if all
+   files of level 0 were written by merges, unless there are more runs than rule 1 leaves. This costs readers one
+   additional run.
 3. A level 0 of the bound or above, or of the size of a file that is not small, is compacted as usual. An early
    full compaction is never replaced by a merge of level 0.
 
@@ -23,12 +24,14 @@ Bytes written per byte appended, if all commits have the same size and compactio
 | 10,000 | all new | 50.1 | 12.0 |
 | 10,000 | as many as 200 commits hold | 7.6 | 5.7 |
 
-Merging files of level 0 alone must not change results. So it is allowed only where adjacent records can be merged
-first, and their result with the other records later, as if all were merged at once (see `can_merge_adjacent`).
-Where this depends on order, the files taken must hold adds only, newer than every compacted record, and no other
-record may be between theirs.
-Level 0 is never merged alone in tables that need lookup, because there it holds the records that have not been
-merged with compacted rows, nor in tables with `compaction.force-up-level-0`.
+Merging files of level 0 alone must not change what readers see:
+
+- Under deduplicate it never does, since one record of a key wins whichever records are merged first.
+- Elsewhere the table's merge must allow that adjacent records are merged first (`can_merge_adjacent`), and the
+  records taken must be adjacent: adds only, newer than every compacted record, and with no record of a file left out
+  between them.
+- Tables that need lookup are excluded, because their level 0 holds the records that have not been merged with
+  compacted rows; so are tables with `compaction.force-up-level-0`.
 """
 
 from collections.abc import Sequence

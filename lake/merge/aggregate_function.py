@@ -2,7 +2,7 @@
 
 A function has one definition, `AggregateFunction`, which combines one value after the other, and may
 have a second execution, `Reduction`, which combines all values of many keys at once with equal
-results; it may leave keys to the definition. The definition gets and returns values in the form that
+results. A reduction may leave single keys to the definition. The definition gets and returns values in the form that
 `plain_values` gives them, null as None; a reduction works on Arrow arrays.
 
 Source: merge-semantics 4.

@@ -1,4 +1,7 @@
-"""The methods of a table that only read: its rows, changes and metadata.
+"""The methods of a table that read its rows, changes and metadata.
+
+`Table` adds some more that change nothing: it lists schemas, tries rows, and plans changes of the schema and
+compactions.
 
 This is one long file because it holds the contract of all these methods, their docstrings. The work of reading rows
 is done in `braid.lake.table.operations.reads`.

@@ -1,6 +1,7 @@
 """The engine's changes for a request to change a table that is not registered. Pure.
 
-Such a table has no named sequence groups and no streams, and aggregate functions only as options.
+Such a table has no declaration. So changes of what only declarations have are refused: sequence groups, streams, the
+time to live of rows, and aggregate functions, which are set as options of the format here.
 """
 
 from collections.abc import Sequence

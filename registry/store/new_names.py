@@ -1,10 +1,9 @@
-"""Names of tables in creation, announced so that no two tables differ in case alone.
+"""Announcements of tables in creation, so that no two names differ in case alone.
 
-Exclusive creation of a table's document covers only one spelling of its name. So the creator announces
-the name first, then lists the existing tables and the announcements of others, and gives up if one of them
-differs in case alone: of two simultaneous creators at least one sees the other. If both do, both are
-refused, and the one that repeats its request gets the name. The announcement of a process that died expires
-after a minute.
+Exclusive creation of a table's document covers only one spelling of its name. So the creator first announces
+the name by an empty file, then lists the existing tables and the announcements of others. It gives up if one of
+them differs in case alone: of two simultaneous creators at least one sees the other. If both do, both are
+refused, and each may repeat its request. The announcement of a process that died expires after a minute.
 """
 
 import contextlib

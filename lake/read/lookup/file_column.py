@@ -1,7 +1,7 @@
 """Columns of copied files, and the gathering of values from several of them.
 
-Numbers and times of at most 64 bits are scattered straight to their places if the column has no null in any file;
-all other columns are taken file by file, concatenated and reordered. Either way costs a few microseconds per file and
+Integers, floating-point numbers and times are scattered straight to their places if the column has no null in any
+file; all other columns are taken file by file, concatenated and reordered. Either way costs a few microseconds per file and
 column, and this is most of the cost of a batch of a hundred keys.
 """
 

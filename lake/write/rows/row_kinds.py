@@ -1,6 +1,6 @@
 """Row kinds, from an array beside the rows or from the column that `rowkind.field` names; +I without either.
 
-Kinds that are none are refused, and under first-row retracts that no option drops.
+A value that is no row kind is refused. So is a retract in a first-row table, unless an option drops it.
 
 Source: merge-semantics 1.3.
 """
