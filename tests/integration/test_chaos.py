@@ -26,7 +26,7 @@ pytestmark = [
 
 SHORT_SEED = 15
 """The store has faults from the start, and dead letters are replayed before a mend and after one."""
-LONG_SEEDS = (1, 2, 3)
+LONG_SEEDS = (1, 2, 3, 4, 5)
 """Together about 20 minutes."""
 LONG_STEPS = 2 * len(FULL_DECK)
 
