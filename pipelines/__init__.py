@@ -15,4 +15,5 @@ From the top down; each imports only what is below it:
 | `plan_changes/` | how the plan of a running query changes |
 | `kafka/` | clusters, topics and offsets |
 | `spark/`, `settings`, `held_lease` | Spark's session and jars; bounds and intervals; the right to host a stream |
+| `maintenance_requests` | requests of streams for maintenance at once |
 """

@@ -76,6 +76,10 @@ class HostedTables:
         )
         self._thread.start()
 
+    def poll_soon(self) -> None:
+        """Look for work that is due now, instead of at the end of the interval; for any thread."""
+        self._service.poll_soon()
+
     def progress(self) -> dict[str, TableProgress]:
         """Return what has been done, by `database.table`; for any thread."""
         found = dict(self._service.stats)

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from braid.lake import Catalog, Clock, FileIO, LakeError
 from braid.pipelines.hosted_tables import HostedTables
+from braid.pipelines.maintenance_requests import MaintenanceRequests
 from braid.pipelines.replay.letter_desk import LetterDesk
 from braid.pipelines.settings import RunnerSettings
 from braid.pipelines.stream.dead_letter_counts import reported_counts
@@ -46,6 +47,7 @@ class Runner:
         starter: QueryStarter,
         file_io: FileIO,
         clock: Clock,
+        requests: MaintenanceRequests | None = None,
     ) -> None:
         """Make a runner that hosts nothing yet.
 
@@ -54,6 +56,7 @@ class Runner:
             starter: Starts the queries.
             file_io: The warehouse's storage.
             clock: The clock for leases and progress.
+            requests: Of the started queries for maintenance; None: they make none.
         """
         self._settings = settings
         self._starter = starter
@@ -81,6 +84,8 @@ class Runner:
                 workers=settings.maintenance_workers,
                 clock=clock,
             )
+            if requests is not None:
+                requests.answer_with(self._maintenance.poll_soon)
 
     def run(self, stop: threading.Event) -> None:
         """Follow the registry until `stop` is set, then stop every query and return."""

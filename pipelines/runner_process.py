@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters
 from braid.lake import InvalidRequest, Problem, ScratchDirectory, SystemClock, file_io_for, path_for
+from braid.pipelines.maintenance_requests import MaintenanceRequests
 from braid.pipelines.runner import Runner
 from braid.pipelines.settings import RunnerSettings
 from braid.pipelines.spark.session import QUERY_LOGGERS, build_session
@@ -64,12 +65,14 @@ def main(settings: RunnerSettings) -> int:
         try:
             clock = SystemClock()
             file_io = file_io_for(settings.warehouse)
+            requests = MaintenanceRequests()
             context = IngestContext(
                 session=session,
                 cores=settings.cores,
                 work_dir=work_dir,
                 clock=clock,
                 budget=settings.budget,
+                requests=requests,
             )
             starter = IngestStarter(
                 context,
@@ -79,7 +82,9 @@ def main(settings: RunnerSettings) -> int:
                 clusters=settings.clusters,
             )
             _LOG.info("runner ready name=%s warehouse=%s", settings.name, settings.warehouse)
-            runner = Runner(settings, starter=starter, file_io=file_io, clock=clock)
+            runner = Runner(
+                settings, starter=starter, file_io=file_io, clock=clock, requests=requests
+            )
             lost = _stop_without_spark(session, stop)
             if not stop.is_set():
                 runner.run(stop)

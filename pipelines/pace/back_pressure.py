@@ -9,6 +9,7 @@ and more at once:
     runs of a bucket                                  factor
     more than num-sorted-run.stop-trigger             doubles, up to 8
     at most num-sorted-run.compaction-trigger         halves, down to 1
+    in between, four micro-batches in a row           halves, down to 1
     in between                                        stays
 
 After each micro-batch the factor is set by the largest number of runs among the buckets that the batch wrote
@@ -17,7 +18,9 @@ a batch where that is longer, up to a minute (`INTERVAL_MS_MAX`); and the declar
 `batch_bytes` has halved it. So the stream may write as much per second as before: its latency grows, but its backlog
 does not.
 Compaction has fewer and larger files to merge. The range between the two triggers is a hysteresis: the
-factor does not change with every run that is added or merged.
+factor does not change with every run that is added or merged. It ends, because compaction that keeps up with several
+streams leaves a bucket in it: a merge of level 0 leaves one run more than the compaction trigger, and every stream adds
+one.
 """
 
 from dataclasses import dataclass
@@ -29,6 +32,9 @@ FACTOR_MAX: Final = 8
 INTERVAL_MS_MAX: Final = 60_000
 """The longest interval that back-pressure makes; one that is declared longer stays."""
 
+CALM_BATCHES: Final = 4
+"""Micro-batches in a row between the two triggers after which the factor halves."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
@@ -37,6 +43,7 @@ class Pace:
     Attributes:
         factor: The factor, a power of two; 1: the declared pace.
         runs: Largest number of runs among the buckets that the newest batch wrote to; None before the first.
+        calm: Micro-batches in a row, since the factor changed, that left no bucket with more runs than the stop trigger.
         interval_ms: Least time between the starts of two micro-batches, milliseconds.
         records_max: The largest number of records in a micro-batch.
         halvings: How often the declared number of records is halved because of their size.
@@ -47,6 +54,7 @@ class Pace:
     runs: int | None
     interval_ms: int
     records_max: int
+    calm: int = 0
     halvings: int = 0
     sizes: RecordSizes = NO_SIZES
 
@@ -72,7 +80,7 @@ class PaceRule:
     def first(self) -> Pace:
         """Return the pace as declared."""
         halvings = 0 if self.in_bytes is None else self.in_bytes.first()
-        return self._pace(1, runs=None, batch_ms=0, halvings=halvings, sizes=NO_SIZES)
+        return self._pace(1, runs=None, calm=0, batch_ms=0, halvings=halvings, sizes=NO_SIZES)
 
     def next(
         self, pace: Pace, *, runs: int | None, batch_ms: int, sizes: RecordSizes | None = None
@@ -92,20 +100,30 @@ class PaceRule:
             >>> pressed.factor, pressed.interval_ms, pressed.records_max
             (2, 2000, 200)
         """
+        factor, calm = pace.factor, pace.calm
         if runs is None:
-            factor, runs = pace.factor, pace.runs
+            runs = pace.runs
         elif runs > self.runs_max:
-            factor = min(FACTOR_MAX, pace.factor * 2)
-        elif runs <= self.relaxed_runs:
-            factor = max(1, pace.factor // 2)
+            factor, calm = min(FACTOR_MAX, factor * 2), 0
+        elif runs <= self.relaxed_runs or calm + 1 >= CALM_BATCHES:
+            factor, calm = max(1, factor // 2), 0
         else:
-            factor = pace.factor
+            calm += 1
         sizes = pace.sizes if sizes is None else sizes
         halvings = 0 if self.in_bytes is None else self.in_bytes.next(pace.halvings, sizes)
-        return self._pace(factor, runs=runs, batch_ms=batch_ms, halvings=halvings, sizes=sizes)
+        return self._pace(
+            factor, runs=runs, calm=calm, batch_ms=batch_ms, halvings=halvings, sizes=sizes
+        )
 
     def _pace(
-        self, factor: int, *, runs: int | None, batch_ms: int, halvings: int, sizes: RecordSizes
+        self,
+        factor: int,
+        *,
+        runs: int | None,
+        calm: int,
+        batch_ms: int,
+        halvings: int,
+        sizes: RecordSizes,
     ) -> Pace:
         assert 1 <= factor <= FACTOR_MAX, factor
         interval_ms = self.trigger_ms
@@ -115,6 +133,7 @@ class PaceRule:
         return Pace(
             factor=factor,
             runs=runs,
+            calm=calm,
             interval_ms=interval_ms,
             records_max=factor * max(1, self.records_max >> halvings),
             halvings=halvings,

@@ -26,6 +26,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from braid.lake import Clock, LakeError, Table
+from braid.pipelines.maintenance_requests import MaintenanceRequests
 from braid.pipelines.pace.back_pressure import Pace, PaceRule
 from braid.pipelines.pace.batch_bytes import BytesRule
 from braid.records.stream_plan import StreamPlan
@@ -42,14 +43,23 @@ class PaceController:
     `pace`, `records_max`. Each attribute is written by one thread and replaced as a whole.
     """
 
-    def __init__(self, plan: StreamPlan, *, table: Table, clock: Clock) -> None:
+    def __init__(
+        self,
+        plan: StreamPlan,
+        *,
+        table: Table,
+        clock: Clock,
+        requests: MaintenanceRequests | None = None,
+    ) -> None:
         """Begin at the declared pace.
 
         Args:
             plan: The stream; trigger and bound of a running query never change.
             table: The table, in an object of the query's own.
             clock: The clock that decides when an interval ends.
+            requests: Asked for maintenance as soon as a bucket has more runs than the compaction trigger; None: by nobody.
         """
+        self._requests = requests or MaintenanceRequests()
         self._key = plan.key
         self._trigger_ms = plan.spec.interval_ms
         self._declared_records_max = plan.spec.max_records_per_batch
@@ -89,6 +99,8 @@ class PaceController:
             size: The sum of their sizes, bytes.
         """
         runs, sizes = self._most_runs(buckets), self._pace.sizes.after(records, size)
+        if runs is not None and runs > self._rule().relaxed_runs:
+            self._requests.request()
         if runs is not None or sizes != self._pace.sizes:
             self._pace = self._rule().next(self._pace, runs=runs, batch_ms=batch_ms, sizes=sizes)
 

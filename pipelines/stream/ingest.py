@@ -31,6 +31,7 @@ from braid.pipelines.kafka.cluster import KafkaCluster
 from braid.pipelines.kafka.group_offsets import GroupOffsets
 from braid.pipelines.kafka.source import check_topic, read_topic
 from braid.pipelines.kafka.topic import TopicReader
+from braid.pipelines.maintenance_requests import MaintenanceRequests
 from braid.pipelines.pace.pace_controller import PaceController
 from braid.pipelines.plan_changes.current_plan import CurrentPlan, FixedDeclaration, PlanSource
 from braid.pipelines.plan_changes.stream_evolver import StreamEvolver
@@ -59,6 +60,7 @@ class IngestContext:
         work_dir: Folder in which checkpoints are created and deleted.
         clock: The clock for durations in progress reports.
         budget: Dead letters allowed in one micro-batch of a stream that declares no budget.
+        requests: Asks for maintenance of tables with many runs.
     """
 
     session: SparkSession
@@ -66,6 +68,7 @@ class IngestContext:
     work_dir: Path
     clock: Clock
     budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
+    requests: MaintenanceRequests = field(default_factory=MaintenanceRequests)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -134,7 +137,9 @@ class Ingest:
         fresh = context.work_dir / "checkpoints" / f"{plan.table}.{plan.stream}-{uuid4().hex}"
         self._checkpoint = checkpoint or fresh
         self._topics = TopicReader(cluster)
-        self._pace = PaceController(plan, table=table, clock=context.clock)
+        self._pace = PaceController(
+            plan, table=table, clock=context.clock, requests=context.requests
+        )
         self._has_added_partitions = False
         self._is_finished = False
         self._started: _StartedQuery | None = None

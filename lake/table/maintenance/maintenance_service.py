@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 class MaintenanceService:
     """Compacts and expires; as a context manager it ends its processes with the block.
 
-    One thread calls `run` or `round`; any thread may call `stop` and read `stats`.
+    One thread calls `run` or `round`; any thread may call `poll_soon` and `stop`, and read `stats`.
     """
 
     def __init__(
@@ -75,6 +75,7 @@ class MaintenanceService:
         self._clock = clock or SystemClock()
         self._stop = threading.Event()
         self._wake = threading.Event()
+        self._is_asked = False
         self._tables: dict[str, MaintainedTable] = {}
         self._discovery = FailureBackoff(self._clock)  # of `identifiers`
         self._compaction = CompactionScheduler(
@@ -114,8 +115,8 @@ class MaintenanceService:
         """Maintain the tables until `stop` is called, from a signal or another thread.
 
         Args:
-            interval_s: Seconds between two polls while the processes keep up with what is due;
-                otherwise the next poll comes as soon as a process has no work.
+            interval_s: Seconds between two polls while the processes keep up with what is due, and nobody calls
+                `poll_soon`; otherwise the next poll comes as soon as a process has no work.
         """
         interval_ms = max(1, round(interval_s * 1_000))
         next_poll_ms = self._clock.now_ms()
@@ -132,7 +133,8 @@ class MaintenanceService:
             self._wake.clear()
             # A bucket that was compacted may be due again, and was left out of polls meanwhile.
             is_behind = self._collect() and not self._compaction.has_queued
-            is_due = is_behind or not is_woken or self._clock.now_ms() >= next_poll_ms
+            is_asked, self._is_asked = self._is_asked and not self._compaction.is_running, False
+            is_due = is_behind or is_asked or not is_woken or self._clock.now_ms() >= next_poll_ms
 
     def round(self) -> None:
         """Do once all that is due, and return when it is done; failures are in `stats`."""
@@ -145,6 +147,14 @@ class MaintenanceService:
             self._submit()
         self._expiry.wait()
         self._collect()
+
+    def poll_soon(self) -> None:
+        """Let `run` poll now instead of at the end of its interval, unless a bucket is being compacted.
+
+        For any thread. A poll follows that compaction anyway if it has changed the bucket.
+        """
+        self._is_asked = True
+        self._wake.set()
 
     def stop(self) -> None:
         """Request the end: nothing new is begun."""

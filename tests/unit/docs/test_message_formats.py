@@ -14,7 +14,7 @@ from braid.formats.json_values import json_row
 from braid.records.record_columns import RECORD_COLUMNS
 from braid.records.record_reader import RecordReader
 from tests.unit.docs.record_examples import check_example
-from tests.unit.records.given_streams import given_plan, given_spec, given_table
+from tests.unit.records.given_streams import HEADERS_TYPE, given_plan, given_spec, given_table
 
 GUIDES = [
     Path(f"docs/guides/{name}.md").read_text(encoding="utf-8")
@@ -104,7 +104,7 @@ def _records(values: list[bytes]) -> pa.RecordBatch:
     arrays = {
         "key": pa.array([str(number).encode() for number in range(1, count + 1)], pa.binary()),
         "value": pa.array(values, pa.binary()),
-        "headers": pa.nulls(count),
+        "headers": pa.nulls(count, HEADERS_TYPE),
         "partition": pa.array([0] * count, pa.int32()),
         "offset": pa.array(range(count), pa.int64()),
         "timestamp": pa.array([0] * count, pa.timestamp("us", tz="UTC")),

@@ -18,7 +18,7 @@ from braid.schemas import StreamDefinition, TableSpec
 WAREHOUSE = "/warehouse"
 IDENTIFIER = "db.t"
 AT = dt.datetime(2026, 1, 2, 3, 4, 5, 678_900, tzinfo=dt.UTC)
-_HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+HEADERS_TYPE = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 def given_spec(
@@ -88,7 +88,7 @@ def given_records(
     columns = {
         KEY: pa.array([None] * count if keys is None else keys, pa.binary()),
         VALUE: pa.array(values, pa.binary()),
-        HEADERS: pa.array([None if headers is None else header] * count, _HEADERS_TYPE),
+        HEADERS: pa.array([None if headers is None else header] * count, HEADERS_TYPE),
         PARTITION: pa.array([partition] * count, pa.int32()),
         OFFSET: pa.array(range(count), pa.int64()),
         TIMESTAMP: pa.array([AT] * count, pa.timestamp("us", tz="UTC")),

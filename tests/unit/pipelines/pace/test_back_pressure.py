@@ -23,6 +23,10 @@ def paces(*runs: int, rule: PaceRule = RULE, batch_ms: int = 300) -> list[Pace]:
         pytest.param([1, 5, 8, 3], [1, 1, 1, 1], id="up-to-the-stop-trigger-nothing-changes"),
         pytest.param([9, 9, 9, 9, 9], [2, 4, 8, 8, 8], id="doubles-up-to-a-bound"),
         pytest.param([9, 9, 8, 6, 8], [2, 4, 4, 4, 4], id="stays-in-between"),
+        pytest.param(
+            [9, 9, 8, 6, 7, 8, 7], [2, 4, 4, 4, 4, 2, 2], id="halves-after-four-in-between"
+        ),
+        pytest.param([9, 9, 8, 8, 8, 9, 8, 8], [2, 4, 4, 4, 4, 8, 8, 8], id="begins-to-count-anew"),
         pytest.param([9, 9, 5, 1, 1], [2, 4, 2, 1, 1], id="halves-when-compaction-has-caught-up"),
         pytest.param([9, 5, 9, 5], [2, 1, 2, 1], id="follows-each-batch"),
     ],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from braid.lake import ManualClock, StorageUnavailable, Table
+from braid.pipelines.maintenance_requests import MaintenanceRequests
 from braid.pipelines.pace.back_pressure import Pace
 from braid.pipelines.pace.pace_controller import PaceController
 from tests.support.waiting import PATIENCE_S, wait_until
@@ -34,7 +35,10 @@ class Bench:
             max_bytes_per_batch=self.bytes_max,
             max_message_bytes=1_000,
         )
-        self.controller = PaceController(plan, table=given_table(SPEC), clock=self.clock)
+        self.requests = MaintenanceRequests()
+        self.controller = PaceController(
+            plan, table=given_table(SPEC), clock=self.clock, requests=self.requests
+        )
 
     def measure(self, runs: int) -> Pace:
         """Measure after a micro-batch that wrote to the first bucket."""
@@ -65,6 +69,17 @@ def ended(thread: threading.Thread) -> bool:
 
 def test_the_pace_follows_the_buckets_that_were_written_to(bench: Bench) -> None:
     assert [bench.measure(runs).factor for runs in (3, 4, 9, 3, 2)] == [1, 2, 4, 4, 2]
+
+
+def test_maintenance_is_asked_for_where_a_bucket_is_due(bench: Bench) -> None:
+    asked: list[int] = []
+    bench.measure(9)  # nobody answers yet
+    bench.requests.answer_with(lambda: asked.append(bench.runs[BUCKET]))
+
+    for runs in (1, 2, 3, 4):
+        bench.measure(runs)
+
+    assert asked == [3, 4]
 
 
 def test_a_micro_batch_without_rows_leaves_the_pace(bench: Bench) -> None:

@@ -328,6 +328,26 @@ def test_a_clock_that_is_set_back_does_not_delay_the_next_poll(tmp_path: Path) -
     assert [at - polls[0] for at in polls] == [0, -3_540_000]
 
 
+def test_a_poll_that_is_asked_for_comes_before_the_interval_ends(tmp_path: Path) -> None:
+    clock = ManualClock()
+    polls: list[int] = []
+
+    def names() -> Collection[str]:
+        polls.append(clock.now_ms())
+        return ()
+
+    with service(tmp_path, names=names, clock=clock) as maintenance:
+
+        def ask() -> None:
+            clock.advance(ms=10)
+            maintenance.poll_soon()
+
+        maintenance._wake = ScriptedWake(ask, lambda: clock.advance(ms=10), ask, maintenance.stop)
+        maintenance.run(interval_s=60)
+
+    assert [at - polls[0] for at in polls] == [0, 10, 30]
+
+
 @pytest.mark.slow
 def test_it_runs_until_it_is_stopped(tmp_path: Path) -> None:
     table = given_table(tmp_path)
