@@ -80,11 +80,11 @@ def check_range(
         Problem(
             field="--from-offsets",
             value=str(partition),
-            message="both options name the same partitions, and ranges go forward",
-            hint="write --from-offsets 0:0 --to-offsets 0:100",
+            message="each partition needs an offset in --from-offsets and one in --to-offsets that is not smaller",
+            hint="write for example --from-offsets 0:0 --to-offsets 0:100",
         )
         for partition in sorted({*start, *end})
-        if start.get(partition, 1) > end.get(partition, 0)
+        if partition not in start or partition not in end or start[partition] > end[partition]
     ]
     problems += [
         Problem(

@@ -23,8 +23,14 @@ def test_other_texts_are_refused(text: str) -> None:
     [
         ({0: 10}, {0: 100}, None),
         ({0: 10, 1: 0}, {0: 10, 1: 50}, None),
-        ({0: 10}, {1: 50}, "the same partitions"),
-        ({0: 20}, {0: 19}, "ranges go forward"),
+        (
+            {0: 10},
+            {1: 50},
+            "each partition needs an offset in --from-offsets and one in --to-offsets",
+        ),
+        ({0: 10}, {0: 100, 1: 50}, "each partition needs an offset"),
+        ({0: 10, 1: 0}, {0: 100}, "each partition needs an offset"),
+        ({0: 20}, {0: 19}, "that is not smaller"),
         ({0: 9}, {0: 20}, "does not have the offsets from 9 to 20"),
         ({1: 0}, {1: 51}, "does not have the offsets from 0 to 51"),
         ({2: 0}, {2: 1}, "of partition 2"),
