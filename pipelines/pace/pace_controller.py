@@ -6,7 +6,7 @@ places:
 
     part of the pace         applied by                  how
     interval between starts  Spark's query thread        `hold` delays the end of a micro-batch, and thereby
-                                                         Spark's next one; also until a smaller bound is applied,
+                                                         Spark's next one; also until another bound is applied,
                                                          five seconds at most
     bound of a micro-batch   the supervisor's thread     an option of Spark's source: Spark's query is stopped
                                                          and started again with the new bound
@@ -17,6 +17,9 @@ is held, so that stopping it does not wait for the rest of the interval:
     query thread        write, commit ── `measure` ── `hold` ┄┄┄┄┄┄┐ (stopped here) ── next micro-batch
     supervisor's thread        `due_bound` ── `interrupted`: wake ─┴─ stop ── start with the new bound
 
+The first micro-batch of a query has at most `FIRST_RECORDS_MAX` records, so that a runner that starts with a backlog
+commits early. A query that reads so many is held after it, and started again with the bound of the pace.
+
 Tasks never wait, and commits are never undone.
 """
 
@@ -24,6 +27,7 @@ import logging
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from braid.lake import Clock, LakeError, Table
 from braid.pipelines.maintenance_requests import MaintenanceRequests
@@ -32,8 +36,12 @@ from braid.pipelines.pace.batch_bytes import BytesRule
 from braid.records.stream_plan import StreamPlan
 
 _LOG = logging.getLogger(__name__)
+FIRST_RECORDS_MAX: Final = 20_000
+"""The largest number of records in the first micro-batch of a query: Spark compiles and loads its classes during it, which
+makes each record several times as expensive as later."""
+
 # The supervisor looks twice a second. Where it waits for Kafka, one more micro-batch has the former bound.
-_SMALLER_BOUND_MS = 5_000
+_BOUND_WAIT_MS = 5_000
 
 
 class PaceController:
@@ -50,6 +58,7 @@ class PaceController:
         table: Table,
         clock: Clock,
         requests: MaintenanceRequests | None = None,
+        first_records_max: int = FIRST_RECORDS_MAX,
     ) -> None:
         """Begin at the declared pace.
 
@@ -58,6 +67,7 @@ class PaceController:
             table: The table, in an object of the query's own.
             clock: The clock that decides when an interval ends.
             requests: Asked for maintenance as soon as a bucket has more runs than the compaction trigger; None: by nobody.
+            first_records_max: The largest number of records in a micro-batch until another bound is applied.
         """
         self._requests = requests or MaintenanceRequests()
         self._key = plan.key
@@ -68,7 +78,8 @@ class PaceController:
         self._table = table
         self._clock = clock
         self._pace = self._rule().first()
-        self._records_max = self._pace.records_max
+        self._records_max = min(first_records_max, self._pace.records_max)
+        self._newest_records = 0
         self._is_held = False
         self._released = threading.Event()
 
@@ -98,6 +109,7 @@ class PaceController:
             records: Number of its records.
             size: The sum of their sizes, bytes.
         """
+        self._newest_records = records
         runs, sizes = self._most_runs(buckets), self._pace.sizes.after(records, size)
         if runs is not None and runs > self._rule().relaxed_runs:
             self._requests.request()
@@ -117,7 +129,7 @@ class PaceController:
         return max(runs.get(bucket, 0) for bucket in buckets)
 
     def hold(self, *, started_ms: int) -> None:
-        """Return when the next micro-batch may start: at once, unless there is back-pressure or it would be too large.
+        """Return when the next micro-batch may start: at once, unless there is back-pressure or another bound is due.
 
         Args:
             started_ms: Start time of the micro-batch that has just ended, milliseconds since the epoch.
@@ -125,8 +137,8 @@ class PaceController:
         # Without back-pressure Spark's own trigger keeps the interval.
         if self._pace.factor > 1:
             rest_ms = started_ms + self._pace.interval_ms - self._clock.now_ms()
-        elif self._pace.records_max < self._records_max:
-            rest_ms = _SMALLER_BOUND_MS
+        elif self.due_bound(self._newest_records) is not None:
+            rest_ms = _BOUND_WAIT_MS
         else:
             return
         assert not self._is_held, "one micro-batch ends at a time"

@@ -32,7 +32,7 @@ from braid.pipelines.kafka.group_offsets import GroupOffsets
 from braid.pipelines.kafka.source import check_topic, read_topic
 from braid.pipelines.kafka.topic import TopicReader
 from braid.pipelines.maintenance_requests import MaintenanceRequests
-from braid.pipelines.pace.pace_controller import PaceController
+from braid.pipelines.pace.pace_controller import FIRST_RECORDS_MAX, PaceController
 from braid.pipelines.plan_changes.current_plan import CurrentPlan, FixedDeclaration, PlanSource
 from braid.pipelines.plan_changes.stream_evolver import StreamEvolver
 from braid.pipelines.settings import DeadLetterBudget
@@ -61,6 +61,8 @@ class IngestContext:
         clock: The clock for durations in progress reports.
         budget: Dead letters allowed in one micro-batch of a stream that declares no budget.
         requests: Asks for maintenance of tables with many runs.
+        first_records_max: The largest number of records in a micro-batch until `Ingest.apply_back_pressure` applies another
+            bound.
     """
 
     session: SparkSession
@@ -69,6 +71,7 @@ class IngestContext:
     clock: Clock
     budget: DeadLetterBudget = field(default_factory=DeadLetterBudget)
     requests: MaintenanceRequests = field(default_factory=MaintenanceRequests)
+    first_records_max: int = FIRST_RECORDS_MAX
 
 
 @dataclass(slots=True, kw_only=True)
@@ -138,7 +141,11 @@ class Ingest:
         self._checkpoint = checkpoint or fresh
         self._topics = TopicReader(cluster)
         self._pace = PaceController(
-            plan, table=table, clock=context.clock, requests=context.requests
+            plan,
+            table=table,
+            clock=context.clock,
+            requests=context.requests,
+            first_records_max=context.first_records_max,
         )
         self._has_added_partitions = False
         self._is_finished = False

@@ -83,6 +83,8 @@ class IngestBed:
             work_dir=self.directory / "work",
             clock=SystemClock(),
             budget=self.budget,
+            # Only a supervisor lifts the bound of the first micro-batch.
+            first_records_max=1_000_000,
         )
         return Ingest(
             context,

@@ -9,7 +9,7 @@ import pytest
 from braid.lake import ManualClock, StorageUnavailable, Table
 from braid.pipelines.maintenance_requests import MaintenanceRequests
 from braid.pipelines.pace.back_pressure import Pace
-from braid.pipelines.pace.pace_controller import PaceController
+from braid.pipelines.pace.pace_controller import FIRST_RECORDS_MAX, PaceController
 from tests.support.waiting import PATIENCE_S, wait_until
 from tests.unit.records.given_streams import given_plan, given_spec, given_table
 
@@ -21,17 +21,18 @@ HOUR_MS = 3_600_000
 
 @dataclass
 class Bench:
-    """A controller of a stream with a bound of ten records, and the runs of its table's buckets."""
+    """A controller of a stream with a bound in records, and the runs of its table's buckets."""
 
     runs: dict[tuple[bytes, int], int] = field(default_factory=dict)
     clock: ManualClock = field(default_factory=ManualClock)
     bytes_max: int | None = None
+    records_max: int = 10
 
     def __post_init__(self) -> None:
         plan = given_plan(
             SPEC,
             trigger_ms=HOUR_MS,
-            max_records_per_batch=10,
+            max_records_per_batch=self.records_max,
             max_bytes_per_batch=self.bytes_max,
             max_message_bytes=1_000,
         )
@@ -173,10 +174,33 @@ def test_smaller_records_get_a_larger_bound_where_micro_batches_are_full() -> No
     bench = Bench(bytes_max=2_000)
     assert bench.controller.records_max == 2
     bench.controller.measure((), batch_ms=5, records=2, size=200)
-    bench.controller.hold(started_ms=bench.clock.now_ms())
 
     assert bench.controller.due_bound(0) is None, "a larger bound would change nothing"
     assert bench.controller.due_bound(2) == 10
+
+
+def test_the_first_micro_batch_is_small_and_holds_the_query_until_it_has_the_declared_bound() -> (
+    None
+):
+    bench = Bench(records_max=100_000)
+    assert bench.controller.records_max == FIRST_RECORDS_MAX
+    bench.controller.measure((), batch_ms=5, records=FIRST_RECORDS_MAX, size=1)
+    thread = bench.holding()
+    wait_until(_due(bench, FIRST_RECORDS_MAX))
+
+    with bench.controller.interrupted(100_000):
+        assert ended(thread)
+    assert bench.controller.records_max == 100_000
+    bench.controller.hold(started_ms=bench.clock.now_ms())
+
+
+def test_a_first_micro_batch_of_few_records_holds_no_query() -> None:
+    bench = Bench(records_max=100_000)
+    bench.controller.measure((), batch_ms=5, records=100, size=1)
+
+    bench.controller.hold(started_ms=bench.clock.now_ms())
+
+    assert bench.controller.due_bound(100) is None
 
 
 def test_back_pressure_multiplies_the_bound_in_bytes_too(bench: Bench) -> None:
