@@ -109,6 +109,7 @@ $(INSTALL): pyproject.toml constraints.txt
 
 jars: $(INSTALL)
 	@$(BIN)/python -m braid.pipelines.spark.jars --quiet
+	@$(BIN)/python -m braid.pipelines.spark.class_archive --quiet
 
 # Java starts in half the time when its classes are kept as a JVM has them in memory.
 classes: jars

@@ -15,7 +15,7 @@ from braid.demo.s3_server import S3Server
 from braid.pipelines.spark.jars import resolve
 from braid.pipelines.spark.session import build_session
 from tests.interop.java_reader import BUFFERED_MANIFESTS
-from tests.support.class_archive import JVM_OPTIONS, READER, SPARK
+from tests.support.class_archive import JVM_OPTIONS, READER
 from tests.support.s3_storage import s3_file_io
 from tests.support.server_choice import choose_servers
 from tests.support.servers import Servers, servers_of
@@ -27,7 +27,7 @@ settings.load_profile("suite")
 # Spark's launcher starts a Java of its own.
 os.environ.setdefault("ORACLE_JVM", f"{READER.options()} {BUFFERED_MANIFESTS}")
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", JVM_OPTIONS)
-os.environ.setdefault("SPARK_SUBMIT_OPTS", SPARK.options())
+os.environ.setdefault("SPARK_SUBMIT_OPTS", JVM_OPTIONS)
 
 
 def pytest_collection_finish() -> None:

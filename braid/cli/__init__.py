@@ -5,7 +5,7 @@ those below, or the service, the runner and the demo.
 
 | module | what |
 |---|---|
-| `main` | the program, and the commands `service`, `runner`, `demo`, `compact` and `maintain` |
+| `main` | the program, and the commands `service`, `runner`, `prepare`, `demo`, `compact` and `maintain` |
 | `table_cli` | the commands `braid table …` |
 | `stream_cli` | the commands `braid stream …` |
 | `options`, `arguments`, `extras` | shared options; checks before a command starts, and the exit of a command that fails |

@@ -1,4 +1,4 @@
-"""The command line `braid`: declares `service`, `runner`, `demo`, `compact` and `maintain`, and adds `table` and `stream`.
+"""The command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `compact` and `maintain`, and adds `table` and `stream`.
 
 Each command imports the modules that it needs only when it runs, because the service must not load Spark,
 and a runner must not load the web framework. The demo parses its own arguments.
@@ -6,6 +6,7 @@ and a runner must not load the web framework. The demo parses its own arguments.
 
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -177,6 +178,25 @@ def runner(
     with one_line_errors():
         status = run(settings)
     sys.exit(status)
+
+
+@app.command()
+def prepare(*, clusters: Clusters = None) -> None:
+    """Download the runner's jars, and archive the classes of Spark's JVM so that runners start faster."""
+    require_extra("spark")
+    from braid.cli.arguments import known_clusters, one_line_errors
+
+    known = known_clusters(clusters, kafka=None)
+    from braid.pipelines.spark.class_archive import TrainingFailed, make_archive
+    from braid.pipelines.spark.jars import JarError
+
+    with one_line_errors():
+        try:
+            path = make_archive([Path(jar) for jar in known.jars])
+        except (JarError, TrainingFailed) as error:
+            typer.echo(f"error: the classes of Spark's JVM are not archived: {error}", err=True)
+            sys.exit(1)
+    typer.echo(f"the classes of Spark's JVM are in {path}")
 
 
 @app.command(

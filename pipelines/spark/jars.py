@@ -34,7 +34,15 @@ from pathlib import Path
 from braid.pipelines.spark.java import JarError, java_executable
 from braid.pipelines.spark.maven import Coordinate, download, find_repository
 
-__all__ = ["JarError", "LockedJar", "java_executable", "read_lock", "resolve"]
+__all__ = [
+    "JarError",
+    "LockedJar",
+    "exclusive",
+    "jars_folder",
+    "java_executable",
+    "read_lock",
+    "resolve",
+]
 
 LOCK_PATH = Path(__file__).with_name("jars.lock")
 ON_DEMAND = frozenset({"schema_registry", "debezium", "spark_peers"})
@@ -70,7 +78,7 @@ def resolve(confs: Iterable[str] | None = None, dest: Path | None = None) -> dic
     Raises:
         JarError: A conf is unknown, Java is missing, or a jar cannot be downloaded or has another hash.
     """
-    folder = (dest or _default_dest()).absolute()
+    folder = (dest or jars_folder()).absolute()
     locked = read_lock()
     usual = [conf for conf in locked if conf not in ON_DEMAND]
     wanted = list(dict.fromkeys(usual if confs is None else confs))
@@ -114,7 +122,8 @@ def pin(conf: str, coordinates: Iterable[str]) -> list[LockedJar]:
         ]
 
 
-def _default_dest() -> Path:
+def jars_folder() -> Path:
+    """Return the folder of the jars: `BRAID_JARS`, else that of the checkout, else one in the user's cache."""
     configured = os.environ.get("BRAID_JARS")
     if configured:
         return Path(configured)
@@ -131,7 +140,7 @@ def _resolve_conf(jars: Sequence[LockedJar], folder: Path) -> list[Path]:
     if _is_complete(jars, folder):
         return paths
     folder.mkdir(parents=True, exist_ok=True)
-    with _exclusive(folder / ".lock"):
+    with exclusive(folder / ".lock"):
         if not _is_complete(jars, folder):  # else another process has just resolved it
             _fetch(jars, folder)
             _stamp_path(folder).write_text(_stamp(jars))
@@ -187,7 +196,8 @@ def _stamp(jars: Sequence[LockedJar]) -> str:
 
 
 @contextmanager
-def _exclusive(path: Path) -> Iterator[None]:
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold the lock of a file, which is created if it is missing; wait while another process holds the lock."""
     # The kernel frees the lock when its holder dies, so a killed download blocks no other process.
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
+from braid.pipelines.spark.class_archive import archive_options
 from braid.pipelines.spark.jars import java_executable, resolve
 
 # Reading messages has costs for each batch and column, which 16,384 messages make small. For the bound in bytes Spark
@@ -110,8 +111,9 @@ def build_session(
     }
     scratch = work_dir / "jvm"
     scratch.mkdir(exist_ok=True)
-    class_path = [str(jar) for jar in resolve(["spark"])["spark"]]
-    class_path += filter(None, [conf.get("spark.driver.extraClassPath")])
+    class_path = list(resolve(["spark"])["spark"])
+    extra = conf.get("spark.driver.extraClassPath", "")
+    class_path += [Path(jar) for jar in extra.split(os.pathsep) if jar]
     java_options = [f"-Dlog4j2.configurationFile={_write_log4j(work_dir, log_level, silent)}"]
     # Libraries unpack native code into it, which a killed JVM leaves behind.
     java_options += [f"-Djava.io.tmpdir={scratch}", "-XX:-UsePerfData"]
@@ -119,7 +121,8 @@ def build_session(
     # the stack for each character: the usual megabyte is too little for a trace of 2,000 characters. Memory that is
     # never used is not taken.
     java_options += ["-Xss32m", "-XX:+UseSerialGC", conf.get("spark.driver.extraJavaOptions", "")]
-    settings["spark.driver.extraClassPath"] = os.pathsep.join(class_path)
+    java_options += archive_options(class_path)
+    settings["spark.driver.extraClassPath"] = os.pathsep.join(map(str, class_path))
     settings["spark.driver.extraJavaOptions"] = " ".join(java_options).strip()
     builder = SparkSession.builder.master(f"local[{cores}]").appName(app_name)
     return builder.config(map=settings).getOrCreate()

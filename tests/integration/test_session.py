@@ -11,6 +11,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from braid.pipelines.spark.class_archive import archive_path
+from braid.pipelines.spark.jars import resolve
+from braid.pipelines.spark.session import jvm_process_id
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
@@ -54,6 +57,13 @@ def test_kafka_connector_and_zone_are_set(spark: SparkSession) -> None:
 
     assert "offset" in frame.load().columns
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+def test_the_jvm_maps_its_classes_from_the_archive(spark: SparkSession) -> None:
+    """The archive is made by `make jars`."""
+    mapped = Path(f"/proc/{jvm_process_id(spark)}/maps").read_text()
+
+    assert str(archive_path(resolve(["spark"])["spark"])) in mapped
 
 
 def test_spark_can_search_the_trace_of_a_stopped_query(spark: SparkSession) -> None:

@@ -1,16 +1,13 @@
-"""Keeps classes as a JVM has them in memory: loading them is half of the work of a start.
+"""Class archive of the format's Java library (`java_reader`): loading classes is half of the work of a JVM's start.
 
-There is an archive of Spark's classes, and one of the format's Java library (`java_reader`).
-`python -m tests.support.class_archive` makes those that are not there, in some twenty seconds: each by
-a program that uses what tests use. An archive is named after the Java and the jars, so that others get
-one of their own. A JVM that does not find the very jars in its class path says nothing and loads the
-classes itself.
+`python -m tests.support.class_archive` makes the archive if it does not exist, in some ten seconds, by a program that
+uses what tests use. The archive is named after the Java and the jars, so that others get one of their own. A JVM that
+does not find the very jars in its class path says nothing and loads the classes itself. The archive of Spark's classes
+is the product's (`braid.pipelines.spark.class_archive`).
 """
 
 import contextlib
-import hashlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -18,9 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyspark
-
-from braid.pipelines.spark.jars import JarError, java_executable, resolve
+from braid.pipelines.spark.jars import JarError
 from tests.interop import java_reader
 
 _CACHE = Path(__file__).parents[2] / ".cache"
@@ -30,38 +25,6 @@ of that, of every core, and is of use only to one that lives for minutes."""
 
 # Which classes cannot be archived, or that an archive does not fit, is of no interest.
 _SILENT = "-Xlog:disable"
-# Loads what a runner's queries need: a stream, JSON, Kafka's classes, and Python between.
-_PROGRAM = """
-import sys
-from pathlib import Path
-from pyspark import SparkContext
-from pyspark.sql import functions as fn
-from braid.pipelines.spark.session import build_session
-
-work_dir = Path(sys.argv[1])
-session = build_session(app_name="classes", work_dir=work_dir)
-servers = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "topic"}
-assert session.readStream.format("kafka").options(**servers).load().isStreaming
-
-def look(batch, number):
-    parsed = fn.from_json(fn.concat(fn.lit('{"a": '), "value", fn.lit("}")), "a long, b string")
-    told = batch.select(parsed.alias("parsed"), "timestamp").select("parsed.*", "timestamp")
-    told.repartition(2).mapInArrow(lambda batches: batches, told.schema).groupBy("a").count().collect()
-
-rates = session.readStream.format("rate").option("rowsPerSecond", 20).load()
-query = rates.writeStream.foreachBatch(look).option("checkpointLocation", str(work_dir / "checkpoint"))
-query = query.start()
-while not any(progress["numInputRows"] for progress in query.recentProgress):
-    query.awaitTermination(1)
-query.stop()
-session.stop()
-gateway = SparkContext._gateway
-gateway.shutdown()
-gateway.proc.stdin.close()
-sys.exit(gateway.proc.wait())
-"""
-
-
 # What is written, merged and read in each file format by the engines.
 _CASES = [
     {
@@ -146,23 +109,6 @@ class ClassArchive:
             new.replace(path)
 
 
-def _spark_archive() -> Path:
-    java = java_executable().resolve()
-    release = java.parents[1] / "release"
-    parts = [str(java), release.read_text(encoding="utf-8") if release.exists() else ""]
-    jars = [*resolve(["spark"])["spark"], *sorted(Path(pyspark.__path__[0], "jars").glob("*.jar"))]
-    for jar in jars:
-        found = jar.stat()
-        parts.append(f"{jar} {found.st_size} {found.st_mtime_ns}")
-    name = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-    return SPARK.folder / f"{name[:16]}.jsa"
-
-
-def _spark_training(folder: Path, options: str) -> tuple[Sequence[str], Mapping[str, str]]:
-    command = [sys.executable, "-c", _PROGRAM, str(folder / "work")]
-    return command, os.environ | {"SPARK_SUBMIT_OPTS": options}
-
-
 def _reader_training(folder: Path, options: str) -> tuple[Sequence[str], Mapping[str, str]]:
     cases = folder / "cases.jsonl"
     cases.write_text("".join(f"{json.dumps(case)}\n" for case in _CASES), encoding="utf-8")
@@ -170,9 +116,6 @@ def _reader_training(folder: Path, options: str) -> tuple[Sequence[str], Mapping
     return command, java_reader.environment()
 
 
-SPARK = ClassArchive(
-    folder=_CACHE / "spark-classes", find_path=_spark_archive, training=_spark_training
-)
 READER = ClassArchive(
     folder=java_reader.CACHE,
     find_path=lambda: java_reader.jar_path().with_suffix(".jsa"),
@@ -182,8 +125,7 @@ READER = ClassArchive(
 
 def main() -> None:
     """Make what is not there."""
-    for archive in (SPARK, READER):
-        archive.make()
+    READER.make()
 
 
 if __name__ == "__main__":
