@@ -1,12 +1,12 @@
-"""Compaction job on a Spark cluster: each bucket is a task of its own, committed by itself.
+"""Compaction job on a Spark cluster: each bucket is compacted and committed by a task of its own.
 
     driver: MaintenanceService ──► a job of one task per bucket ──► executors: compact, commit
                   ▲───────────────────── outcome ◄──────────────────────────────┘
 
-Each bucket is a job of its own, so that a bucket that takes long delays no other. A task that Spark
-repeats, because its machine was lost or is slow, does no harm: of two compactions of a bucket only one commits.
-The service compacts what is due, once or every SECONDS, and expires snapshots and tags unless `--no-expire` is
-given. With `--full` there is no service: every bucket is compacted fully, once, and nothing expires.
+Each bucket is a Spark job of its own, so a large bucket does not delay the others. Spark may run a task twice, because a
+machine was lost or is slow. This does no harm: only one of two compactions of a bucket commits. The service compacts the
+buckets that are due, once or every SECONDS, and expires snapshots and tags unless `--no-expire` is given. With `--full`
+every bucket is compacted fully, once, and nothing expires.
 
     spark-submit … compaction_job.py --warehouse PATH [--every SECONDS | --full] [--parallel N] [--no-expire] [TABLE…]
 """

@@ -1,4 +1,4 @@
-"""Held lease: one lease of the registry, renewed for as long as its holder keeps asking for it."""
+"""Held lease: one lease of the registry, which each request of its holder takes or renews."""
 
 from braid.lake import Clock
 from braid.registry.store.leases import Lease, LeaseStore

@@ -1,7 +1,7 @@
-"""Requests of a runner's streams for maintenance at once, instead of at the end of its interval.
+"""Requests for maintenance, by which a runner's streams start its next maintenance check early.
 
-A stream knows after each commit how many runs a bucket has. With several streams that commit a few times a second, a bucket
-would get more runs within the interval than reads should merge.
+After each commit a stream knows how many runs each bucket has. If several streams commit a few times a second, a bucket would
+get more runs between two checks than a read should merge.
 """
 
 from collections.abc import Callable

@@ -1,18 +1,19 @@
-"""Added partitions: the partitions of its topic that a stream reads now, and those that wait. Pure.
+"""Added partitions: which partitions of its topic a stream reads now, and which ones it reads later. Pure.
 
-When a topic gets more partitions, keys move to other partitions; offsets of the new partitions begin with 0. A stream
-that arrival alone orders, and that declares `on_partitions_added: continue`, therefore reads the topic in steps, each
-of which is a query of its own:
+When a topic gets more partitions, keys move to other partitions, and the offsets of the new partitions begin with 0.
+A stream that is ordered by arrival alone and declares `on_partitions_added: continue` therefore reads the topic in steps.
+Each step is a query of its own:
 
     growth noticed ── partitions_settle ──► ends of the known partitions are taken
                                              └── all read up to there ──► next generation: all of them
 
-Producers learn of new partitions minutes late, so records of a key may still arrive in its former partition
-for a while; the stream declares with `partitions_settle` how long to wait for that. The step is stored with the group's
-order, so that a restart does not begin the wait anew.
+Producers notice new partitions some minutes later, so records of a key may still arrive in its former partition.
+`partitions_settle` of the stream declares how long to wait for them. The step is stored with the group's order in the
+table, so a restart does not begin the wait again.
 
-With `stop` such a stream is refused when it starts after the growth; so is, without any growth, one whose topic has
-several partitions, unless all records of a row are in one of them. All other streams read every partition at once.
+With `on_partitions_added: stop`, a stream that is ordered by arrival alone is refused when it starts after its topic has got
+more partitions. It is always refused if its topic has several partitions and the records of a row may be in more than one of
+them. All other streams read every partition at once.
 """
 
 from collections.abc import Callable, Mapping

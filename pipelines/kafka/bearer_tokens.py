@@ -1,9 +1,9 @@
 """Tokens of OAUTHBEARER for kafka-python's clients: from a token endpoint, or from an installed provider.
 
-All clients of a process that log in the same way share one token.
+Clients of a process with the same login share one token.
 
-A provider is a function without arguments that a package names in the entry-point group
-`braid.kafka_token_providers`; it returns a token and its life in seconds.
+A provider is a function that a package names in the entry-point group `braid.kafka_token_providers`. It has no arguments,
+and returns a token and its lifetime in seconds.
 """
 
 from collections.abc import Callable, Mapping

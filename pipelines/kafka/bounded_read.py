@@ -1,4 +1,4 @@
-"""Reading of a range of each partition of a topic with kafka-python, to its end and no further."""
+"""Bounded read of a topic with kafka-python: one range of offsets for each partition."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final

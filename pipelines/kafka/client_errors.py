@@ -1,4 +1,4 @@
-"""Errors of kafka-python as `StorageUnavailable`; those of the login and of its rights name its mechanism."""
+"""Errors of kafka-python, converted to `StorageUnavailable`; errors of a login, or of its rights, name the login's mechanism."""
 
 from kafka.errors import (
     AuthorizationError,

@@ -1,8 +1,8 @@
 """Kafka cluster: its address and options, in the terms of each client library.
 
-Declarations use the names of Kafka's own (Java) clients. Spark gets them as they are; for kafka-python the
-options of security are translated (`formats.kafka_security`), and one that cannot be translated is refused.
-Options of other subjects, such as fetch sizes, apply to Spark's consumer alone, but for `client.id`.
+Options have the names that Kafka's own (Java) clients use. Spark gets them unchanged. For kafka-python the security options
+are translated (`formats.kafka_security`), and an option that cannot be translated is refused. All other options, such as
+fetch sizes, apply to Spark's consumer alone, except `client.id`, which applies to all clients.
 """
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""Bound of time that attempts share, one after the other: time that one leaves is that of the next ones."""
+"""Time bound that successive attempts share: time that one attempt does not use is left for the next attempts."""
 
 import time
 from collections.abc import Callable

@@ -1,6 +1,6 @@
-"""Kafka source of a stream: a topic, or ranges of one, as DataFrames of Spark.
+"""Kafka source of a stream: a topic, or ranges of a topic, as Spark DataFrames.
 
-Also the offsets at which a query starts, and the checks of its topic.
+The module also has the offsets at which a query starts, and the checks of its topic.
 """
 
 import json

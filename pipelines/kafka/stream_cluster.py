@@ -1,8 +1,8 @@
-"""Kafka cluster of a stream, with the values of its secrets.
+"""Kafka cluster of a stream, with its secrets resolved.
 
-A stream names a cluster of the operators' file, or gives an address that the file allows. The stream may have
-been registered before the file was changed, or by a service that was started with another file, so both are
-checked again before the stream gets a login. Secrets of clusters become values only here.
+A stream names a cluster of the operators' file, or an address that the file allows. The stream may have been registered
+before the file was changed, or by a service with another file. So the name or the address is checked again before the
+stream gets a login. References to secrets of clusters are resolved only here.
 """
 
 import logging

@@ -1,7 +1,7 @@
-"""Schemas of a stream's messages: the registry that its format names, with the values of its secrets.
+"""Schemas of a stream's messages: the schema registry that its format names, with its secrets resolved.
 
-The stream may have been registered before the operators' file was changed, or by a service that was started with
-another file, so the file is checked again before the stream gets a login.
+The stream may have been registered before the operators' file was changed, or by a service with another file. So the file
+is checked again before the stream gets a login.
 """
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters

@@ -1,7 +1,7 @@
-"""Topics of a Kafka cluster: id, partitions and offsets, and the creation of those for dead letters.
+"""Topics of a Kafka cluster: their ids, partitions and offsets, and the creation of topics for dead letters.
 
-Read with kafka-python and not through Spark: Spark requires an offset for every existing partition, has no
-topic ids, and reports end offsets only while micro-batches run.
+Topics are read with kafka-python and not through Spark, because Spark requires an offset for every existing partition, has
+no topic ids, and reports end offsets only while micro-batches run.
 """
 
 from collections.abc import Mapping

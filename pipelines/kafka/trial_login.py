@@ -1,10 +1,10 @@
-"""Trial login: one connection to a broker that logs in and reads no topic, to learn the broker's own answer.
+"""Trial login: one connection to a broker that only logs in, to get the broker's answer.
 
-A broker that refuses a login answers and closes at once. kafka-python often sees the end before the answer, takes
-it for a broken connection, and tries again until its timeout, without the reason.
+A broker that refuses a login sends an answer and closes the connection at once. kafka-python often notices the close before
+it has read the answer. It then assumes a broken connection and tries again until its timeout, and the reason is lost.
 
-With TLS and no login the broker is asked for its API versions, because it may refuse a certificate only in its first
-answer. Without either, and for AWS_MSK_IAM, only the connection is made.
+With TLS but without a login, the broker is asked for its API versions, because it may refuse a certificate only with its
+first answer. Without TLS and login, and for AWS_MSK_IAM, only the connection is made.
 """
 
 import socket

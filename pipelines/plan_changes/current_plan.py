@@ -1,4 +1,4 @@
-"""Current plan of a running stream: how a changed declaration, or a changed schema, reaches its query.
+"""Current plan of a running stream, which is exchanged when the declaration or the table's schema changes.
 
     supervisor: the declaration has changed ──► `request_refresh` ─┬─ at once between two micro-batches
                                                                    └─ else before the next attempt

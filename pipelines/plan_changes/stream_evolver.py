@@ -1,6 +1,6 @@
 """Evolution of a stream's table through the registry: new fields become columns, and columns get wider types.
 
-Where the registry refuses a change as a whole, its parts are tried one by one.
+If the registry refuses several changes together, they are tried one by one.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
 """Desk of a runner for dead letters: answers questions for pages of them, and carries out requested replays.
 
-Two threads beside the runner's queries, so that a long replay delays no page. A replay that fails for a cause that may
-pass is tried again after a while; what it has committed before, stays. Any other failure ends it. Where a client can
-mend the cause, the result of the replay has it, without paths of the storage. Of damaged data, and of a defect of the
-runner, the result has only the kind, and refers to the runner's log.
+Pages and replays have a thread each, so a long replay does not delay a page. A replay that fails with a temporary error is
+tried again later, and the letters that it has committed stay replayed. Any other error ends the replay. If a client can correct
+the cause, the result of the replay has the error, without paths of the storage. For damaged data, and for a defect of the
+runner, the result has only the kind of the error, and refers to the runner's log.
 """
 
 import logging

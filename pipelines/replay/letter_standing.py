@@ -1,8 +1,8 @@
-"""Standing of a dead letter: open, replayed, or why it cannot be replayed; whether a selection means a letter. Pure.
+"""Standing of a dead letter (open, replayed, or the reason why it cannot be replayed), and the selection of letters. Pure.
 
-Whether a letter is open or replayed is decided by the position of the stream in its table, and never by the letter
-alone: letters are sent before the commit that accounts for them, and sending is at least once. The letter alone shows
-that it cannot be replayed where it is of another stream, of a version that noted too little, or cut.
+The position of the stream in its table decides whether a letter is open or replayed. The letter alone cannot decide it, because
+letters are sent before the commit that counts them, and may be sent more than once. Some letters show by themselves that
+they cannot be replayed: letters of another stream, letters that were cut, and letters of a version with too few headers.
 """
 
 from dataclasses import dataclass

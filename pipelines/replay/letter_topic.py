@@ -1,4 +1,4 @@
-"""Letters on a dead-letter topic: the offsets that its partitions hold now, and the letters of a range of each."""
+"""Letters on a dead-letter topic: the current offsets of its partitions, and the letters in a range of offsets."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 """Counts of a stream's dead letters by reason, over all of its queries.
 
-The table counts dead letters by reason, with each commit (`StreamLetters`). Those that versions before had counted
-are only in runners' reports by reason. A report is a few seconds old when its runner dies, so the sum over the reasons,
-each with the largest count of any report, may be below the table's count. Where it is greater, the reports are taken
-for those of an earlier table or stream of the same name, and none is counted.
+With each commit, the table counts dead letters by reason (`StreamLetters`). Earlier versions of Braid stored only the total in the
+table; their counts by reason are in the reports of runners. For each reason the largest count of any report is taken. The sum of
+these counts may be less than the table's total, because the last report of a runner that died is a few seconds old. If the sum
+is greater, the reports belong to an earlier table or stream of the same name, and are ignored.
 """
 
 from collections import Counter

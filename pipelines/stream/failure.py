@@ -7,11 +7,11 @@
 | `OffsetMismatch` while the stream is claimed, or the supervisor compares its topic with the table | permanent |
 | all others: Kafka, storage, Spark, unexpected ones | retried without end |
 
-An unknown error is retried: a stream that is retried in vain reports the error and costs an attempt a minute,
-while the data of a stream that is given up for a passing error becomes stale.
+An unknown error is retried. A useless retry costs one attempt a minute, and the stream reports the error; but if a stream
+stopped because of a temporary error, its data would become stale.
 
-Spark reports an error of a task as text. The class and the message of the innermost error are read from this
-text, and the error is classified by them. Errors for want of memory are told by the whole text (`memory_failure`).
+Spark reports an error of a task as text. The class and the message of the innermost error are read from this text, and
+decide about the failure. Errors caused by too little memory are recognised in the whole text (`memory_failure`).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Failure log of a repeated action: a line when it begins to fail, when the class of the error changes, and when it works."""
+"""Failure log of a repeated action: one line when it begins to fail, when the class of its error changes, and when it works again."""
 
 import logging
 from typing import Final

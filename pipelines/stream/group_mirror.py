@@ -3,10 +3,10 @@
     commit of the table ──► `offer` ──► newest position ──► a thread of its own ──► consumer group
                           (returns at once)                 one commit a second at most
 
-The table stays the only checkpoint: nothing ever reads the group's offsets. So a mirror that is late, or fails, harms
-nothing. It keeps the newest position alone, reports its failure, and tries again. Kafka forgets offsets of a group
-without members after a while (`offsets.retention.minutes`, a week by default), so they are committed again now and
-then while the topic is silent.
+The table is still the only checkpoint, because Braid never reads the group's offsets. So a mirror that is late or fails does no
+harm. It keeps only the newest position, reports a failure, and tries again. Kafka deletes the offsets of a group without
+members after `offsets.retention.minutes` (a week by default). So while no records arrive, the offsets are committed again at
+intervals.
 """
 
 import logging

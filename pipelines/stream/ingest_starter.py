@@ -1,7 +1,7 @@
 """Starter of ingest queries: makes a running query from a stream's entry in the registry.
 
-Before the start it adds arrival columns to a table that was created without them. It also records in the registry that
-a stream has read all that it was started for.
+Before the start it adds arrival columns to a table that was created without them. When a stream with the trigger
+`available_now` has read all its records, it records in the registry that the stream is completed.
 """
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters

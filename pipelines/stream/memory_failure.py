@@ -1,4 +1,4 @@
-"""Memory failures: what errors of a task or of the runner mean that come from too little memory. Pure.
+"""Memory failures: the errors of a task or of the runner that too little memory causes, and their meaning. Pure.
 
 | the error's text has | what has happened |
 |---|---|
@@ -6,8 +6,8 @@
 | `java.lang.OutOfMemoryError` | the heap of Spark's JVM is full |
 | `Python worker exited unexpectedly` | a worker was killed, most often by the kernel because memory ran out, got no more memory, or has crashed |
 
-The innermost error of such a text says nothing of it: a worker that was killed ends in `Connection reset`, and one that
-got no memory in `Broken pipe`, because Spark still sends records when the worker gives up.
+The innermost error of such a text does not show the cause: it is `Connection reset` for a worker that was killed, and `Broken
+pipe` for a worker that got no memory, because Spark still sends records when the worker ends.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Stream queries as their supervisor sees them: protocols of a running query, and of its starter.
+"""Protocols by which a supervisor uses a running query and its starter.
 
-`RegisteredStream` is the registration that a query was started for; its `differs` tells when it may be outdated.
+`RegisteredStream` is the registration with which a query was started; its `differs` says whether it may be outdated.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""Report of one stream in the progress document of its runner: state, lag, dead letters, and what was committed.
+"""Report of one stream in the progress document of its runner: state, lag, dead letters, and committed records.
 
-One thread writes; `progress` may be read from any.
+One thread writes the report; any thread may read `progress`.
 """
 
 from collections import Counter
