@@ -1,6 +1,6 @@
 """Consistent reads of a table's declaration and schema, which are stored in two places.
 
-Either may change between the reads of the two.
+Either of the two may change between the reads.
 """
 
 from dataclasses import dataclass

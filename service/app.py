@@ -1,6 +1,6 @@
 """Assembly of the FastAPI application: components, routes, layers, and its OpenAPI document.
 
-No state outside of the app.
+The module has no state of its own: each app has its own components.
 """
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
-"""Thread for request bodies: they are parsed and validated there, one after another.
+"""Thread for request bodies, in which they are parsed and validated one after another.
 
-Bodies above 16 KiB are checked there, too (`guard/body_bounds`).
+It also checks the bounds of bodies above 16 KiB (`guard/body_bounds`).
 
 Parsing and validation run in C and hold the interpreter lock until they end. On the event loop, or in several
 threads at once, `/health` would wait for the bodies of all simultaneous requests; with one thread it waits

@@ -1,7 +1,7 @@
 """Route class whose bodies are parsed and validated in the thread for bodies, not on the event loop.
 
-Findings in one body are bounded, and texts that UTF-8 cannot encode are refused. A changing request to a route
-without a body is refused if it has one, other than `{}`.
+The number of problems reported for one body is bounded, and texts that UTF-8 cannot encode are refused. If a route takes no
+body, a state-changing request to it may have no body or `{}`; any other body is refused.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""Statuses with each of their texts as a given function returns it.
+"""Replacement of texts in statuses: a copy of a status, in which a given function has replaced every text.
 
-Reports of runners and backfills, and unreadable files, give their causes as texts that may have paths of the storage.
-`Components.shown` uses this to hide the warehouse's address from every caller
-(`braid.registry.store.paths.without_warehouse` replaces it).
+Reports of runners and backfills, and errors of unreadable files, have texts that may contain paths of the storage.
+`Components.shown` replaces the warehouse's address in them (by `braid.registry.store.paths.without_warehouse`), so that no
+caller sees it.
 """
 
 from collections.abc import Callable, Mapping

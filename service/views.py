@@ -1,6 +1,6 @@
-"""Models of requests and answers of the HTTP API, besides the contracts in `schemas`.
+"""Models of requests and responses of the HTTP API, except the contracts in `schemas`.
 
-Those of the schema history are in `control/schema_history`, where they are made.
+The models of the schema history are in `control/schema_history`.
 """
 
 from collections.abc import Mapping

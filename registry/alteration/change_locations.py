@@ -1,9 +1,8 @@
-"""Locations of problems in a request for schema changes, when the rules find them in the result.
+"""Locations of problems in a request for schema changes, for problems that the rules find in the changed table.
 
-Pure. The rules check the table and the streams that the changes lead to, and name fields of that
-result; the client can only edit its request. `Origin` leads from a field of the result to the change that
-caused it.
-A problem that no single change has caused is located by the field of the declaration, without a pointer.
+Pure. The rules check the changed table and its streams, and name fields of these. But the client can only edit its
+request. `Origin` maps such a field to the change that caused it. A problem that no single change has caused has the
+field of the declaration, and no pointer into the request.
 """
 
 from collections.abc import Mapping

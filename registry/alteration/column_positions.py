@@ -1,7 +1,7 @@
 """Positions of added and moved columns, in the declaration and in the schema.
 
-Pure. The schema has generated columns of sequence groups behind the declared ones, so the last position
-of the declaration is not the last one of the schema.
+Pure. In the schema, the generated columns of sequence groups come after the declared columns. So the last position
+of the declaration is not the last position of the schema.
 """
 
 from typing import assert_never

@@ -1,7 +1,7 @@
-"""Rule for changed types of columns that order kept columns: what is stored has to stay comparable.
+"""Rule for type changes of columns that order kept columns: the stored order bytes have to stay comparable.
 
-Pure. A kept column is ordered by bytes that are made of its group's ordering columns. Bytes of rows that exist do
-not change with a column's type, so the type changes only to one whose values have the same bytes.
+Pure. A kept column is ordered by bytes that encode its group's ordering columns. The bytes of existing rows do not change
+with a column's type. So a type may change only to a type whose values have the same bytes.
 """
 
 from collections.abc import Iterator

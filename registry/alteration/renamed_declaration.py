@@ -1,6 +1,6 @@
 """Renaming of a column in a declaration: in its columns, keys, groups, retention and options.
 
-Pure. `table_changes` refuses before to rename a column of `row_ttl`, or of an option that a rename does not follow.
+Pure. `table_changes` has already refused to rename a column that `row_ttl` names, or an option that is not renamed with it.
 """
 
 from braid.lake import rename_in_options

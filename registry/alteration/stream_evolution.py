@@ -1,11 +1,12 @@
-"""Evolution of a table and a stream by undeclared fields of the stream's records.
+"""Evolution of a table and a stream by new fields in the stream's records.
 
-Pure. A new field becomes a column of the stream's own group, if it has one, behind the declared columns, and the
-stream reads it. New fields inside of a column, and values that its type cannot hold, widen the column's
+Pure. A new field becomes a column after the declared columns. The column belongs to the stream's own group, if the stream has
+one, and the stream reads it. New fields inside a column, and values that its type cannot hold, widen the column's
 type. A column or type that another process has added meanwhile needs no change. Fields beyond the stream's
-`columns_max` are left out. Which fields are new, and their types, is found by `records.new_fields`.
+`columns_max` are left out. `records.new_fields` finds the new fields and their types.
 
-A column whose value a captured change may leave out is kept by the group: a record without the value leaves it as it is.
+If captured changes may leave out the value of a new column, its group keeps the column: a record without the value does not
+change it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Options of the table format for the declared deletes and their retention; what the deletes of a stream or group do.
+"""Options of the table format for the declared deletes and their retention, and the effect of deletes of a stream or group.
 
 Pure. The rules for the declarations are in `braid.registry.rules.tables.delete_rules` and
 `braid.registry.rules.tables.delete_retention`.

@@ -1,8 +1,8 @@
 """Pages of the changes of a range of snapshots.
 
-A page ends after the requested number of rows, with the batch that brings it to `PAGE_BYTES` of rows, or after
-`PAGE_SNAPSHOTS` snapshots, so that many rows or snapshots do not make a page long. The next page may begin
-within a snapshot: files whose rows were returned are not opened again, and the returned rows of a file
+A page ends after the requested number of rows, after the batch with which its rows reach `PAGE_BYTES`, or after
+`PAGE_SNAPSHOTS` snapshots. So neither many rows nor many snapshots make a page slow. The next page may begin
+within a snapshot: files whose rows were all returned are not opened again, and the returned rows of a file
 are skipped.
 
 If another page follows, this page and the rest of the range are leased for ten minutes, so that this page can

@@ -1,6 +1,6 @@
-"""Error of a request that has to be confirmed by a name and is not, and the description of that parameter.
+"""Parameter `confirm`, by which a client repeats a name to confirm a request, and the error if the name differs or is missing.
 
-Such requests do harm if sent by mistake; their routes, or `consumers`, compare the name.
+Requests that do harm if they are sent by mistake need it. Their routes, or `consumers`, compare the name.
 """
 
 from braid.lake import InvalidRequest, Problem

@@ -1,6 +1,6 @@
-"""Consumers of a table, whose next snapshots are kept from expiring: list, set, delete, and the last snapshot read.
+"""Consumers of a table, whose next snapshots do not expire: listed, set and deleted, with the last snapshot that each has read.
 
-The list has leases, too; they can be neither set nor deleted.
+The list also contains leases, which can be neither set nor deleted.
 """
 
 from braid.lake import ConsumerFile, InvalidRequest, Problem, Table

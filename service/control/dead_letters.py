@@ -1,6 +1,6 @@
 """Dead letters of a stream: their numbers from its position in the table, and pages of them from a runner.
 
-The service does not read Kafka: it leaves a question in the warehouse, and waits for the answer for some seconds.
+The service does not read Kafka. It writes a request for a page into the warehouse, and waits some seconds for a runner's answer.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Encoding of page tokens: bytes as base64url without padding, which needs no escapes in an address."""
+"""Encoding of page tokens: bytes as base64url without padding, which needs no escapes in a URL."""
 
 import base64
 

@@ -1,6 +1,6 @@
-"""Parameters of an address that name a state of the table: a snapshot, a tag or a point in time.
+"""Query parameters that name a state of the table: a snapshot, a tag or a point in time.
 
-`take_read_at` takes them out of the parameters of a row's key; `bound_of_changes` is for the range of changes.
+`take_read_at` separates them from the parameters with a row's key. `bound_of_changes` reads a bound of a range of changes.
 """
 
 from collections.abc import Mapping, Sequence

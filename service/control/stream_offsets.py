@@ -1,4 +1,4 @@
-"""Offsets of a stream for people: its position in the table, and its topic's bounds as a runner reported them. Pure."""
+"""Offsets of a stream as the service returns them: its position in the table, and the bounds of its topic that a runner has reported. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 

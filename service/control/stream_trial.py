@@ -1,6 +1,6 @@
-"""Trial of a stream over HTTP: what would become of sample records; `records.trial` tries them.
+"""Trial of a stream over HTTP: the result of each sample record, as `records.trial` computes it.
 
-Not for a stream whose messages or keys name their schemas by id.
+A stream whose messages or keys name their schemas by id cannot be tried.
 """
 
 from collections.abc import Sequence

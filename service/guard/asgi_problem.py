@@ -1,4 +1,4 @@
-"""Problem answers of ASGI layers, before the framework sees the request."""
+"""Problem responses of ASGI layers, which refuse a request before the framework gets it."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 

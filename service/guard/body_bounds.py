@@ -1,10 +1,10 @@
 """Bounds of the bodies of state-changing requests: size, time to arrive, depth, number of values, and total memory.
 
-The layers below receive a complete body: no route waits for the body of such a request, and none parses one that
-is too large. Plain ASGI, because every request passes here.
+The layers below get a complete body, so no route waits for the body of such a request, and no route parses a body that
+is too large. The layer is plain ASGI, because every request passes through it.
 
-A body is refused as soon as it is known to be too large. Its rest is then read and discarded for a while: a
-client that sends its whole body before it reads would lose the answer if the connection were closed at once.
+A body is refused as soon as it is known to be too large. The rest of the body is then read and discarded for a while, because
+a client that sends its whole body before it reads would lose the answer if the connection were closed at once.
 """
 
 import asyncio

@@ -2,8 +2,8 @@
 
 A service without logins trusts every client that can reach it. A browser can reach it, and sends the requests
 of any page. Three headers reveal such requests: `content-type`, because a form cannot send `application/json`;
-`origin`, which names the site of a script; and `host`, which has the name that was made to resolve to this
-address (DNS rebinding). `host` is checked for all requests but probes; the other two for state-changing requests.
+`origin`, which names the site of a script; and `host`, which under DNS rebinding has the attacker's name. `host` is checked for
+all requests except probes, and the other two for state-changing requests.
 """
 
 import ipaddress

@@ -1,8 +1,8 @@
 """Access log: one line per request with method, path, status, milliseconds and request id.
 
-The outermost ASGI layer, so that it sees the answers of every layer below. The id is that of
-the answer's header: the caller's own id or a new one. Query parameters are left out, because they contain
-keys of rows. Requests whose heads `protocol` refuses do not come here; it logs them itself.
+It is the outermost ASGI layer, so it sees the responses of every layer below. The request id is the one in
+the response's header: the caller's own id or a new one. Query parameters are left out, because they contain
+keys of rows. Requests with heads that `protocol` refuses do not reach this layer; `protocol` logs them itself.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """uvicorn's HTTP protocol with bounds on time and size of heads, small chunks, slow readers and connections.
 
-A request with two lengths of its body, and one that is not HTTP/1.1, are refused, too.
+It also refuses a request with two body lengths, and a request that is not HTTP/1.1.
 
 The bounds are here because middleware sees requests, not connections: it cannot notice a head that never
 ends, a connection without data, or a client that does not read its answer. A refused request

@@ -1,7 +1,6 @@
-"""Request ids, and the answer to failures that no handler covers.
+"""Request ids, and the response to exceptions that have no handler.
 
-Plain ASGI instead of the framework's middleware class, which buffers answers and adds a task to each
-request.
+The layer is plain ASGI, because the framework's middleware class buffers responses and adds a task to each request.
 """
 
 import logging

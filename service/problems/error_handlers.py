@@ -1,7 +1,7 @@
 """Exception handlers: errors of the engine, the registry and the framework as RFC 9457 problems.
 
-Failures on the service's side are logged, and most are answered without details. An exception without a handler is
-answered by `http/request_context`.
+Failures of the service itself are logged, and most of their responses have no details. `http/request_context` responds to
+an exception without a handler.
 """
 
 import json

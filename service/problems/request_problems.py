@@ -1,6 +1,6 @@
 """Conversion of the framework's validation errors to problems of fields.
 
-pydantic reports what is wrong. A person also needs to know what would be right, and a program needs the
+pydantic only reports what is wrong. A person also needs to know what is expected, and a program needs the
 location in the body.
 """
 
