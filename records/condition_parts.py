@@ -1,4 +1,4 @@
-"""Reader of the parts of records that a stream's conditions are about: headers, Kafka key, timestamp and place."""
+"""Reader of the parts of records that a stream's conditions use: headers, Kafka key, timestamp, partition, offset and topic."""
 
 from collections.abc import Mapping, Sequence
 

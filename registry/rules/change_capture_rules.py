@@ -2,14 +2,14 @@
 
 Pure.
 
-1. The sources `change` and `change_position` are for captured changes: `change` for messages with an event around the
-   row, `change_position` for those with a position in a log, which Canal's do not have.
-2. The event says what is a delete, so there is no `delete_when`. The tombstone behind it deletes nothing, except where
+1. The sources `change` and `change_position` are only for captured changes: `change` for messages with an event around the
+   row, and `change_position` for messages with a log position, which messages of Canal do not have.
+2. The event says whether it is a delete, so `delete_when` is refused. The tombstone after a delete deletes nothing, unless
    the events are unwrapped.
-3. No column is read from the Kafka keys of Maxwell and Canal: the row tells a change of the key.
-4. PostgreSQL and Oracle may leave large values out of a change (`unavailable_value`). A text, bytes or nested column is
-   kept by its sequence group, or declares `on_missing`, unless it belongs to the key or the order. A stream that
-   adds columns (`on_new_field: evolve`) has a group, which keeps such columns.
+3. No column is read from the Kafka keys of Maxwell and Canal, because only the row shows a change of the key.
+4. PostgreSQL and Oracle may leave large values out of a change (`unavailable_value`). So each column of a text, of bytes or
+   of a nested type is kept by its sequence group, or declares `on_missing`, unless it is a key or ordering column. A stream
+   that adds columns (`on_new_field: evolve`) needs a group, which keeps such columns.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,14 @@
 """Rules for columns that are computed by an expression, are constant, or have a default.
 
-Pure, but for the SQL engine in memory that evaluates expressions over columns without rows.
+Pure, except that an SQL engine in memory evaluates the expressions over columns without rows.
 
 1. A column has one source: a field or another part of the record, an expression, or a constant.
 2. A constant or a default is a value of the column's type.
-3. A default is for fields that a message can lack, and is then what such a record has: nothing is kept or refused.
-4. An expression is one scalar expression of what is allowed (`formats.expressions`), over fields whose types are
-   known, and its result is of a type that the column holds without loss. A stream has at most 200 of them.
-5. The type of a field is declared once: by the column that is read from it, or in `fields`, whose fields are all used
-   by expressions.
+3. A default is allowed only for fields that a message can lack, and not together with `on_missing`.
+4. An expression is one scalar expression with allowed functions (`formats.expressions`), over fields whose types are
+   known. The column holds every value of the result's type without loss. A stream has at most 200 expressions.
+5. The type of a field is declared once: by the column that is read from it, or in `fields`. Each field in `fields` is used
+   by an expression.
 6. Columns of captured changes have neither expressions (nor `fields` for them) nor defaults: a change may leave out what it did not touch, and
    a value that is made from nothing would replace the right one.
 """

@@ -1,7 +1,7 @@
-"""Rules for the formats of messages: options of a format, `on_new_field`, and fields that its messages do not have.
+"""Rules for message formats: the options of a format, `on_new_field`, and fields that messages of the format cannot have.
 
-Pure. The fields are known of CSV and raw messages, and with their types of Avro and Protobuf with a declared schema,
-Debezium's events in Avro included. Where messages name their schemas by id or are JSON, no field is refused here.
+Pure. The fields of CSV and raw messages are known. If a schema is declared for Avro (also for Debezium's events) or Protobuf,
+the fields are known with their types. For JSON, and for messages that name their schemas by id, no field is refused here.
 `unreadable_fields` is for the fields of conditions and expressions. More rules for captured changes are in
 `change_capture_rules`.
 """

@@ -1,4 +1,4 @@
-"""Column types that no stream reads, whatever its format: MULTISET, and MAP with keys that are no VARCHAR. Pure."""
+"""Column types that no stream reads, whatever its format: MULTISET, and MAP with keys of another type than VARCHAR. Pure."""
 
 from collections.abc import Iterator
 from typing import Final

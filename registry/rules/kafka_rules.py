@@ -1,9 +1,9 @@
 """Rules for the Kafka settings of a stream: its cluster, topics, consumer options, and the group of its mirror.
 
-Pure. Registration over HTTP could bring in an address, a login or a class, so clusters, addresses, topics, options and
-mirror groups that operators have not allowed are refused, and values of options that are out of bounds. A process that
-knows no clusters checks only the options of a stream on `default`, which the runners may know. The runner enforces the
-file once more when it starts the stream.
+Pure. A registration over HTTP could try to make a runner use an address, a login or a Java class. So clusters, addresses,
+topics, options and mirror groups that operators have not allowed are refused, and so are option values out of bounds. A
+process without a file of clusters accepts the cluster `default`, which the runners may know, and checks only the options.
+The runner checks its own file again when it starts the stream.
 """
 
 from collections.abc import Iterator

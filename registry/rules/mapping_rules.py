@@ -1,8 +1,8 @@
 """Rules for the columns that a stream maps, and for the paths of the fields that they are read from.
 
-A column is declared, not generated, mapped once, and of a type that streams read. A path is no JSONPath
-(`message_paths`), has at most 32 names, and leads to no object that contains the field of another column; columns of
-one field have one type, time format and time zone. Whether messages have the field is in `format_rules`.
+A mapped column is declared and not generated, is mapped once, and has a type that streams read. A path is not a JSONPath
+(`message_paths`), has at most 32 names, and does not lead to an object that contains the field of another column. All columns
+of a field have the same type, time format and time zone. `format_rules` checks whether messages can have the field.
 
 Pure, and linear in the number of columns: a declaration may have thousands of them, and its check must
 not delay the requests of other clients.

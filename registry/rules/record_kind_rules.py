@@ -4,12 +4,12 @@ Pure.
 
 1. Conditions (`where`, `delete_when`) can be parsed and evaluated, over fields that messages of the format have, and
    that are not too deep.
-2. A stream with deletes declares what they do, and one without does not: `ignore` and `dead_letter` in any table, or
-   the effect that the table declares (`delete_rules`): such a delete is written with the kind -D, and the table's
-   options decide what that does. The same holds for the effects of tombstones.
-3. A delete never restores or removes what a late record should decide: `remove_row` has the rules of the table's
-   `deletes: remove_row`, also where the table's engine removes rows without a declaration. The table may accept the
-   risk (`unordered: allowed`).
+2. A stream declares the effect of deletes if, and only if, it has deletes. `ignore` and `dead_letter` are allowed in every
+   table. Every other effect has to be the one that the table declares (`delete_rules`): such a delete is written with the kind
+   -D, and the table's options decide about its effect. The same applies to tombstones.
+3. The effect of a delete does not depend on late records: `remove_row` of a stream has the rules of the table's
+   `deletes: remove_row`, even if the table's engine removes rows without a declaration. The table may accept the risk
+   (`unordered: allowed`).
 4. A tombstone has no value. So it deletes only where the key, the columns that order records and all others that a
    delete needs are read from the Kafka key, a header or another part that the record has without one.
 """

@@ -1,14 +1,14 @@
 """Rules for columns that are read from a part of the record other than its key and value.
 
-Pure. The parts are headers, the timestamp, and the record's place: partition, offset and topic; of captured changes also
-the event around the row, and its position.
+Pure. The parts are the headers, the timestamp, the partition, the offset and the topic. Captured changes also have the event
+around the row, and its log position.
 
-1. A column of the timestamp, the place or the position has a type that holds it.
-2. Only a header and a field of an event have a name, which is the column's `path`, and may be a text in a time format.
-3. Of these parts, only headers and the topic fill key columns. The others tell records apart, not rows: the same event
-   that is sent again would be another row.
-4. The place orders nothing. Offsets of two partitions cannot be compared, and begin anew in a topic that is made
-   again; in the order of arrival the engine compares them together with the partition and a generation.
+1. The type of a column holds the values of its part.
+2. Only a header and a field of an event have a `path`, which is their name, and can have a time format.
+3. Of these parts, only headers and the topic fill key columns. The other parts differ between records of the same row, so an
+   event that is sent again would become another row.
+4. Partition, offset and topic are not ordering columns. Offsets of two partitions cannot be compared, and offsets begin again
+   at 0 when a topic is deleted and created again. The order of arrival compares them together with a generation.
 """
 
 from collections.abc import Iterator, Mapping

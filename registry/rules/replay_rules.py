@@ -1,10 +1,10 @@
-"""Rules for replays of dead letters, and for the reasons of the letters that a request chooses. Pure.
+"""Rules for replays of dead letters, and for the reasons by which a request selects letters. Pure.
 
-A replayed record is written long after the records that came after it. So its place among them has to be stored in
-the table, in a sequence group, whose order ends with generation, offset and partition; or no column depends on the
-order, in an aggregation table. Elsewhere, and for streams that remove rows, replays are refused, because a replayed
-record could win over newer ones. That a record which was written before would count twice is no reason to refuse:
-`counts_repetitions` tells it.
+A replayed record is written long after the records that followed it in the topic. So either the table stores the order of
+records, in a sequence group, whose order ends with generation, offset and partition; or the table is an aggregation table in
+which no column depends on the order. For all other tables, and for streams that remove rows, replays are refused, because a
+replayed record could win over newer records. A replay is not refused if a record that was written before would count twice;
+`counts_repetitions` says whether it would.
 """
 
 from collections.abc import Iterator

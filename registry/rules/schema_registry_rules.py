@@ -1,6 +1,6 @@
 """Rules for the schema registry of a stream: one that operators have named, and that the topic may use.
 
-Pure. The runner enforces the operators' file once more when it starts the stream.
+Pure. The runner checks its own file again when it starts the stream.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""Bounds of the numbers that a stream declares, its trigger's interval included; the trigger's two forms are alike.
+"""Bounds of the numbers that a stream declares, including the trigger's interval in both of its forms.
 
-Pure. Checked when a stream is registered or declared again, and not when its table changes: a bound that a later
-version lowers does not stop registered streams. A budget of dead letters has no bounds, but has to have a number.
+Pure. They are checked when a stream is registered or declared again, but not when its table changes. So if a later version
+lowers a bound, registered streams are not affected. A budget of dead letters has no bounds, but needs at least one number.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """Completion of requested stream definitions with defaults that depend on the table, the format and the topic.
 
-Pure; checks nothing. Completed are the sequence group (the one of the stream's name), the columns, the effects of
-deletes and tombstones, the dead-letter topic, and `trigger_ms` where `trigger` has the interval. Other defaults are
+Pure; it checks nothing. It adds the sequence group (the group with the stream's name), the columns, the effects of
+deletes and tombstones, the dead-letter topic, and `trigger_ms` if `trigger` is an interval. All other defaults are
 those of the fields of `StreamDefinition`.
 """
 

@@ -1,6 +1,6 @@
-"""Rules for the time formats of columns: for which types and sources, and which formats there are.
+"""Rules for the time formats of columns: the types and sources that can have one, and the formats that exist.
 
-Pure. `why_not_written` is for `format_rules`: whether values of a declared schema can have the format.
+Pure. `format_rules` uses `why_not_written`, which says whether values of a declared schema can have the format.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """Reports of backfills: one document per backfill, overwritten every few seconds by its process.
 
-Not versioned, and only shown to people. Where a backfill continues is decided by its position in the table, not by
-its report.
+Reports have no versions and are only shown to people. A backfill continues at its position in the table, whatever its
+report says.
 """
 
 from collections.abc import Mapping

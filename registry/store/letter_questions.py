@@ -1,9 +1,9 @@
-"""Questions for pages of dead letters: asked by services, answered by runners, each a document of its own.
+"""Questions of services for pages of dead letters, and the answers of runners; each is a document of its own.
 
     service ── <id>.question.json ──► runner ── <id>.answer.json ──► service, which deletes both
 
-Nothing is kept: a question that a runner has seen for a minute, so that its asker has gone, is deleted by it, as is an
-answer without a question. Only the runner's own clock measures this time: that of the service may differ from it.
+No document remains. A runner deletes a question that it has seen for a minute, because its service has stopped waiting, and
+an answer without a question. The runner measures this minute by its own clock, because the clock of the service may differ.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
-"""Named requests for schema changes, which are applied once, also where they are sent again.
+"""Named requests for schema changes, which are applied only once, even if they are sent again.
 
 Pure. The name is the client's idempotency key. The document keeps the newest 50 names (`pending_schemas`), each with a
-digest of the changes, so that another request under one of them is refused, instead of counting as a repetition.
+digest of its changes. So other changes under a known name are refused, and not mistaken for a repetition.
 """
 
 import hashlib

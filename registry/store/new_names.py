@@ -1,4 +1,4 @@
-"""Announcements of tables in creation, so that no two names differ in case alone.
+"""Announcements of tables that are being created, which prevent two tables whose names differ only in case.
 
 Exclusive creation of a table's document covers only one spelling of its name. So the creator first announces
 the name by an empty file, then lists the existing tables and the announcements of others. It gives up if one of

@@ -1,8 +1,9 @@
-"""Observed ages: how long ago documents were written, corrected by what this process has seen of them.
+"""Observed ages: how long ago documents were written, corrected by the observations of this process.
 
-The age that a modification time and the reader's clock give is wrong by as much as that clock differs from storage's. A
-reader that has found the same content for a minute knows that it is a minute old at least; one that found other
-content a second ago knows that it is a second old at most. Both are measured by a clock that cannot be set.
+An age that is computed from a modification time and the reader's clock is wrong by the difference between this clock and the
+storage's clock. But a reader that has found the same content for a minute knows that the content is at least a minute old. A
+reader that found other content a second ago knows that the new content is at most a second old. A monotonic clock measures
+both times.
 """
 
 import threading

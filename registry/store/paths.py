@@ -1,6 +1,6 @@
 """Paths of the registry's directories and files on storage, and texts without the warehouse's address.
 
-Versions of a document, questions and announced names are named by the modules that keep them.
+The modules that store versions of documents, questions and announced names have the names of these files.
 """
 
 import re

@@ -1,12 +1,16 @@
 """Progress reports of runners: one document per runner, overwritten every few seconds.
 
-Not versioned: only the newest report counts. The table holds what a stream has committed. By a report is decided where
-a stream continues if no remaining snapshot has its position, whether the verbs `start` and `resume` have anything to
-do, which offsets a position may be set to, whether a backfill waits for its stream, and from which numbers a runner
-goes on counting dead letters by reason. A document that has not been written for a while belongs to a runner that is
-gone; its age is told neither by the runner's clock nor by the reader's alone (`observed_ages`). A document that cannot
-be read is left out, but for its runner's name, and does not affect the reports of other runners; its runner overwrites
-it with its next report.
+Reports have no versions, because only the newest one counts. The table has what a stream has committed. A report decides
+
+- where a stream continues if no remaining snapshot has its position;
+- whether the verbs `start` and `resume` have any effect;
+- to which offsets a position may be set;
+- whether a backfill waits for its stream;
+- the numbers from which a runner continues to count dead letters by reason.
+
+A report that was not written for some seconds belongs to a runner that is gone; `observed_ages` computes its age. Of a report
+that cannot be read only the runner's name is shown. It does not affect the reports of other runners, and its runner
+overwrites it with its next report.
 """
 
 from collections.abc import Iterable

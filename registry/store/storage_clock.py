@@ -1,6 +1,6 @@
 """Storage's clock, as a process reads it: from the modification time of a file that it has just written.
 
-Machines whose clocks differ agree about the age of a document if all of them judge it by the clock that dated it.
+Storage dates documents by its own clock. So machines with different clocks agree about the age of a document if they use this clock.
 """
 
 from typing import Final

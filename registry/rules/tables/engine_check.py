@@ -1,7 +1,7 @@
 """The engine's own checks of a declared table, with problems located in the declaration.
 
-Pure: the checks run on the physical table, and cover options without effect, which the engine itself accepts. Each
-problem is mapped back to the field of the declaration that it comes from (`FIELD_OF_OPTION`).
+Pure. The checks run on the physical table. They also find options without effect, which the engine itself accepts. Each
+problem is mapped to the field of the declaration that causes it (`FIELD_OF_OPTION`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

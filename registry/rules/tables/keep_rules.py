@@ -1,4 +1,4 @@
-"""Rules for kept columns, and for what a stream does with records that lack a column's field.
+"""Rules for kept columns, and for `on_missing`, the effect of a record that lacks a column's field.
 
 Pure. In the table format a kept column becomes a sequence group of its own
 (`braid.registry.layout.physical_table`); below, *group* is the group that the declaration names.

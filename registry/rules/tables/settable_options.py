@@ -1,10 +1,10 @@
 """Rules for the options of the table format that a declaration may set: an allow list with bounds.
 
 Pure. Options reach every process that opens the table, ours and other engines'. Some options hold paths,
-classes, addresses, or numbers that keep a machine busy. An option that is not listed is refused, so that an
-option which a later engine introduces is harmless as well. The list holds for registered tables, in requests and
-on the command line. `Table.alter` of `braid.lake` sets every option that the engine accepts, and so does the command
-line in tables that nobody registered.
+classes, addresses, or numbers that keep a machine busy. An option that is not listed is refused, so an option that a later
+engine introduces cannot do harm either. The list applies to registered tables, in requests and on the command line.
+`Table.alter` of `braid.lake` sets every option that the engine accepts, and so does the command line for tables that are not
+registered.
 """
 
 import re
