@@ -1,4 +1,4 @@
-"""Rows of Arrow arrays: found by a mask, by bytes in them or because they are not UTF-8; and a few replaced, or made null."""
+"""Helpers for the rows of Arrow arrays: find rows by a mask, by bytes or by invalid UTF-8; replace a few rows or set them to null."""
 
 from collections.abc import Iterable, Sequence
 from functools import reduce

@@ -1,7 +1,7 @@
 """Arrow casts that truncate timestamps and times, also inside of lists, maps and structs.
 
-Arrow itself would refuse or misround them. Of times only those of 64 bits that become 32 are truncated. Lists and maps
-get other values under their own offsets by `with_child` and `with_map_entries`.
+Arrow itself refuses such casts or rounds them wrongly. Times are truncated only by a cast from 64 to 32 bits. `with_child` and
+`with_map_entries` replace the values of a list or map array and keep its offsets.
 """
 
 from typing import Final

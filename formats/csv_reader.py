@@ -1,4 +1,4 @@
-"""Reader of CSV messages: one line of separated values per message; values in quotes may have line breaks."""
+"""Reader of CSV messages: each message is one record of separated values; a quoted value may have line breaks."""
 
 import csv
 import io

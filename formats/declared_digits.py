@@ -1,9 +1,9 @@
-"""Digits of the second that a type declares: times and timestamps of columns cut to them, at any depth.
+"""Truncation of times and timestamps, at any depth of a column, to the digits of the second that the column's type declares.
 
-Readers return TIMEs and TIMESTAMPs in their Arrow forms, which have 3, 6 or 9 digits of the second. A type of another
-precision has fewer: the values of a TIMESTAMP(0) are whole seconds. Whoever takes columns from a reader cuts them, so
-that every format, part of a record and expression gives the same value: rows (`record_reader`), the buckets of their
-keys (`bucket_routing`), conditions (`record_kinds`) and the fields that expressions see (`computed_reader`).
+Readers return TIMEs and TIMESTAMPs in their Arrow forms, which have 3, 6 or 9 digits of the second. A type may declare fewer
+digits: the values of a TIMESTAMP(0) are whole seconds. Every module that takes columns from a reader truncates them, so the
+value is the same for every format, part of a record and expression: rows (`record_reader`), the buckets of their keys
+(`bucket_routing`), conditions (`record_kinds`) and the fields that expressions see (`computed_reader`).
 
 The keys of a MAP stay as they are: streams fill only MAPs whose keys are texts.
 """

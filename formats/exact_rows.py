@@ -1,6 +1,7 @@
-"""Rows of a batch that are read one by one: the columns of one message by their paths, or its fault; and their place in the batch.
+"""Reading of single messages of a batch: the values of a message's columns, found by their paths, or the message's fault.
 
-The caller gives the function that reads a value. Rows of several formats are read in this way.
+The values are then put at the message's row of the batch. The caller passes the function that reads one value, so several
+formats share this module.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Fault of a record: the reason why a stream refuses it, and the explanation for its dead letter; and the faults of a batch."""
+"""Faults of records: the reason why a stream refuses a record, with the explanation for the dead letter; and the faults of a batch."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
-"""Field tree: the fields of a message that a stream reads, object by object, and those that other streams read beside them.
+"""Field tree: the fields of a message that a stream reads, object by object, and the fields that other streams read from the topic.
 
-Other fields of an object from which a column is read are undeclared (`FieldTree.names` has the known ones).
+In an object from which a column is read, every field that is in neither group is undeclared (`FieldTree.names` has the names of
+both groups).
 """
 
 from collections.abc import Iterable, Mapping

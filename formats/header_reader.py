@@ -1,7 +1,7 @@
-"""Reader of Kafka headers: columns from the headers of records, each of which is one value as a whole.
+"""Reader of Kafka headers: each column is read from the whole value of one header.
 
-A header is read as a raw message is: bytes for BINARY, a text in UTF-8 for every other type. Of several headers of
-one name the last one counts, as in Kafka's own `Headers.lastHeader`. A header without a value is null.
+A header is read like a raw message: as bytes for BINARY, as a text in UTF-8 for every other type. If a record has several
+headers of the same name, the last header counts, as in Kafka's own `Headers.lastHeader`. A header without a value is null.
 """
 
 from collections.abc import Sequence

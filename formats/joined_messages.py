@@ -1,4 +1,4 @@
-"""Batches of messages that were read in parts, put together: parts by readers of their own, or all messages but the nulls."""
+"""Joining of a batch whose messages were read in parts: each part by its own reader, or only the messages that are not null."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

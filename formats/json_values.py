@@ -1,4 +1,4 @@
-"""Conversion of a row's values to JSON.
+"""Conversion of the values of a table's row to JSON.
 
 | type                             | JSON                                                      |
 |----------------------------------|-----------------------------------------------------------|

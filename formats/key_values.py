@@ -1,4 +1,4 @@
-"""Parser of row keys: texts of an address, or JSON values of a body, as values of the key's types."""
+"""Parser of row keys: converts the texts of a URL, or the JSON values of a request body, to values of the key columns' types."""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""Mapped columns: columns of a table, each with what fills it: a part of a record, a field in it, an expression, a constant."""
+"""Mapped columns: columns of a table, each with its source: a part of a record, a field in that part, an expression, or a constant."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,7 @@
 """Reader of messages: the interface (`MessageReader`), and what a reader returns for a batch (`ReadMessages`).
 
-Every format of messages has a reader, but for captured changes: of these the rows have one, and the events have an
-interface of their own (`change_capture.changes`). Readers of keys and headers return `ReadMessages`, too.
+Every message format has a reader with this interface. The formats of captured changes have one for the rows of their events;
+the events themselves have another interface (`change_capture.changes`). Readers of keys and headers also return `ReadMessages`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,7 @@
-"""Types of messages in Avro and Protobuf: what the schema of a message tells about its fields, whatever values they have.
+"""Types of messages in Avro and Protobuf: the types that a message's schema declares for its fields, independent of their values.
 
-Of captured changes they are the types of the rows, which `formats.change_capture` finds. Messages of other formats have none.
+For captured changes they are the types of the rows, which `formats.change_capture` finds. Messages of other formats have no
+types.
 """
 
 from collections.abc import Callable

@@ -1,15 +1,15 @@
-"""Parts of a record besides its value, as conditions of streams name them: `header(type) = 'order'`.
+"""Functions of conditions for the parts of a record other than its value: `header(type) = 'order'`.
 
 | function | argument | compared with | read as |
 |---|---|---|---|
-| `header(name)` | the header's name, quoted if need be | as a field | as a field |
-| `key()` | none | as a field | the Kafka key as a whole |
+| `header(name)` | the header's name, in quotes if necessary | as a field | as a field |
+| `key()` | none | as a field | the whole Kafka key |
 | `key(path)` | a field of the key, which is an object or a record | as a field | as a field |
 | `timestamp()` | none | a text or a number | TIMESTAMP(3) WITH LOCAL TIME ZONE, or milliseconds since 1970 |
 | `partition()`, `offset()` | none | a number | BIGINT |
 | `topic()` | none | a text | STRING |
 
-`parse_condition` parses a whole condition, whose comparisons are of such parts or of fields of the message.
+`parse_condition` parses a whole condition, whose comparisons use such functions or fields of the message.
 """
 
 from collections.abc import Mapping

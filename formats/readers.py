@@ -1,7 +1,7 @@
-"""Choice of the reader of a stream's messages by the declared format; events of captured changes: `change_capture.readers`.
+"""Choice of the reader of a stream's messages by the declared format; for captured changes `change_capture.readers` chooses.
 
-Where columns have time formats (`mapping`), are computed or have defaults (`expressions`), the readers of these are
-put around that of the format.
+If columns have time formats (`mapping`), are computed or have defaults (`expressions`), further readers for these are wrapped
+around the reader of the format.
 """
 
 from collections.abc import Sequence

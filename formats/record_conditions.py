@@ -1,8 +1,8 @@
 """Conditions over records, as streams declare them (`where`, `delete_when`).
 
 The text has the grammar of all conditions (`braid.lake.read.condition_syntax`). The fields are paths of the
-message, or other parts of the record (`part_conditions`); they are read like columns. The type of a field, of a header
-and of the Kafka key is that of what it is compared with:
+message, or other parts of the record (`part_conditions`); they are read like columns. A field, a header and the Kafka key are
+read as a type that follows from what they are compared with:
 
 | compared with | read as |
 |---|---|
@@ -12,8 +12,8 @@ and of the Kafka key is that of what it is compared with:
 | bytes | VARBINARY |
 | nothing (IS NULL) | the type of another comparison, or of the column that is read from the field; else VARCHAR |
 
-One that is read by a column, too, must be compared with values of the column's kind: no record would have
-both a fitting value for the column and one for the condition.
+If a column is read from the same field, the field must be compared with values of the column's kind: otherwise no record could
+have a value that fits both the column and the condition.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

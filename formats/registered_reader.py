@@ -1,8 +1,8 @@
-"""Reader of messages in Avro or Protobuf that name their schemas by id: each is read by the schema that it was written with.
+"""Reader of Avro and Protobuf messages that name their schemas by id: each message is read by the schema that it was written with.
 
-Producers go over to another schema at any time, and old messages stay, so one batch may have messages of several
-schemas. Each schema has a reader of its own; columns are looked up in the schema of the message. `json.registered_reader` reads
-JSON behind ids.
+Producers may switch to another schema at any time, and old messages stay in the topic, so one batch may have messages of several
+schemas. Each schema has its own reader, which looks up the columns in the schema. `json.registered_reader` reads JSON messages
+with ids.
 """
 
 from collections.abc import Callable, Sequence

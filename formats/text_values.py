@@ -1,4 +1,4 @@
-"""Values of columns from texts that stand alone, such as those of CSV: exact, one at a time, and vectorised.
+"""Readers of column values from plain texts, such as the values of CSV: an exact reader of one text, and a vectorised one.
 
 | type | text |
 |---|---|
@@ -6,7 +6,7 @@
 | TINYINT, SMALLINT, INT, BIGINT | digits, with or without a sign |
 | FLOAT, DOUBLE | a number as for DECIMAL, `NaN`, or `Infinity` or `INF` with or without a sign |
 | DECIMAL | a number in decimal or scientific notation |
-| CHAR, VARCHAR | itself |
+| CHAR, VARCHAR | the text itself |
 | BINARY, VARBINARY | base64 |
 | DATE, TIME, TIMESTAMP of either kind | ISO 8601 (`formats.times`) |
 | ARRAY, MAP, ROW | JSON |

@@ -1,8 +1,8 @@
-"""HTTP exchange with one deadline for all of it: connection, TLS, request, status, headers and body.
+"""HTTP exchange with one deadline for the whole exchange: connection, TLS, request, status, headers and body.
 
-A socket's own limit is for each piece, so that an answer which comes bit by bit would be waited for without end.
-Here the limit is set to what is left of the time before the connection, TLS, each piece of the request and each piece
-of the answer. Only the look-up of a host's name has the limits of the system.
+The timeout of a socket applies to each read and write, so a response that arrives byte by byte would never time out. Here the
+timeout is set to the remaining time before the connection, before TLS, and before each write of the request and each read of
+the response. Only the lookup of the host name has the system's own timeouts.
 """
 
 import http.client

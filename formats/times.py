@@ -1,4 +1,4 @@
-r"""Dates and times as texts of ISO 8601, exact, one text at a time and vectorised; and their bounds as numbers.
+r"""Readers of dates and times from ISO 8601 texts: an exact reader of one text, and a vectorised one; and the bounds of the types.
 
 | type | forms |
 |---|---|
@@ -6,12 +6,12 @@ r"""Dates and times as texts of ISO 8601, exact, one text at a time and vectoris
 | TIME | `03:04`, `03:04:05`, `03:04:05.678`, with up to 9 fractional digits |
 | TIMESTAMP of either kind | date and time with `T` or a blank between them; perhaps `Z`, `+02`, `+0200` or `+02:00` |
 
-A text with a zone denotes a moment, and a text without a zone is read as UTC. A TIMESTAMP without a zone
-holds the moment as a clock in UTC shows it, so that only the zone itself is lost. Years are 0001 to 9999;
-TIMESTAMPs of 7 to 9 digits hold the years 1677 to 2262, as 64 bits of nanoseconds do.
+A text with an offset from UTC denotes a moment; a text without an offset is read as UTC. A TIMESTAMP without a time zone stores
+the moment in UTC, so only the offset itself is lost. Years are 0001 to 9999; a TIMESTAMP of 7 to 9 digits has the years 1677 to
+2262 only, because it is stored as 64 bits of nanoseconds.
 
-Fractional digits of the second that the type's Arrow form does not have are dropped here, which rounds to the past;
-those of the Arrow form that the type does not declare are dropped once for values of every format (`declared_digits`):
+Digits of the second that the type's Arrow form does not have are dropped here, which rounds towards the past. Digits that the
+Arrow form has but the type does not declare are dropped later, in one place for all formats (`declared_digits`):
 
 | type | digits of the Arrow form | digits of a row |
 |---|---|---|

@@ -1,8 +1,8 @@
-r"""Unpaired surrogates: half of a UTF-16 surrogate pair, such as JSON's `"\ud800"`, names no character.
+r"""Unpaired surrogates: halves of UTF-16 surrogate pairs, such as JSON's `"\ud800"`, which are no characters.
 
-JSON can contain an unpaired surrogate as an escape, but no UTF-8 text can hold one. A parser that replaces
-it by `?` could make two keys equal, so the exact readers of values refuse a text with one. Here is the test for that, and
-the form in which messages about such a text are sent.
+JSON can contain an unpaired surrogate as an escape, but a UTF-8 text cannot. A parser that replaces it by `?` could make two
+different keys equal, so the exact readers of values refuse a text with an unpaired surrogate. This module has the test for
+unpaired surrogates, and escapes them in error messages.
 """
 
 

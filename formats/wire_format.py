@@ -1,11 +1,11 @@
-"""Confluent's wire format: messages parted from the ids of their schemas, and the schemas of a batch of them.
+"""Confluent's wire format: splits messages from the ids of their schemas, and finds the schemas of a batch of messages.
 
 0x00 ─ id, 4 bytes, big-endian ─ message in the schema's language
 
-In Protobuf the indexes of the message's type follow the id (`protobuf.indexed_types`).
+In Protobuf, the indexes of the message's type follow the id (`protobuf.indexed_types`).
 
-In a batch, a message without such a header, or whose schema is unknown or of another kind, gets a fault; for a single
-message `split_header` raises.
+In a batch, a message gets a fault if it has no such header, or if its schema is unknown or of another kind. For a single
+message without the header, `split_header` raises an error.
 """
 
 from collections.abc import Mapping

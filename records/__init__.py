@@ -6,7 +6,7 @@
 | `expression_columns` | which columns' fields expressions use |
 | `record_kinds` | which records are left out, are deletes, or are refused before their columns are read; the rows of captured changes |
 | `condition_parts` | the parts of records, besides their values, that conditions are about |
-| `plan_changes`, `rows_of_records` | the readers of values and captured changes; the rows and counts of records that yield several rows |
+| `value_readers`, `rows_of_records` | the readers of values and captured changes; the rows and counts of records that yield several rows |
 | `part_reader` | columns from headers, timestamp, partition, offset and topic, and constant ones |
 | `record_reader`, `column_checks` | the columns of records, and the faults of refused ones; the checks of columns that were read |
 | `trial` | sample records, read as the stream would read them |

@@ -1,16 +1,16 @@
-"""Checks of the columns of records that were read: those for which a record is refused.
+"""Checks of the columns that were read from records: which records are refused, and for which reason.
 
 A record is refused for the first of these reasons:
 
-1. it lacks what a column that rejects such records is read from: its field, its header, or every field of its expression
-   (`missing_field`); a delete never does;
-2. a value is too long to name a partition's directory (`out_of_range`), or the texts and bytes of the primary key
-   together have more bytes than the table allows (`too_large`; partition columns do not count);
+1. a column with `on_missing: reject` finds nothing to read in it: the record has neither the column's field or header, nor
+   any field of the column's expression (`missing_field`). A delete is never refused for this reason;
+2. the value of a partition column is too long for the name of the partition's directory (`out_of_range`), or the texts and
+   bytes of the primary key together have more bytes than the table allows (`too_large`; partition columns do not count);
 3. a key column is null (`missing_key`), or another NOT NULL column is (`not_null`);
 4. all ordering columns are null (`null_ordering`), unless such a record clears the group;
 5. the column for row kinds (`rowkind.field`) holds no row kind that the table accepts (`row_kind`);
-6. the aggregate function of a column cannot read the value (`unreadable`): once written, it would make every merge of
-   its key fail, and with it full scans and compactions of the table.
+6. the aggregate function of a column cannot read the value (`unreadable`). If such a value were written, every merge of its
+   key would fail, and so would full scans and compactions of the table.
 """
 
 import json

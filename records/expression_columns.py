@@ -1,4 +1,4 @@
-"""Columns whose fields the expressions of a stream use."""
+"""Search for the columns of a stream whose fields are also used by the stream's expressions."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from braid.schemas import StreamSpec
 
 
 def columns_in_expressions(columns: Sequence[MappedColumn], stream: StreamSpec) -> frozenset[str]:
-    """Return the names of these columns.
+    """Return the names of the columns that are read from a field which an expression of the stream also uses.
 
     Args:
         columns: The columns of the stream, with the types that the table has.

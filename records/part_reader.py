@@ -1,4 +1,4 @@
-"""Reader of the columns that are in no message: from headers, timestamp, partition, offset and topic, and constants."""
+"""Reader of the columns that do not come from a message: from its headers, timestamp, partition, offset or topic, or constant."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,24 +1,26 @@
-"""Kinds of a stream's records, told before columns are read from their values: left out, refused, deletes, rows.
+"""Classification of a stream's records before any column is read: left out, refused, deletes, rows.
+
+The first line that applies decides:
 
 | record | kind |
 |---|---|
-| with a part of a condition that cannot be read | refused, for the reason of a column that cannot be read |
-| for which `where` does not hold, as far as it is about other parts than the value | left out: it belongs to another stream |
-| without a value, or with an envelope around none | what `on_tombstone` says; dead letters have the reason `tombstone` |
-| longer than the stream's bound | refused (`too_large`) |
-| with a field of a condition that cannot be read | refused, for the reason of a column that cannot be read |
-| for which the rest of `where` does not hold | left out: it belongs to another stream |
-| for which `delete_when` holds, or whose event is a delete | what `on_delete` says; dead letters have the reason `delete` |
+| a condition uses its headers, Kafka key or timestamp, which cannot be read | refused, for the same reason as a column that cannot be read |
+| the part of `where` that does not use the value is not true | left out: the record belongs to another stream |
+| it has no value, or an envelope without a payload | as `on_tombstone` says; dead letters have the reason `tombstone` |
+| its value is longer than the stream's bound | refused (`too_large`) |
+| a condition uses a field of the value that cannot be read | refused, for the same reason as a column that cannot be read |
+| the rest of `where` is not true | left out: the record belongs to another stream |
+| `delete_when` is true, or the event is a delete | as `on_delete` says; dead letters have the reason `delete` |
 | whose event cannot be read | refused |
 | whose event changes no row | left out |
 
-What holds of headers, the Kafka key, the timestamp and the place is known of every record, so a stream's `where` over
-these leaves out tombstones and overlong values of other streams, too, and their values are not read. Conditions are
-evaluated before anything else is read: a record of another stream may have values in its fields that fit none of this
-stream's columns, and a delete needs few of them (`StreamPlan.delete_columns`).
+Every record has headers, a timestamp and an offset, also a tombstone or a record whose value is too long. So a `where` over
+them leaves out such records of other streams as well, and does not read their values. Conditions are evaluated before the
+columns are read for two reasons: the fields of another stream's record may have values that fit none of this stream's
+columns, and a delete needs only few columns (`StreamPlan.delete_columns`).
 
-Captured changes are opened here: one event may yield several rows, and the columns that are read from the event around
-them, and from its place in the database's log, come with them (`SortedRecords`).
+The events of captured changes are opened here. One event may yield several rows. `SortedRecords` has these rows together
+with the columns that are read from the event's envelope and from its position in the database's log.
 """
 
 from collections.abc import Mapping

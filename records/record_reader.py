@@ -1,4 +1,4 @@
-"""Reader of Kafka records: the columns of a stream, and the faults of the records that it refuses.
+"""Reader of Kafka records: returns the columns of a stream, and the faults of refused records.
 
 A record is refused for the first of these reasons:
 
@@ -6,17 +6,17 @@ A record is refused for the first of these reasons:
 2. its value is no message of the stream's format (`malformed`), or has a value that does not fit its column's type
    (`wrong_type`, `out_of_range`, `not_null` inside of a value);
 3. an expression fails for it (`expression`), or gives a value that its column does not hold;
-4. the Kafka key or a header does not contain what is read from it (`malformed_key`, `malformed_header`), or the timestamp
-   is none that its column holds (`out_of_range`);
+4. the Kafka key or a header does not contain what is read from it (`malformed_key`, `malformed_header`), or the column of
+   the timestamp cannot hold the record's timestamp (`out_of_range`);
 5. `column_checks` refuses what was read;
-6. it has a field that is not declared (`new_field`), where the stream rejects such fields.
+6. it has a field that is not declared, and the stream rejects undeclared fields (`new_field`).
 
-Where the stream lets its table evolve, `read` only names the records with undeclared fields. `wanted_changes` says
-which change of the table each of them needs, and each record with a value that a wider type might hold; it refuses
-those that no change would help (`new_field`).
+In a stream with `on_new_field: evolve`, `read` only reports which records have undeclared fields. `wanted_changes` then
+returns the schema change that each of these records needs, and the change for each record with a value that only a wider
+type could hold. It refuses a record for which no permitted change exists (`new_field`).
 
-Of a delete only the columns are read that it needs (`StreamPlan.delete_columns`); all others are null, and its
-fields are not searched for undeclared ones.
+Only the columns that a delete needs are read from a delete (`StreamPlan.delete_columns`). Its other columns are null, and
+its message is not searched for undeclared fields.
 """
 
 from collections.abc import Mapping
@@ -48,11 +48,11 @@ from braid.records.new_fields.undeclared_field_reader import (
     UnrepresentableFieldError,
 )
 from braid.records.part_reader import PART_COLUMNS, PartReader
-from braid.records.plan_changes import plan_changes, value_readers
 from braid.records.record_columns import KEY
 from braid.records.record_kinds import RecordKinds, SortedRecords
 from braid.records.rows_of_records import replaced_rows, spread_faults
 from braid.records.stream_plan import StreamPlan
+from braid.records.value_readers import reader_of_changes, value_readers
 from braid.schemas import OnMissing, OnNewField
 
 _WIDENABLE: Final = (DeadLetterReason.OUT_OF_RANGE, DeadLetterReason.WRONG_TYPE)
@@ -127,7 +127,7 @@ class RecordReader:
         )
         if reader_of is not None:
             reader_of = partial(reader_with_computed, fields=plan.fields, reader_of=reader_of)
-        changes = plan_changes(plan, schemas) if reader_of is None else None
+        changes = reader_of_changes(plan, schemas) if reader_of is None else None
         evolves = plan.spec.on_new_field is OnNewField.EVOLVE and reader_of is None
         self._types = None
         if evolves:

@@ -1,6 +1,7 @@
-"""Rows of records that yield several: faults that all of them share, and rows that a later one replaces.
+"""Rows of records that yield several rows each: faults of whole records, replaced rows, and counts of records.
 
-Also counts of records instead of rows.
+If one row of a record has a fault, all rows of the record get this fault. A row is replaced if a later row of the same
+record has the same key.
 """
 
 from collections.abc import Sequence

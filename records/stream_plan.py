@@ -1,6 +1,7 @@
-"""Plan of a stream: what reading and writing its records needs to know, derived from declaration and schema.
+"""Plan of a stream: columns, conditions and rules for its records, derived from its declaration and the table's schema.
 
-It is checked once more that the declaration fits the schema, which another engine may have changed.
+The constructor checks again that the declaration fits the schema, because another engine may have changed the schema since
+the stream was registered.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

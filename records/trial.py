@@ -1,7 +1,7 @@
-"""Trial of a stream: sample records, read by the code that reads the records of the running stream.
+"""Trial of a stream: reads sample records with the code of the running stream, and returns what becomes of each.
 
-Nothing is written. What is found later is not told: rows that the table's writer refuses, and changes of the table that
-the registry refuses.
+Nothing is written. So a trial cannot report refusals of the later steps: rows that the table's writer would refuse, and
+schema changes that the registry would refuse.
 """
 
 from collections.abc import Mapping, Sequence

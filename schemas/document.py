@@ -1,6 +1,7 @@
 """The stored document of a table: its declaration, its streams and their desired states.
 
-It also holds a schema change in progress, the newest named requests that were applied, and each stream's newest replay.
+The document also holds a schema change in progress, the most recent named requests that were applied, and the most recent
+replay of each stream.
 """
 
 from collections.abc import Mapping

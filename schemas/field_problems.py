@@ -1,6 +1,6 @@
-"""Construction of problems of fields: the location as a pointer for programs and as text for people.
+"""Construction of the problems of single fields: each has its location as a JSON pointer and as readable text.
 
-Also the texts of values and lists in messages, cut to a bounded length.
+The module also formats values and lists for messages, cut to a bounded length.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Offsets of a stream, and changes of them: where it continues in its topic."""
+"""Contracts for the offsets of a stream, at which it continues to read its topic, and for changes of these offsets."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, TypeAlias

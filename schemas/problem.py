@@ -1,4 +1,4 @@
-"""Problem documents after RFC 9457, with a closed set of codes, and the problems of single fields in them."""
+"""Problem documents as defined by RFC 9457, with a closed set of codes and a list of the problems of single fields."""
 
 from enum import StrEnum
 

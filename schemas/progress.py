@@ -1,4 +1,4 @@
-"""Progress report of a runner: the streams that it hosts, with state and account, and the tables that it compacts."""
+"""Progress report of a runner: the streams that it hosts, with their states and accounts, and the tables that it compacts."""
 
 from collections.abc import Mapping
 from enum import StrEnum

@@ -1,7 +1,7 @@
 """Requested changes of an existing table: one object per change, whose kind is in `change`.
 
-A column is named by its name; where a field inside of it can be changed, also by a list of names that leads there, with
-`element` for the elements of an ARRAY and `value` for the values of a MAP.
+A change refers to a column by its name. A change that also applies to nested fields accepts a list of names: the path to the
+field, in which `element` stands for the elements of an ARRAY and `value` for the values of a MAP.
 """
 
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Status of streams, backfills and tables' maintenance, as the service returns it (`row` has the status of rows)."""
+"""Status of streams, of backfills and of the maintenance of tables, as the service returns it (`row` has the status of rows)."""
 
 from collections.abc import Mapping
 

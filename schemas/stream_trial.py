@@ -1,4 +1,4 @@
-"""Trial of a stream: a definition together with sample records, and what would become of them."""
+"""Contracts for the trial of a stream: a definition with sample records, and the rows or the fault that each record gives."""
 
 import base64
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Arrow types as kinds of native values, and their values as native ones: what a value of a file is, before it becomes one of a column."""
+"""Mapping of Arrow types to kinds of native values, and of Arrow values to native values, from which columns are then read."""
 
 from collections.abc import Mapping
 from decimal import Decimal

@@ -1,7 +1,7 @@
 """Reader of rows that are Arrow arrays already, such as those of Parquet files.
 
-It has the interface of readers of messages. The payload of a row is its number in the batch that is read, so a reader
-of records may leave rows out, take a part of them, or read them twice.
+It has the same interface as the readers of messages. The payload of a row is the number of the row in the batch. So the reader
+of records can leave rows out, read a subset of them, or read a row twice.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""Cursors in a batch of messages, one in each, that advance together, by numpy operations on all messages at once.
+"""Cursors in a batch of messages, one cursor in each message, which numpy operations advance in all messages at once.
 
-The end of a value is known only when the value has been read, so one message cannot be read in parallel. But messages
-do not depend on each other. A row whose bytes are not what is expected becomes *odd*: its cursor stays behind the last
-message, where zeros are, and an exact reader decides about the message afterwards.
+The end of a value is known only after the value has been read, so the values of one message cannot be read in parallel. But
+messages do not depend on each other. A message whose bytes are not as expected becomes *odd*: its cursor is moved to the zeros
+after the last message and stays there, and an exact reader decides about the message afterwards.
 """
 
 from typing import Any, Final, TypeAlias

@@ -1,6 +1,6 @@
 """Exact decoder: one Avro message as native values, or why its bytes are no message of the schema.
 
-A message that is nested too deeply counts as none, and so does one with too many values that take no bytes.
+A message that is nested too deeply is treated as invalid, and so is a message with too many values of zero bytes.
 
 Source: Apache Avro 1.12 specification, "Binary Encoding".
 """

@@ -1,4 +1,4 @@
-"""Columns that are joined: of the branches of a union, and of the items of lists that were read step by step."""
+"""Joining of columns: of the columns that the branches of a union gave, and of the items of lists that were read step by step."""
 
 from collections.abc import Sequence
 from typing import TypeAlias

@@ -1,6 +1,6 @@
-"""Leaf decoder: reads Avro values without parts, one from each of the given messages of a batch, into one array.
+"""Leaf decoder: reads one scalar Avro value from each of the given messages of a batch into one array.
 
-Bytes that do not fit the schema make their messages odd (`cursors`); what stands for them in the array is arbitrary.
+A message whose bytes do not fit the schema becomes odd (`cursors`); its value in the array is arbitrary.
 
 Source: Apache Avro 1.12 specification, "Binary Encoding".
 """

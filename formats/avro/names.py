@@ -1,7 +1,7 @@
 """Names in Avro schemas: of types, of fields, and of the symbols of enums.
 
-They are at least what Avro's library for Java accepts, which writes most schemas: the specification's names, with
-letters and digits of any script.
+Every name that Avro's Java library accepts is accepted here, because most schemas are written with that library: names as in
+the specification, but with the letters and digits of any script.
 
 Source: Apache Avro 1.12 specification, "Names", "Enums"; its `NameValidator.UTF_VALIDATOR`.
 """

@@ -1,6 +1,6 @@
-"""Reader of Avro messages: bare records of one schema, usual ones vectorised and all others exactly.
+"""Reader of Avro messages without a schema id, all of one schema: the usual ones vectorised, all others by the exact decoder.
 
-Few messages, less than 32 at once, are all read exactly.
+A batch of fewer than 32 messages is read by the exact decoder alone.
 """
 
 from collections.abc import Sequence

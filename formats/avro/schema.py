@@ -1,8 +1,8 @@
-"""Avro schemas: a schema's text becomes types in the places of their names, so that a recursive one contains itself.
+"""Parser of Avro schemas: each name in a schema's text is replaced by the type that it names, so a recursive type contains itself.
 
-Schemas by which a few bytes of a message could fill the memory are refused, and so are schemas that are no record.
-Properties that do not change how bytes are read (documentation, defaults, aliases, order) are left out, but for the
-types of Kafka Connect. A logical type that does not fit its type is ignored, as the specification says.
+A schema is refused if it is not a record, or if a few bytes of a message could make its reader fill the memory. Properties
+that do not change how bytes are read (documentation, defaults, aliases, order) are dropped; the names of Kafka Connect's types
+are kept. A logical type that does not fit its underlying type is ignored, as the specification requires.
 
 Source: Apache Avro 1.12 specification, "Schema Declaration", "Logical Types", "Names".
 """

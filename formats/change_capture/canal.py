@@ -1,6 +1,6 @@
-"""Reader of Canal's flat messages: the rows of one statement as `data`, and in `old` what an update has replaced in each.
+"""Reader of Canal's flat messages: `data` has the rows of one statement, and `old` the values that an update replaced in each row.
 
-| message | meaning; the first that applies |
+| message | meaning; the first line that applies decides |
 |---|---|
 | `type` is `TRUNCATE` | refused |
 | no `type` | refused |
@@ -10,8 +10,8 @@
 | another `type`, and no `data` | changes no row |
 | any other | refused |
 
-All values are texts as MySQL writes them. An update whose `old` has a field of the key is a delete of the old key, and an
-upsert of the new one. The types of columns that a stream adds are those that the message names (`mysqlType`).
+All values are texts as MySQL writes them. An update whose `old` has a field of the key is a delete of the old key and an
+upsert of the new key. A column that the stream adds to the table gets its type from the message (`mysqlType`).
 
 Source: Canal 1.1, `FlatMessage` and `MQMessageUtils`.
 """

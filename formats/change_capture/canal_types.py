@@ -1,16 +1,16 @@
-"""Types of the rows of Canal's messages, from which columns that a stream adds get theirs: the columns' types in MySQL.
+"""Types of the rows in Canal's messages, which are MySQL's column types: they give the types of the columns that a stream adds.
 
-A message names them beside its rows: `"mysqlType": {"id": "bigint(20)", "total": "decimal(9,2)"}`.
+A message names the types beside its rows: `"mysqlType": {"id": "bigint(20)", "total": "decimal(9,2)"}`.
 
 | in MySQL | column |
 |---|---|
-| `tinyint`, `smallint`, `mediumint`, `int`, signed; the first three `unsigned`, too; `year` | INT |
+| signed `tinyint`, `smallint`, `mediumint` and `int`; unsigned `tinyint`, `smallint` and `mediumint`; `year` | INT |
 | `int unsigned`; `bigint` | BIGINT |
 | `bigint unsigned` | DECIMAL(20, 0) |
-| `decimal` | DECIMAL of its precision and scale; of more than 38 digits STRING |
+| `decimal` | DECIMAL of its precision and scale; STRING if it has more than 38 digits |
 | `float`, `double` | FLOAT, DOUBLE |
 | `date` | DATE |
-| `datetime`, `timestamp` | TIMESTAMP(3); of more than three digits TIMESTAMP(6) |
+| `datetime`, `timestamp` | TIMESTAMP(3); TIMESTAMP(6) if it has more than three digits of the second |
 | `binary`, `varbinary`, and every `blob` | BYTES |
 | all others | STRING |
 

@@ -1,8 +1,8 @@
-"""Changes of rows: the interface that the reader of every format of captured changes has.
+"""Interface of the readers of captured changes: every format of captured changes has a reader with this interface.
 
-A message is an event: rows after a change, or before a delete, and what happened to them. `open` parts an event from
-what is around it; conditions are about the fields of opened events. `read` tells the rows of the events, which the
-reader of `rows` reads, and what each is.
+A message is an event: one or more rows, as they are after a change or were before a delete, and the kind of the change. `open`
+takes the event out of its envelope; conditions use the fields of opened events. `read` returns the rows of the events as
+payloads, with the kind of each row; the reader that `rows` returns reads columns from these payloads.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,17 +1,17 @@
-"""Types of Kafka Connect and Debezium: numbers and bytes that a schema says to be dates, times and decimals.
+"""Logical types of Kafka Connect and Debezium: numbers and bytes that the schema declares to be dates, times or decimals.
 
 | name | value | column |
 |---|---|---|
 | `org.apache.kafka.connect.data.Date`, `io.debezium.time.Date` | days since 1970 | DATE, TIMESTAMP |
 | `org.apache.kafka.connect.data.Time`, `io.debezium.time.Time`, `MicroTime`, `NanoTime` | milliseconds, micro-, nanoseconds since midnight | TIME |
-| `org.apache.kafka.connect.data.Timestamp`, `io.debezium.time.Timestamp`, `MicroTimestamp`, `NanoTimestamp` | the same since 1970 | TIMESTAMP, DATE |
+| `org.apache.kafka.connect.data.Timestamp`, `io.debezium.time.Timestamp`, `MicroTimestamp`, `NanoTimestamp` | milliseconds, micro-, nanoseconds since 1970 | TIMESTAMP, DATE |
 | `org.apache.kafka.connect.data.Decimal` | bytes of the unscaled value; in JSON their base64 | DECIMAL |
 | `io.debezium.data.VariableScaleDecimal` | an object with `scale` and `value`; in JSON only | DECIMAL |
 
-Every other type, such as `io.debezium.time.ZonedTimestamp`, is read as its value, and so is what is inside of ARRAY, MAP
-and ROW columns. A column with a declared `time_format`
-is read by that. `parse_connect_schema` reads the schemas of JSON messages, and `typed_reader` makes the reader of
-columns by their types.
+For every other logical type, such as `io.debezium.time.ZonedTimestamp`, the plain value is read. Values inside ARRAY, MAP and
+ROW columns are always read as plain values. A column with a declared `time_format` is read by that format, whatever the schema
+declares. `parse_connect_schema` parses the schemas of JSON messages, and `typed_reader` makes a reader that applies the table
+above.
 """
 
 import json

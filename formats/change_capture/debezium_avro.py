@@ -1,7 +1,7 @@
-"""Reader of Debezium's events in Avro, of one declared schema or behind the ids of a registry.
+"""Reader of Debezium's events in Avro, which have either one declared schema or the ids of schemas in a registry.
 
-Rows are not taken out of their events: a column `id` is read at `after.id`, of deletes at `before.id`, and of unwrapped
-events at `id`. A delete without `before` has no key: unlike for JSON, the Kafka key is not read.
+Rows are not taken out of their events. A column `id` is read from `after.id`, from `before.id` in a delete, and from `id` in
+an unwrapped event. A delete without `before` has no key: unlike the JSON reader, this reader does not use the Kafka key.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Fields of Debezium's events, whatever format their messages have: which are read, and what they say.
+"""Fields of Debezium's events in any message format: which fields are read, and what they mean.
 
 | `op` | event |
 |---|---|
@@ -8,8 +8,8 @@
 | `t` | all rows of the table were removed; refused |
 | another | refused |
 
-Unwrapped events (ExtractNewRecordState) have the fields of the row, and `__op` or `__deleted` beside them; one without
-either is an upsert.
+Unwrapped events (ExtractNewRecordState) have the fields of the row, and `__op` or `__deleted` beside them. An unwrapped event
+that has neither `__op` nor `__deleted` is an upsert.
 """
 
 from collections.abc import Mapping

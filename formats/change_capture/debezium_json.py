@@ -1,7 +1,7 @@
 """Reader of Debezium's events in JSON, with or without a schema around each, wrapped or not.
 
-A delete without `before` has the fields of its Kafka key as its row. Documents of MongoDB are texts in their events,
-and are read as the JSON that these hold.
+The row of a delete without `before` consists of the fields of the Kafka key. An event of MongoDB has its document as a text,
+which is parsed as JSON.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""Envelopes of Kafka Connect: JSON messages with their schema around them, told apart from those without one.
+"""Schema envelopes of Kafka Connect: JSON messages with their schema, which are told apart from messages without an envelope.
 
     {"schema": {"type": "struct", "fields": […]}, "payload": {"before": null, "after": {"id": 7}, "op": "c"}}
 
-A message is an envelope if it has these two fields and no other, as for Connect's own converter. That converter may write
-a record without a value as the text `null`. `KnownSchemas` gives the schemas numbers.
+A message is an envelope if it has these two fields and no other field; Connect's own converter has the same rule. That
+converter may write the text `null` for a record without a value. `KnownSchemas` numbers the schemas.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""Columns of events: fields of a batch of events by name, whatever format their messages have.
+"""Columns of events: the fields of a batch of events by name, for events in any message format.
 
-Also the fault of an event of no known kind (`unknown_kind`).
+The module also has the fault for an event whose kind is unknown (`unknown_kind`).
 """
 
 from collections.abc import Sequence

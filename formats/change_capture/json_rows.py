@@ -1,10 +1,10 @@
-"""Reader of rows that are JSON objects, each read by the schema of its event, if it had one.
+"""Reader of rows that are JSON objects. If the event of a row had a schema, the row is read by that schema.
 
-Of Canal the schema is what a message tells of the types of its rows, and does not change how they are read.
+In Canal's messages the schema consists of the types that a message names for its rows; it does not change how the rows are read.
 
-A row whose event had a schema has the schema's number in front, framed as in Confluent's wire format. So rows remain
-plain arrays of bytes, whatever is taken out of them on the way. A row without a schema is framed too if it begins as a
-frame does: MongoDB's rows are texts of the event, so they may begin with any byte.
+If the event of a row had a schema, the number of the schema precedes the row, in a frame like that of Confluent's wire format.
+So rows stay plain arrays of bytes until they are read. A row without a schema is framed too if its first byte is the first byte
+of a frame: the rows of MongoDB are texts from the event, so they may begin with any byte.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,14 +1,14 @@
-"""Reader of Maxwell's messages: `type`, the row as `data`, and in `old` the values that an update has replaced.
+"""Reader of Maxwell's messages: `type` has the kind of the change, `data` the row, and `old` the values that an update replaced.
 
 | `type` | message |
 |---|---|
 | `insert`, `update` | the row after the change |
-| `bootstrap-insert` | the row as a bootstrap has read it |
+| `bootstrap-insert` | the row as a bootstrap read it |
 | `delete` | the row before the delete |
 | `bootstrap-start`, `bootstrap-complete` | changes no row |
 | another | refused |
 
-An update whose `old` has a field of the key is a delete of the old key, and an upsert of the new one.
+An update whose `old` has a field of the key is a delete of the old key and an upsert of the new key.
 
 Source: Maxwell's documentation, "Data format".
 """

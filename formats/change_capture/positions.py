@@ -1,7 +1,7 @@
-"""Positions of changes in the log of their database, as bytes that compare as the changes follow each other.
+"""Positions of changes in the log of a database, encoded as bytes whose order is the order of the changes.
 
-Each database has parts of its own. A read of a snapshot (phase 0) is below the changes of the log (phase 1) at the same
-position, and above all changes before it. Positions that are equal have no order of their own.
+Each database has its own parts. A row that a snapshot read (phase 0) is ordered before the changes of the log (phase 1) at the
+same position, and after all changes at lower positions. Two changes with equal positions have no defined order.
 
 | database | parts, most significant first |
 |---|---|
@@ -12,13 +12,13 @@ position, and above all changes before it. Positions that are equal have no orde
 | Oracle | `commit_scn` (`scn` where it is missing), phase, `scn` |
 | Maxwell | number of the log file, position in it, phase, row of the transaction; its last row is behind the others |
 
-The parts come as texts, in whatever form a message has them. A change has no position if one of them is missing or
-malformed. These may be missing, null or the text `NULL`, because they are not always sent:
+The parts are given as texts, in the form that the message has. A change has no position if a part is missing or malformed.
+Only the following parts may be missing, null or the text `NULL`, because connectors do not always send them:
 
-- the last commit of PostgreSQL; the position of the change stands for it;
-- `change_lsn` and `event_serial_no` of a read of a snapshot of SQL Server;
-- `commit_scn` of Oracle; `scn` stands for it;
-- the row of the transaction of Maxwell, which is 0 then.
+- PostgreSQL's last commit; the position of the change is used in its place;
+- SQL Server's `change_lsn` and `event_serial_no`, in a row that a snapshot read;
+- Oracle's `commit_scn`; `scn` is used in its place;
+- Maxwell's row of the transaction; 0 is used in its place.
 
 Source: decision 0053.
 """

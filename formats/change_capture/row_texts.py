@@ -1,6 +1,6 @@
-"""Texts of rows in messages of JSON, without their values being read.
+"""Operations on the JSON texts of rows that do not decode the rows' values.
 
-Lists of rows are taken apart, fields are found by name, and a row is laid over another one.
+They split a list of rows, find fields by name, and lay one row over another.
 """
 
 from collections.abc import Collection, Mapping

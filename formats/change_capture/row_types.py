@@ -1,4 +1,4 @@
-"""Types of the rows of Debezium's events whose messages have a schema, as which columns that a stream adds are read.
+"""Types of the rows of Debezium's events that have a schema: they give the types of the columns that a stream adds.
 
 The schema names the meaning of a plain value (`connect.name` in Avro, `name` in JSON). A column of its own has the type of the meaning, where that
 holds each value:
@@ -12,9 +12,9 @@ holds each value:
 | `org.apache.kafka.connect.data.Decimal` in JSON | DECIMAL of its precision and scale; of 38 digits where it has more, or does not tell |
 | `io.debezium.time.ZonedTimestamp` of PostgreSQL and MySQL, which store moments of six digits | TIMESTAMP(6) WITH LOCAL TIME ZONE |
 
-All else has the type of its plain value: the numbers of `MicroTime` and `NanoTime`, because no TIME holds their digits, and
-the texts of `ZonedTimestamp` of other databases, which have an offset or more digits. Decimals in Avro are Avro's own. Inside of
-lists and objects all values are plain, because only whole columns are read by their meaning.
+Every other field gets the type of its plain value: a number for `MicroTime` and `NanoTime`, because no TIME has as many digits,
+and a text for the `ZonedTimestamp` of other databases, which has an offset or more digits. A decimal in Avro has Avro's own
+type for decimals. Inside lists and objects the plain values are used, because logical types are applied to whole columns only.
 """
 
 from collections.abc import Hashable, Mapping

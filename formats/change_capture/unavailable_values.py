@@ -3,13 +3,13 @@
 | type of the database | placeholder |
 |---|---|
 | texts, JSON, XML, LOBs of characters | the text that Debezium is configured with |
-| bytes, LOBs of bytes | its bytes; in JSON their base64 |
-| arrays of texts or bytes | one such item |
-| arrays of integers | its bytes, one by one |
-| hstore | the text as key and as value |
+| bytes, LOBs of bytes | the bytes of that text; in JSON as base64 |
+| arrays of texts or bytes | an array with one item: that text or its bytes |
+| arrays of integers | an array of the bytes of that text |
+| hstore | one entry, with that text as its key and as its value |
 
-In JSON such fields at the top of a row are taken out before anything is read of it, so that they are missing, whatever the type of
-their column. A record in Avro has all of its fields; there the values of columns are compared.
+In JSON, such a field at the top level of a row is removed before the row is read, so the field is missing whatever the type of
+its column is. A record in Avro always has all of its fields; there the values of the columns are compared with the placeholder.
 
 Source: Debezium 3.4, "Toasted values" of its connector for PostgreSQL, and `UnchangedToastedPlaceholder`.
 """

@@ -1,7 +1,7 @@
-"""Reader of unscaled decimals: texts of a decimal's unscaled value in base64, as Kafka Connect writes decimals to JSON.
+"""Reader of unscaled decimals: Kafka Connect writes a decimal to JSON as its unscaled value in base64.
 
-A text may be an object, too: `{"scale": 2, "value": "Aec="}`, for databases whose decimals have no declared scale.
-`replace_value` changes one value in the tree of a message; readers of other values use it, too.
+In place of this text there may be an object, `{"scale": 2, "value": "Aec="}`, from databases whose decimals have no declared
+scale. `replace_value` replaces one value in the tree of a message; the readers of other types use it as well.
 """
 
 import base64

@@ -1,6 +1,6 @@
-"""Reader of rows of unwrapped events, in which parts of the event are fields of the row, with two underscores in front.
+"""Reader of the rows of unwrapped events, in which fields of the event are fields of the row, prefixed with two underscores.
 
-Such fields are read like all others, but are not found as new ones.
+A column can be read from such a field as from any other, but such a field is never reported as undeclared.
 """
 
 from collections.abc import Sequence

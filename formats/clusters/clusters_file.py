@@ -12,9 +12,9 @@ write = ["shop.*.dead-letters"]
 "sasl.jaas.config" = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="braid" password="${file:/run/secrets/kafka}";'
 ```
 
-Other fields of a cluster are `jars`, `mirror_groups`, `stream_options` and `token_provider` (`NamedCluster`); at the top of
-the file stands `addresses`. `schema_registry/registry_tables` shows the table of a schema registry. References to secrets
-are checked here, and not resolved.
+The other fields of a cluster are `jars`, `mirror_groups`, `stream_options` and `token_provider` (`NamedCluster`). `addresses`
+is a field at the top level of the file. `schema_registry/registry_tables` shows the table of a schema registry. This module
+checks references to secrets, but does not resolve them.
 """
 
 import re

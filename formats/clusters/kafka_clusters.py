@@ -1,9 +1,10 @@
 """Kafka clusters and schema registries that operators have named, and the permissions of streams on the clusters.
 
-A stream names a cluster, or gives an address: that of a cluster, whose login it gets, or another one that the operators
-allow, where no login is sent. Addresses, logins and the topics that may be read and written are in a file that services
-and runners are started with (`clusters_file`); the cluster `default` may be one of the command line. So a client that
-registers a stream cannot choose an address that operators have not allowed, or the credentials that are sent.
+A stream names a cluster or gives an address. If the address is that of a cluster, the cluster's login is used; any other
+address has to be allowed by the operators, and no login is sent to it. Addresses, logins and the topics that may be read and
+written are in a file that services and runners are started with (`clusters_file`); the cluster `default` may come from the
+command line. So a client that registers a stream can choose neither an address that the operators did not allow nor the
+credentials that are sent.
 Permissions are checked by `registry/rules/kafka_rules`, and again by `pipelines/kafka/stream_cluster` when a stream starts.
 """
 

@@ -1,9 +1,9 @@
 """References to secrets, `${env:NAME}` and `${file:/path}`, and their resolution.
 
-References occur only in the operators' file of Kafka clusters and schema registries, whose parsers check that each
-names a variable or an absolute path. They are resolved by processes that read Kafka, whenever they begin to read a
-topic: the service does not resolve them, so it never has a secret. Nothing that arrives over HTTP is passed to this
-module, because a client that could name a file here could read it.
+References occur only in the operators' file of Kafka clusters and schema registries. The parsers of the file check that each
+reference names a variable or an absolute path. A process that reads Kafka resolves the references each time it begins to read
+a topic. The service does not resolve them, so it never has a secret. Nothing that arrives over HTTP is passed to this module:
+a client that could choose the path of a file could read the file.
 """
 
 import os

@@ -1,9 +1,9 @@
 """Options of Kafka's consumer that a stream may set itself: an allow list with bounds.
 
-All other options (addresses, logins, classes, files) are set by operators, who may shorten the list for a cluster
-(`NamedCluster.stream_options`). A name that is not listed is refused when a stream is registered
-(`registry/rules/kafka_rules`), so that an option which a later Kafka client introduces is harmless as well; an older
-stream runs without it.
+Only operators set all other options (addresses, logins, classes, files). They may also shorten this list for a cluster
+(`NamedCluster.stream_options`). An option that is not listed is refused when a stream is registered
+(`registry/rules/kafka_rules`), so options that a later Kafka client introduces do no harm. A stream that was registered with an
+option which is no longer listed runs without that option.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Compiled expressions: checked against the fields that they use and the column that they fill."""
+"""Compiled expressions: expressions that were checked against the types of the fields that they use and of the column that they fill."""
 
 import re
 from collections.abc import Sequence

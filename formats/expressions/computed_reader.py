@@ -1,11 +1,11 @@
-"""Reader of computed columns and of defaults: a format's reader gives the fields, from which they are made here.
+"""Reader of computed columns and of defaults: takes the fields from a format's reader, and computes the columns from them.
 
-So messages of every format have them alike. The values that expressions see are those of the messages: a default is
-that of its own column.
+So computed columns and defaults are the same for messages of every format. Expressions see the values of the message, not the
+defaults: a default fills only its own column.
 
-A record for which an expression fails gets a fault; the other records of the batch go on. A batch is evaluated in parts
-by the sizes of its messages, and a part that needs too much memory in halves, down to single records. A message whose
-results could need too much by themselves gets a fault.
+A record for which an expression fails gets a fault; the other records of the batch are still read. A batch is split by the
+sizes of its messages, and each part is evaluated by itself. A part that needs too much memory is halved, down to single
+records. A message whose results could need too much memory by themselves gets a fault.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,10 +1,10 @@
-"""Functions and operators that expressions may use, each with how large its result can be and which arguments are literals.
+"""Allow list of the functions and operators of expressions, with the bound of each result's size and the arguments that must be literals.
 
-Each depends on its arguments alone: a record that is read again, after a failure or as a dead letter, has to become the
-same row. Functions of the clock, of chance, of the session, of files and of the process are left out for that reason, and
-so are those whose result can be of any size (`repeat`, `lpad`, `range`), that take more than one look at each part of a
-text (`levenshtein`), or that take other expressions as arguments (`list_transform`). Comparisons, AND, IN, CASE, CAST
-and the like are not named here: `syntax` knows them.
+The result of each function depends on its arguments alone, because a record that is read again, after a failure or as a dead
+letter, has to become the same row. So the functions of the clock, of random numbers, of the session, of files and of the
+process are not listed. Other functions are not listed because their result can have any size (`repeat`, `lpad`, `range`),
+because their time does not grow linearly with a text (`levenshtein`), or because they take other expressions as arguments
+(`list_transform`). Comparisons, AND, IN, CASE and CAST are not functions in this sense: `syntax` handles them.
 """
 
 from collections.abc import Mapping

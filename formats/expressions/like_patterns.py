@@ -1,6 +1,6 @@
-"""Patterns of LIKE as regular expressions, which take linear time on every text.
+"""Translation of LIKE patterns into regular expressions, which match in linear time.
 
-The engine's own LIKE tries a pattern with several `%` and a `_` at every place of the text for each of them.
+The SQL engine's own LIKE does not: for a pattern with several `%` and a `_` it tries every position of the text for each `%`.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Results of expressions as the values of a column, and those that the column does not hold."""
+"""Conversion of the results of expressions to the values of a column; finds the results that the column cannot hold."""
 
 from collections.abc import Mapping
 from typing import Final

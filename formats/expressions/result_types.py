@@ -1,19 +1,19 @@
-"""Types of results: which of them a column holds without loss.
+"""Result types of expressions: which types a column can hold without loss.
 
 | column | result |
 |---|---|
 | BOOLEAN | boolean |
-| TINYINT to BIGINT | whole numbers of at most the same bounds |
+| TINYINT to BIGINT | integers whose range is within the column's |
 | FLOAT | FLOAT; whole numbers of at most 16 bits |
 | DOUBLE | FLOAT, DOUBLE; whole numbers of at most 32 bits |
-| DECIMAL | DECIMALs and whole numbers with at most its digits before and behind the point |
-| CHAR, VARCHAR; BINARY, VARBINARY | text; bytes: longer ones are found record by record |
+| DECIMAL | DECIMALs and whole numbers with at most as many digits before and after the point |
+| CHAR, VARCHAR; BINARY, VARBINARY | text; bytes: values that are too long are found record by record |
 | DATE, TIME | date, time |
-| TIMESTAMP; WITH LOCAL TIME ZONE | timestamp without, with a zone; digits of the second that the Arrow form lacks are dropped |
-| ARRAY, MAP, ROW | list, map, struct with the same names in the same order, of what their parts hold without loss |
+| TIMESTAMP; TIMESTAMP WITH LOCAL TIME ZONE | timestamp without a zone; timestamp with a zone. Digits of the second that the Arrow form does not have are dropped |
+| ARRAY, MAP, ROW | list, map, struct with the same names in the same order; the same rules apply to the types inside them |
 
-A result that is always NULL fits every column. Single results that do not fit, such as dates out of range, are found by
-`result_arrays`.
+A result that is always NULL fits every column. `result_arrays` finds single results that do not fit, such as dates that are
+out of range.
 """
 
 from typing import TYPE_CHECKING, Any, Final

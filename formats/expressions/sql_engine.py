@@ -1,8 +1,7 @@
 """SQL engine: DuckDB in memory, which parses and evaluates scalar expressions over Arrow columns.
 
-It has no access to files, networks, extensions or the settings of the process, one thread, and a bound on its memory.
-What it evaluates is written by `syntax` from checked parts. Times without a zone are in UTC whatever the machine's
-zone is.
+It has one thread, a memory limit, and no access to files, networks, extensions or the settings of the process. It evaluates
+only SQL that `syntax` wrote from checked parts. Times without a zone are in UTC, whatever the machine's zone is.
 """
 
 import os

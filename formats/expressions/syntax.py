@@ -1,9 +1,9 @@
-"""Syntax of expressions: a text becomes a tree, whose parts are checked one by one and written anew.
+"""Syntax of expressions: the text is parsed to a tree, each node is checked, and new SQL is written from the checked nodes.
 
-The engine's parser makes the tree, and what the engine evaluates is written here from parts that are known to be
-harmless: it never evaluates the text itself. Expressions that are too long, too deep or have too many parts are refused, and
-so are those whose result could be far larger than the message. A name is a field of the message, with dots between the names of its path
-(`payload.price`); in the written expression it is a column of the engine's input.
+The SQL engine's parser makes the tree. The engine evaluates only the SQL that is written here from nodes of allowed kinds, never
+the original text. An expression is refused if it is too long, nested too deeply or has too many nodes, or if its result could
+be far larger than the message. A name in an expression is a field of the message, with dots between the names of its path
+(`payload.price`); in the written SQL it is a column of the engine's input.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Exact values: one JSON value as the value of a column's type, or the fault why it is none.
+"""Exact reader of single JSON values: returns the value of a column's type, or a fault that says why the JSON value does not fit.
 
 | column | JSON |
 |---|---|

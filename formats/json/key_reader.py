@@ -1,8 +1,7 @@
 """Reader of Kafka keys: columns from a key that is one value, or a JSON object.
 
-How a key that is one value is read depends on the column's type: texts, dates and times take the key's text as
-it is; BINARY takes the key's bytes; for all other types the key is one JSON number or boolean. A key that a JSON
-schema describes is one JSON value for every type.
+The column's type decides how a key that is one value is read. For texts, dates and times the key is the plain text, for BINARY
+the bytes, and for all other types a JSON number or boolean. A key with a JSON Schema is one JSON value for every type.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""JSON messages as values of Python, and these as JSON again: numbers with a fraction or an exponent keep their texts.
+"""Parser and writer of JSON messages as Python values, in which numbers with a fraction or an exponent keep their texts.
 
-Whole numbers are integers; `-0` is 0. Of numbers that are too long only the length and the nearest double are kept.
+Whole numbers are integers; `-0` is 0. For a number that is too long, only its length and the nearest double are kept.
 
 `json.loads` accepts a little more than JSON: `NaN`, `Infinity` and `-Infinity`. So does this reader, and also
 `INF`, `+INF`, `-INF` and `+Infinity`, which Java's usual parsers accept.

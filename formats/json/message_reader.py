@@ -1,4 +1,4 @@
-"""Reader of JSON messages: columns from a batch of messages, usual ones fast and all others exactly."""
+"""Reader of JSON messages: reads the columns of a batch, usual messages by the fast decoder and all others by the exact reader."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property

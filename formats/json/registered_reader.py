@@ -1,7 +1,7 @@
-"""Reader of JSON messages in the wire format of JSON Schema: the id of a schema, then the message.
+"""Reader of JSON messages in Confluent's wire format: the id of a JSON Schema, then the message.
 
-The id has to be that of a JSON schema of the stream's registry. The message is read as JSON is, by the columns'
-types; it is not checked against its schema, which producers do.
+The id has to be that of a JSON Schema in the stream's registry. The message is read by the columns' types, like JSON without an
+id. It is not validated against the schema: producers do that before they send.
 """
 
 from typing import Any

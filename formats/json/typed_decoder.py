@@ -1,9 +1,9 @@
-"""Typed decoder: the fields of a stream's columns from usual JSON messages, fast.
+"""Typed decoder: reads the fields of a stream's columns from usual JSON messages, fast.
 
-The declared fields become a tree of msgspec's structs, so that a message is checked and taken apart in one
-pass. Of messages in UTF-8, which `json.message_reader` checks, the decoder accepts fewer than the exact reader
-(`json.exact_values`), and what it accepts it reads in the same way: `json.message_reader` has a message that is refused
-here read exactly.
+The declared fields become a tree of msgspec structs, so one pass checks a message and decodes its fields. `json.message_reader`
+checks first that the messages are UTF-8. The decoder accepts fewer messages than the exact reader (`json.exact_values`), and
+gives the same values for every message that it accepts. `json.message_reader` passes the messages that the decoder refuses to
+the exact reader.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

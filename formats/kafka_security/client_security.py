@@ -1,4 +1,4 @@
-"""Security of a Kafka client: what a cluster's options mean, for any client."""
+"""Security settings of a Kafka client, derived from the options of a cluster, in a form that does not depend on the client library."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Login of a Kafka client as a text of JAAS, read and written: one login module and its options.
+"""Parser and writer of JAAS texts, which hold the login of a Kafka client: one login module and its options.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="braid" password="...";
 

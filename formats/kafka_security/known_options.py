@@ -1,9 +1,9 @@
-"""Names of options of security: those that may be declared, and a hint for each that is refused.
+"""Names of Kafka's security options: the options that may be declared, and a hint for each option that is refused.
 
-A stream reads its topic with Kafka's Java client, inside Spark; everything else, such as offsets, dead letters and
-backfills, goes through a Python client. Accepted are the options that both apply (`APPLIED`), and a few that Java's
-client alone applies and that give it no other security: when it renews a login and how it retries, and the names of two
-claims of a token. Every other option of security is refused. Options of other subjects are not looked at.
+A stream reads its topic with Kafka's Java client, inside Spark. Everything else, such as offsets, dead letters and backfills,
+uses a Python client. An option is accepted if both clients apply it (`APPLIED`). A few options that only the Java client applies
+are accepted because they do not change the security: when it renews a login, how it retries, and the names of two claims of a
+token. Every other security option is refused. Options that do not concern security are not checked here.
 """
 
 from typing import Final

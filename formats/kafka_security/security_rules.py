@@ -1,8 +1,8 @@
-"""Problems of a cluster's options of security: refused names, values that cannot work, and SASL or TLS that is not used.
+"""Checks of a cluster's security options: refused names, values that cannot work, and options of SASL or TLS that are not used.
 
-Checked twice. When a process reads the operators' file, references stand for secrets, and what depends on a
-secret is not checked. When a stream starts, the secrets are known and all rules are checked; files of certificates are
-read by `tls`. With a token provider the options of the login module are free.
+The options are checked twice. When a process reads the operators' file, secrets are still references, so rules that need a
+secret are not checked. When a stream starts, the secrets are known and all rules are checked; `tls` reads the files of
+certificates. With a token provider, the options of the login module are not checked.
 
 | `sasl.mechanism` | login module of `sasl.jaas.config` | options of the module |
 |---|---|---|

@@ -1,7 +1,7 @@
-"""Token endpoint of an authorization server: OAuth 2.0, client credentials, over HTTP or HTTPS.
+"""Client of an authorization server's token endpoint: OAuth 2.0 with the grant "client credentials", over HTTP or HTTPS.
 
-Redirects are not followed and proxies of the environment are not used: the client's secret goes to the address
-of the operators' file only.
+It follows no redirects and ignores the proxies of the environment, so the client's secret is sent only to the address in the
+operators' file.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Current token of OAUTHBEARER: kept for four fifths of its life, at most 48 minutes; the first use after that asks for a new one."""
+"""Source of the current OAUTHBEARER token: a token is reused for four fifths of its lifetime, at most 48 minutes, and then replaced."""
 
 import threading
 import time

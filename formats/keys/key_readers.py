@@ -1,4 +1,4 @@
-"""Readers of Kafka keys: the reader of a stream's keys, chosen by the declared format."""
+"""Choice of the reader of a stream's Kafka keys by the declared format."""
 
 from collections.abc import Sequence
 from typing import Protocol

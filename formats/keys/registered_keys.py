@@ -1,7 +1,7 @@
 """Readers of Kafka keys in Confluent's wire format: the id of a schema, then the key in the schema's language.
 
-A column without a path is the key as a whole: a JSON value, or an Avro value of any type. A Protobuf key is always a
-message, with fields.
+A column without a path is read from the whole key: a JSON value, or an Avro value of any type. A Protobuf key is always a
+message with fields.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Values that a declaration gives to columns: constants, and defaults of fields that a message does not have.
+"""Constants and defaults of columns: values from a stream's declaration. A default is used if a message does not have the field.
 
-They are read as JSON messages are: DECIMALs may be texts, dates and times are ISO 8601, bytes base64.
+They have the same form as in JSON messages: DECIMALs may be texts, dates and times are ISO 8601, bytes are base64.
 """
 
 import json

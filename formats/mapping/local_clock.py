@@ -1,7 +1,8 @@
-"""Local clock: how far the clocks of a zone are ahead of UTC when they show a time.
+"""Local clock of a time zone: the offset from UTC that applies when the clock shows a given time.
 
-A time that clocks show twice, when they are set back, is the earlier one. A time that they skip, when they are set
-forward, is read with the offset from before, as `java.time` does: it comes out as much later as was skipped.
+When clocks are set back, some local times occur twice: the earlier moment is taken. When clocks are set forward, some local
+times are skipped: such a time is read with the offset before the change, as in `java.time`, so the result is later by the time
+that was skipped.
 """
 
 from datetime import UTC, datetime, timedelta

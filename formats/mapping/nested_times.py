@@ -1,6 +1,6 @@
-"""Dates and times inside ARRAY, MAP and ROW, in a declared form: texts inside of nested values become dates and times.
+"""Conversion of texts inside ARRAY, MAP and ROW values to dates and times, by the time format that the column declares.
 
-Of a MAP these are its values; keys stay as they are.
+In a MAP only the values are converted; the keys stay as they are.
 """
 
 from collections.abc import Iterator

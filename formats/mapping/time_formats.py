@@ -6,8 +6,9 @@
 | `epoch_days`, `epoch_s`, `epoch_ms`, `epoch_us`, `epoch_ns` | a number of days, seconds … since 1970-01-01 00:00 UTC, also with a fraction; for TIME since midnight |
 | a pattern | `formats.mapping.time_pattern` |
 
-Digits of the second that the column's Arrow form does not have are dropped, towards the past. For a DATE the time of the
-day is dropped, too, of a number or a pattern; in `iso` it is refused. Times without an offset from UTC are those of a clock in the declared zone, or in UTC.
+Digits of the second that the column's Arrow form does not have are dropped, towards the past. For a DATE, the time of day is
+dropped if the format is an epoch or a pattern, and refused if the format is `iso`. A time without an offset from UTC is a local
+time in the declared zone; without a declared zone it is in UTC.
 """
 
 from collections.abc import Callable

@@ -17,8 +17,8 @@ r"""Patterns of dates and times, a part of those of Java's `DateTimeFormatter`.
 | `[`, `]` | what is between them may be missing |
 | `'at'`, `''` | itself; a quote |
 
-Every other letter from A to Z has to be in quotes. A pattern becomes a regular expression by which texts become
-ISO 8601, which `formats.times` reads.
+Every other letter from A to Z has to be in quotes. A pattern is compiled to a regular expression that rewrites texts to
+ISO 8601, which `formats.times` then reads.
 """
 
 import re

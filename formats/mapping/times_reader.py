@@ -1,6 +1,6 @@
-"""Reader of columns with a time format: a format's reader gives their texts, which become dates and times here.
+"""Reader of columns with a time format: takes their texts from a format's reader and converts them to dates and times.
 
-So every format has them alike: a number in JSON or Avro is the text that it is written as.
+So a time format works in the same way for every message format. A number in JSON or Avro is converted from its decimal text.
 """
 
 from collections.abc import Callable, Sequence

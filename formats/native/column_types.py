@@ -1,15 +1,15 @@
-"""Column types of native types without parts: the type of a column that holds each of their values as it is.
+"""Column types of scalar native types: for each kind, the column type that holds every value unchanged.
 
 | kind | column |
 |---|---|
 | boolean | BOOLEAN |
-| whole number | INT up to 32 bits with a sign, DECIMAL(20, 0) of 64 bits without one, else BIGINT |
+| whole number | INT for at most 32 bits signed; DECIMAL(20, 0) for 64 bits unsigned; BIGINT for all others |
 | floating-point number | FLOAT of 32 bits, DOUBLE |
-| decimal | DECIMAL of its precision and scale; STRING of more than 38 digits |
+| decimal | DECIMAL of its precision and scale; STRING if it has more than 38 digits |
 | text, bytes | STRING, BYTES |
 | date | DATE |
-| time | TIME(3) of milliseconds; STRING of finer ones, which no TIME holds |
-| moment | TIMESTAMP of its digits of the second: WITH LOCAL TIME ZONE, unless it is local |
+| time | TIME(3) for milliseconds; STRING for finer times, because no TIME has more digits |
+| moment | TIMESTAMP with its digits of the second; WITH LOCAL TIME ZONE unless the schema declares it as local |
 | null, unreadable | none |
 """
 

@@ -1,7 +1,7 @@
-"""Exact values of columns from native values, one at a time, or the fault why a value is none.
+"""Exact reader of single native values: returns the value of a column's type, or a fault that says why the native value does not fit.
 
-Texts, numbers and booleans are read as `formats.json.exact_values` reads them. Dates and times need no text; the
-digits of the second that a column's Arrow form does not have are dropped, towards the past.
+Texts, numbers and booleans are read as in `formats.json.exact_values`. Dates and times are converted without a text; digits of
+the second that a column's Arrow form does not have are dropped, towards the past.
 """
 
 from typing import Any, Final

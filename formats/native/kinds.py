@@ -1,4 +1,4 @@
-"""Kinds of native values: what a format's schema promises, and the types of columns that can be filled from it.
+"""Kinds of native values: the kinds that a format's schema can declare, and the column types that can be filled from each.
 
 | kind | column |
 |---|---|
@@ -16,8 +16,8 @@
 | record | ROW, CHAR, VARCHAR |
 | unreadable | none |
 
-A value that is not always one of its column's type, such as a number that may be too large, is decided by
-record. Source: `formats.json.exact_values` for the values that JSON has.
+Where some values of a kind fit the column's type and others do not, such as numbers that may be too large, each record is
+decided by itself. Source: `formats.json.exact_values`, for the kinds that JSON has.
 """
 
 from enum import Enum

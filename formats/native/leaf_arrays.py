@@ -1,7 +1,7 @@
-"""Arrays of native values without parts, as columns: vectorised, and value by value where that does not decide.
+"""Conversion of arrays of scalar native values to columns: vectorised, and value by value for the values that this does not decide.
 
-A leaf's array has one of these types: boolean, int64, uint64, float32, float64, string, binary, decimal128; of
-unreadable values any. Dates, times and moments are int64, in units that the leaf names.
+The array of a leaf has one of these Arrow types: boolean, int64, uint64, float32, float64, string, binary, decimal128. An array
+of unreadable values may have any type. Dates, times and moments are int64, in the unit that the leaf names.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""Native types: the interface to the types of values that a schema tells, and how the columns of a stream fit them.
+"""Native types: the interface to the types that a schema declares, and the check that a stream's columns can be read from them.
 
-Schemas of Avro and Protobuf have such types, and so have those of Kafka Connect and what Canal's messages name.
+The schemas of Avro, Protobuf and Kafka Connect have native types, and so have the MySQL types that Canal's messages name.
 
-Also the fields of such a type from which no column is read (`undeclared_fields`).
+`undeclared_fields` returns the fields of such a type from which no column is read.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Columns of one record of native values, or the fault why it is refused."""
+"""Reader of the columns of one record of native values; returns the record's fault if the record is refused."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

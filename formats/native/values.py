@@ -1,4 +1,4 @@
-"""Native values: single values of formats with a schema as Python objects, which tell their kind themselves; and as JSON.
+"""Native values: single values of formats with a schema, as Python objects whose classes tell their kinds; and their form in JSON.
 
 | kind | object |
 |---|---|
@@ -10,7 +10,7 @@
 | text, bytes | str, bytes |
 | date, time, moment | `Day`, `TimeOfDay`, `Moment` |
 | list | list |
-| record, map | dict; a map with a key twice is a `JsonObject` that names it; keys are texts, or scalars as above |
+| record, map | dict; keys are texts, or scalars as above. A map that has a key twice is a `JsonObject` that names the key |
 | unreadable | `Unreadable` |
 """
 

@@ -1,4 +1,4 @@
-"""Reader of Protobuf messages that name their type by its place in their schema's file (`indexed_types`)."""
+"""Reader of Protobuf messages that name their type by its index in the schema's file (`indexed_types`)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -1,7 +1,7 @@
-"""Types of Protobuf messages by their place in a file, which messages of Confluent's wire format name.
+"""Types of Protobuf messages by their indexes in a file, as messages in Confluent's wire format name them.
 
-Behind the id of the schema stands a list of numbers as zigzag varints: their count, then the index of a message
-in the file, the index of one inside of it, and so on. A count of 0 stands for the first message of the file.
+A list of numbers follows the id of the schema, as zigzag varints: the count, then the index of a message type in the file, then
+the index of a type nested in that type, and so on. A count of 0 means the first message type of the file.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Protobuf messages as native values.
+"""Conversion of Protobuf messages to native values.
 
-A field that a message does not have is left out, if its declaration tells absence from a default (message fields,
-`optional`, `oneof`, proto2); fields that do not tell always have a value.
+Fields with presence (message fields, `optional`, `oneof`, proto2) are left out if the message does not have them. Fields
+without presence always have a value, which may be their default.
 """
 
 from typing import Any

@@ -1,9 +1,10 @@
-"""Files of Protobuf as texts (`.proto`), as registries hold them: their descriptors, as far as reading needs them.
+"""Parser of Protobuf's `.proto` files, as schema registries store them: returns the parts of their descriptors that reading needs.
 
-Messages, enums, groups, maps and oneofs of proto2 and proto3 are read. Services, extensions and options are passed over:
-none of them changes how a message is read. A group among extensions is a message of the file, or of the message around
-them, which counts in the places of the messages behind it. The parser is strict, because a declaration that is misread would give
-values of other fields. Names of types are resolved by Protobuf's own library afterwards.
+Messages, enums, groups, maps and oneofs of proto2 and proto3 are parsed. Services, extensions and options are skipped, because
+none of them changes how a message is read. Only a group that is declared among extensions counts: it is a message type of the
+file, or of the message around the extensions, and so shifts the indexes of the types after it. The parser is strict, because a
+declaration that is parsed wrongly would give the values of other fields. Protobuf's own library resolves the names of types
+afterwards.
 
 Source: Protocol Buffers, "Language Specification" of proto2 and proto3.
 """

@@ -1,4 +1,4 @@
-"""Reader of Protobuf messages: bare messages of one type, parsed by Protobuf's own library, then column by column."""
+"""Reader of Protobuf messages without a schema id, all of one type: Protobuf's own library parses them, then each column is read."""
 
 from collections.abc import Sequence
 from operator import attrgetter

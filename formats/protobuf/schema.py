@@ -5,14 +5,14 @@
 | bool | boolean |
 | int32, int64, uint32, uint64, sint32, sint64, fixed32, fixed64, sfixed32, sfixed64 | whole number |
 | float, double | floating-point number |
-| string, enum | text; the value of an enum is its name |
+| string, enum | text; for an enum, the name of its value |
 | bytes | bytes |
 | google.protobuf.Timestamp | moment |
 | google.protobuf.Duration | unreadable: no column can be read from it |
-| google.protobuf.StringValue, Int64Value and the other wrappers | as the field that they wrap, or null |
+| google.protobuf.StringValue, Int64Value and the other wrappers | as the type that they wrap; may be null |
 | message, group | record |
 | repeated | list |
-| map | map; keys that are no texts become texts |
+| map | map; its keys become texts |
 """
 
 from base64 import b64decode

@@ -1,4 +1,4 @@
-"""Schema registry as an operator declares it: addresses, login by reference, and the topics that may use it."""
+"""Declaration of a schema registry in the operators' file: addresses, login as references to secrets, and the permitted topics."""
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase

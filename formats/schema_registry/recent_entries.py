@@ -1,6 +1,6 @@
-"""Map that keeps the entries used last, within bounds of their number and of the sum of their sizes.
+"""LRU map: keeps the most recently used entries, bounded by their number and by the sum of their sizes.
 
-The entry that was put last stays, even if it alone is larger than the sum may be.
+The entry that was put last is always kept, even if it alone exceeds the bound of the sum.
 """
 
 from collections import OrderedDict

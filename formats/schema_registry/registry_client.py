@@ -1,8 +1,8 @@
 """Client of a schema registry: one request at a time, over HTTP or HTTPS.
 
-An answer counts if it is a registry's, the JSON of a schema or a 404 with a registry's code, and if it is a 200 that
-is too long to be read. Everything else, a proxy's page or a redirect among it, means that the registry is not
-available: the same request may succeed later, and no record is judged by it.
+Three answers are accepted: the JSON of a schema, a 404 with a registry's error code, and a 200 that is too long to be read.
+Every other answer, such as a proxy's page or a redirect, means that the registry is not available. The same request may succeed
+later, so no record is refused because of such an answer.
 
 | answer | meaning |
 |---|---|
@@ -11,11 +11,11 @@ available: the same request may succeed later, and no record is judged by it.
 | 404 with `error_code` 40401, 40402 or 40403 | the registry has no such subject, version or schema |
 | 401, 403 | not available: the login is refused |
 | 3xx | not available: a redirect is not followed, because it could carry the login to another host |
-| any other, none in time, none at all | not available |
+| any other answer, or no answer in time | not available |
 
-The addresses of a registry are asked in turn, beginning with the one that gave a schema last. One that has no such
-schema may only be behind the others, so the next one is asked as well; if none of them has it, one such answer counts more
-than others that are not available.
+The addresses of a registry are asked in turn, beginning with the address that returned a schema most recently. An address that
+does not have the schema may only lag behind the others, so the next address is asked as well. If no address returns the schema,
+a single answer "no such schema" decides, even if other addresses are not available.
 """
 
 import http.client

@@ -1,7 +1,7 @@
 """Connection to a schema registry: addresses and login, with the secrets resolved.
 
-Made where a stream is started, and sent to the processes that read its messages: they need neither the
-operators' file nor its secrets and certificates.
+The process that starts a stream makes the connection and sends it to the processes that read the stream's messages. So these
+need neither the operators' file nor its secrets and certificates.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Source of the schemas of one registry, as it is sent to the processes that read messages."""
+"""Source of the schemas of one registry, in a form that can be sent to the processes that read messages."""
 
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Tables `[schema_registries.<name>]` of the operators' file.
+"""Parser of the tables `[schema_registries.<name>]` in the operators' file.
 
 ```toml
 [schema_registries.shop]
@@ -10,8 +10,8 @@ timeout_ms = 5000
 topics = ["shop.*"]
 ```
 
-Passwords and tokens are references, which are not resolved here: a process that only reads the file may lack their
-values. No message shows what is declared as one, nor an address with a login in it.
+Passwords and tokens are references to secrets. They are not resolved here, because a process that only reads the file may not
+have the secrets. No error message shows the declared text of a password or token, or an address that contains a login.
 """
 
 import re

@@ -1,10 +1,9 @@
-"""Cache of a registry's schemas in a process: each with all that it refers to.
+"""Cache of a registry's schemas in one process; each schema is kept with all schemas that it references.
 
-A schema never changes under its id, so a known one is kept until others need its place. That there is no
-schema of an id, or none that can be used, is kept for ten seconds only: producers register a schema before they send, but the member of
-a registry that is asked may be behind the one that the producer asked. So before a new id is declared unknown,
-the cache waits for a moment and asks once more. It waits at most once in ten seconds, because a topic may
-be full of messages with ids that were never registered.
+The schema of an id never changes, so a schema is kept until other schemas need its space. The answer that an id has no schema,
+or no usable schema, is kept for ten seconds only. Producers register a schema before they send, but the registry node that is
+asked may lag behind the node that the producer used. So before a new id counts as unknown, the cache waits for a moment and asks
+once more. It waits at most once in ten seconds, because a topic may be full of messages with ids that were never registered.
 """
 
 import time

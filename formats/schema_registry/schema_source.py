@@ -1,4 +1,4 @@
-"""Interface to schemas by id, as messages of Confluent's wire format name theirs: what a schema is, and the error without one."""
+"""Interface to schemas by the ids in Confluent's wire format: what a schema is, and the error for an id without a schema."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -37,9 +37,9 @@ from braid.pipelines.sink.record_chunks import (
 )
 from braid.pipelines.sink.trial_writes import find_refused_rows, is_refusal
 from braid.records.part_reader import PART_COLUMNS, PartReader
-from braid.records.plan_changes import plan_changes
 from braid.records.record_columns import KEY, VALUE
 from braid.records.stream_plan import StreamPlan
+from braid.records.value_readers import reader_of_changes
 
 
 def route_to_tasks(
@@ -203,7 +203,7 @@ class BucketRouter:
         columns, _ = self._key_columns
         if not columns:
             return None
-        changes = plan_changes(self.plan, self.schemas)
+        changes = reader_of_changes(self.plan, self.schemas)
         if changes is not None:
             return _ChangedRows(changes, columns)
         return message_reader(

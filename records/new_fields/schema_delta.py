@@ -1,4 +1,4 @@
-"""Schema deltas and their merging: new columns and wider types that a table needs before some messages can be written."""
+"""Schema deltas: the new columns and wider types that a table needs before certain messages can be written; and their merging."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

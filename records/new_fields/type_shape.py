@@ -1,16 +1,16 @@
-"""Shapes of fields by the types of their schema, from which the type of a new column is derived.
+"""Shapes of fields whose types a schema declares; the type of a new column is derived from its field's shape.
 
 | type in the schema | type of a new column |
 |---|---|
-| without parts | `native.column_types` |
+| scalar | as in `native.column_types` |
 | list, map | ARRAY, MAP with STRING keys |
 | record | ROW of its fields |
-| union | what its branches have in common; null is left out |
-| record without fields, inside of itself, or with names that a ROW cannot have | STRING: JSON |
+| union | a type that holds the values of all branches; null is ignored |
+| record without fields, record that contains itself, or record with names that a ROW cannot have | STRING: JSON |
 | list, map or record that is nested too deeply | STRING: JSON |
 
-A type that no column holds, or that has too many parts, has no shape (`NoColumnError`). The shapes are those of
-`value_shape`, which turns them into column types.
+A type that no column can hold, or that has too many nested types, has no shape (`NoColumnError`). The shapes are the same as
+in `value_shape`, which derives column types from them.
 """
 
 from collections.abc import Hashable, Sequence

@@ -1,11 +1,12 @@
-"""Undeclared fields of messages whose schema tells their types: what the table needs before they can be written.
+"""Reader of the undeclared fields of messages with a schema: what the table needs before the messages can be written.
 
-What a message needs is found once for its type, from all fields that the type has, with or without a value in the
-message. Values are looked at in three cases, the last two by `undeclared_field_reader`:
+The schema change that a message needs is determined once for the type of the message, from all fields of the type, whether
+or not a message has values for them. Values are read in three cases only; `undeclared_field_reader` reads them in the last
+two:
 
-- a field cannot become a column: messages that have a value for it are refused;
+- a field cannot become a column: messages that have a value for the field are refused;
 - a value does not fit its column, which may need a wider type;
-- a message may have fields that its type does not have (`MessageTypes.is_whole`), or no schema tells its type.
+- a message may have fields that its type does not declare (`MessageTypes.is_whole`), or no schema declares its type.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

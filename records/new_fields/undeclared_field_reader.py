@@ -1,9 +1,10 @@
-"""Undeclared fields of one message, and values that do not fit their declared types: what the table needs for them.
+"""Reader of the undeclared fields of one message, and of values that do not fit their columns: what the table needs for them.
 
-A field is new in two places: in an object of the message from which the stream reads a field, and in a ROW at any depth
-of one of its columns. Fields elsewhere are ignored, and so are those of such an object that another stream of the table
-reads from the topic, or that a condition or an expression uses. `read` ignores fields that are null: a null has no type,
-and nothing is lost without a column for it. `undeclared` lists such fields too.
+An undeclared field is looked for in two places: in every object of the message from which the stream reads a declared field,
+and in every ROW of the stream's columns, at any depth. Fields in other places are ignored. Also ignored are fields that
+another stream of the table reads from the same topic, and fields that a condition or an expression uses. `read` ignores
+fields that are null, because a null has no type and nothing is lost without a column for it; `undeclared` lists fields that
+are null.
 
 A message with a field that cannot become a column, or with a value that no permitted wider type of its column holds, is
 refused as a whole (`UnrepresentableFieldError`).

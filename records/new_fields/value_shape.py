@@ -4,13 +4,13 @@
 |---|---|
 | `true`, `false` | BOOLEAN |
 | whole numbers | BIGINT; DECIMAL(38, 0) where one is below -2^63 + 1 or above 2^63 - 1 |
-| numbers with a point or exponent, and whole numbers from -2^53 to 2^53 among them | DOUBLE |
+| numbers with a point or an exponent, also mixed with whole numbers from -2^53 to 2^53 | DOUBLE |
 | objects | ROW of the fields that have a value |
-| lists | ARRAY of what the items have in common |
-| texts, values of different types, and what no type above holds as written | STRING: texts as they are, others as JSON |
+| lists | ARRAY of a type that holds all items |
+| texts, values of different types, and values that no type above holds exactly | STRING: a text as it is, any other value as JSON |
 
-Where a schema tells the type of a field, `type_shape` makes a shape of that type; the join of two such shapes has the
-narrowest number or timestamp that holds both, or is a text.
+For a field whose type a schema declares, `type_shape` derives the shape from that type. Two such shapes are joined to the
+narrowest number or timestamp type that holds the values of both, or to a text if there is no such type.
 
 The order of the values decides only the order of a ROW's fields.
 """

@@ -1,4 +1,4 @@
-"""Wider types: the type that holds values beside those of a column's present type, if a safe widening leads to one."""
+"""Search for a wider type of a column: a type that is reached by a safe widening and also holds given values."""
 
 from dataclasses import replace
 from typing import Any, Final

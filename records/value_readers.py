@@ -12,7 +12,7 @@ from braid.records.stream_plan import StreamPlan
 from braid.schemas import ChangeFormat, OnNewField
 
 
-def plan_changes(plan: StreamPlan, schemas: SchemaSource | None) -> ChangeReader | None:
+def reader_of_changes(plan: StreamPlan, schemas: SchemaSource | None) -> ChangeReader | None:
     """Return the reader of a stream's events; None where its messages are rows.
 
     Args:
