@@ -1,15 +1,15 @@
-"""Admission of a backfill: whether older records can come into a table beside its live stream. Pure.
+"""Admission of a backfill: whether older records can be written into a table beside its live stream. Pure.
 
-| what the stream writes | a backfill |
+| what the stream writes | when a backfill is allowed |
 |---|---|
-| a sequence group | at any time: the group's order decides, and its generation is below that of the stream |
-| columns with functions that count a value again, such as `sum` | begun before the stream has read its first record; never from the stream's own topic, nor from a source that another backfill of it reads |
-| rows that are ordered by when they are written, or removed by deletes | begun on a table without rows; only while the stream has read no record, and its commits fail once the stream is started meanwhile |
+| a sequence group | at any time: the group's order decides, and the backfill's generation is below that of the stream |
+| columns with functions that count a repeated value twice, such as `sum` | if it begins before the stream has read its first record; never from the stream's own topic, nor from a source that another backfill of the stream has read |
+| rows that are ordered by when they are written, or removed by deletes | if it begins on a table without rows, and while the stream has read no record; if the stream is started meanwhile, the backfill's commits fail |
 | columns whose functions depend neither on order nor on repetition | at any time |
 | captured changes | never: rows of files have no place in the log of a database |
 
-Where several lines hold, all of them count. One commit of sorted runs (`--bulk`) takes a table without rows, and a
-stream whose deletes remove no rows.
+If several lines apply, a backfill has to fulfil all of them. With `--bulk`, which fills the table in one commit of
+sorted runs, the table must also have no rows, and no deletes of the stream may remove rows.
 """
 
 from collections.abc import Iterator

@@ -1,17 +1,19 @@
 """Backfill: older records of a source into the columns of one stream, beside the live stream, commit by commit.
 
-1. Table, stream and source are opened, `admission` decides whether the backfill may run now, and it is claimed: a
-   commit with the next epoch of its position, which fences every other process of the same backfill. The position says
-   where it continues.
-2. Chunks of records are read, and their rows written, until a commit is due (`backfill_commits`, as step 3); for sorted
-   runs (`--bulk`) until the end of the source.
-3. Refused records are written to the reject file; then rows, position and account come into the table in one
-   snapshot.
+1. The table, the stream and the source are opened, and `admission` decides whether the backfill may run now. Then the
+   process claims the backfill: a commit increases the epoch of the backfill's position, which fences every other
+   process of the same backfill. The process continues at this position.
+2. Chunks of records are read and their rows are written until a commit is due, or with `--bulk` until the end of the
+   source. `backfill_commits` does steps 2 and 3.
+3. Refused records are written to the reject file. Then one snapshot adds the rows, and stores the new position and
+   account.
 
-A process may end anywhere: the next one repeats what was not committed. What was committed is not written again, and
-a backfill whose position is at the end of its source makes no commit but its claim. After a commit that conflicts, as
-after a change of the table's schema or a rescale, steps 1 to 3 begin again, ten times at most; and once where the table
-refuses rows in which reading has found no fault, then with a trial write of the rows.
+A process may end at any time: the next process repeats what was not committed, and only that. If the position is at the
+end of the source, the process commits nothing but its claim.
+
+After a commit conflict, such as after a change of the table's schema or a rescale, steps 1 to 3 are repeated, ten times
+at most. They are also repeated once, with a trial write of the rows, if the table refuses rows in which reading has
+found no fault.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 """Commits of a backfill under one claim: the loop over the chunks of its source.
 
-The rows of some chunks, for sorted runs (`is_bulk`) of all, come into the table with position and account, in one
-snapshot.
+Each commit makes one snapshot with the rows of some chunks, the new position and the account. With `is_bulk`, one
+commit has the rows of all chunks.
 """
 
 from collections.abc import Mapping

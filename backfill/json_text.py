@@ -1,8 +1,8 @@
-"""Values as JSON text: records of Avro files, and lines of the reject file.
+"""Writer of values as JSON text: for the records of Avro files, and for the lines of the reject file.
 
-Decimals are texts with all their digits, bytes base64, dates and times ISO 8601. NaN and infinities are their names:
-without quotes in records, whose reader knows that they are numbers, and as texts in lines, which any reader of JSON
-takes.
+Decimals become texts with all their digits, bytes become base64, and dates and times ISO 8601. NaN and infinities
+are written without quotes in records, whose reader accepts them as numbers, and as texts in the reject file, which
+is valid JSON.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Pace of a backfill: a share of the time, rows a second, and pauses while the live stream is behind."""
+"""Pace of a backfill: bounds of its share of the time and of its rows per second, and pauses while the live stream is behind."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

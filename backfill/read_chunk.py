@@ -1,4 +1,4 @@
-"""Source of a backfill, and a chunk of the records that it has read: the interface of files and of topics."""
+"""Interface of a backfill's source, which files and topics implement, and the chunks of records that a source yields."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

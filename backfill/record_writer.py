@@ -1,6 +1,7 @@
-"""Writer of a backfill: records that were read become rows of the table, refused ones lines of the reject file.
+"""Writer of one commit of a backfill: passes rows to the table's writer and refused records to the reject file.
 
-It ends the backfill where more records are refused than are allowed.
+It commits nothing itself. It ends the backfill with an error when more records are refused than are
+allowed.
 """
 
 from collections import Counter

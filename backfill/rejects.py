@@ -1,8 +1,8 @@
 """File of refused records on the local disk: one JSON object a line, with the record, its place and the reason.
 
-Lines are written and synced before the commit whose account counts them, so no refused record is lost. A process
-that ends between the two writes its lines again after the next start: file and row, or partition and offset, tell
-repeated lines.
+Lines are written and synced before the commit whose account counts them, so no refused record is lost. If a
+process ends after the lines are written and before the commit, the next process writes them again. Repeated lines
+have the same file and row, or the same partition and offset.
 """
 
 import os

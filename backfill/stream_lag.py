@@ -1,4 +1,4 @@
-"""Lag of a live stream, as its runner reports it; unknown where no living runner runs the stream."""
+"""Lag of a live stream, as its runner reports it; unknown if no runner runs the stream now."""
 
 import math
 from typing import Final

@@ -1,6 +1,6 @@
-"""Avro file of a backfill: records, decoded block by block, and read as the JSON that `json_text` writes of them.
+"""Avro file of a backfill: its records are decoded block by block, converted to JSON text (`json_text`) and read as JSON.
 
-A file whose codec needs a package that is not installed is refused.
+A file is refused if its compression needs a package that is not installed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""CSV file of a backfill: a line of names, then one record a row."""
+"""CSV file of a backfill: the first line has the names of the fields, and each record after it is a row."""
 
 import csv
 import io

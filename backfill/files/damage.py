@@ -1,6 +1,7 @@
-"""Damage of a backfill's file: what its decoder raises, as one problem that names the file.
+"""Damaged files of a backfill: every error of a decoder becomes an `InvalidRequest` that names the file.
 
-Errors of the system among it, such as a failed read, are `StorageUnavailable` instead.
+Errors of the operating system, such as a failed read, become `StorageUnavailable`. Errors of the
+engine stay as they are.
 """
 
 from collections.abc import Iterable, Iterator

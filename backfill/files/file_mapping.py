@@ -1,22 +1,23 @@
-"""Mapping of files: which field of a file fills which column of the stream, and which files lack a needed one. Pure.
+"""Mapping of files: the field of a file that fills each column of the stream, and the check for missing fields. Pure.
 
-| column | field |
+| column; the first line that applies decides | field |
 |---|---|
-| named in `--columns` | the one that is given there |
-| that the stream reads from the value | the field of that path, where the files have it |
-| that is constant | none |
-| that the stream computes | those of its expression, unless the files have the column itself and no field of `fields` |
-| every other one | the field with the column's name |
+| named in `--columns` | the field that is given there |
+| read by the stream from the message's value | the field of the same path, if the files have it |
+| constant | none |
+| computed by the stream | the fields of its expression, unless the files have a field with the column's name and none of the fields that the stream declares in `fields` |
+| all others | the field with the column's name |
 
-A column without a field is missing in every row: its `default`, null, or as `on_missing` says. A file without a field
-that every row needs is refused: of the key, the whole order, or of a NOT NULL column, each without a `default`. Fields
-that fill no column are ignored, whatever `on_new_field` says.
+A column without a field counts as missing in every row: the row gets the column's `default`, null, or what
+`on_missing` says. A file is refused if a key column or a NOT NULL column has no field, or if none of the ordering
+columns has one; a column with a `default` needs no field. Fields that fill no column are ignored, whatever
+`on_new_field` says.
 
-Where a file lacks a field of the stream's `where` or `delete_when`, the condition does not apply to its rows; nor
-does one about headers or other parts of a record in Kafka, which no file has.
+If a file lacks a field that the stream's `where` or `delete_when` uses, the condition does not apply to the rows of
+the file. A condition over headers or other parts of a Kafka record never applies, because files do not have them.
 
-Of a JSON file no field is known before a row is read (`has_field` is None): the paths, expressions and conditions of
-the stream hold for all its rows, and no file is refused, only rows.
+The fields of a JSON file are not known before its rows are read (`has_field` is None). So the stream's paths,
+expressions and other conditions apply to all rows, and rows are refused instead of the file.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

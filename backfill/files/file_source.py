@@ -1,7 +1,7 @@
-"""Files as the source of a backfill: their rows as records of the stream, read by its declaration.
+"""Files as the source of a backfill: their rows are read as records of the stream, by the stream's declaration.
 
-Rows come in the order of the files' paths. Each file is mapped by its own fields, so files of several versions may
-lie beside each other. A row has the time of its file.
+Files are read in the order of their paths. Each file is mapped by its own fields, so one source may have files
+with different fields. The timestamp of a row is the modification time of its file.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""JSON file of a backfill: one object a line."""
+"""JSON file of a backfill: each line is one JSON object."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial

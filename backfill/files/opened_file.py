@@ -1,4 +1,4 @@
-"""Interface of an opened file of a backfill, which the readers of all formats have, and the rows that they yield."""
+"""Interface of an opened file of a backfill, the same for all file formats, and the rows that it yields."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

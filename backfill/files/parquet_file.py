@@ -1,4 +1,4 @@
-"""Parquet file of a backfill: row groups, of which only the columns that are needed are read."""
+"""Parquet file of a backfill: only the columns that are needed are read from its row groups."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack

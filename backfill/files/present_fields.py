@@ -1,4 +1,4 @@
-"""Reader of CSV files, whose rows all have the same fields: a column without a field is missing in every row."""
+"""Reader of the columns of a CSV file: a column whose field the file does not have counts as missing in every row."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,12 +1,12 @@
-"""Positions of rows in the files of a backfill: the number of the file, then that of the row.
+"""Positions of rows in the files of a backfill: the number of the file, and the number of the row in it.
 
 | part of a record | row of a file |
 |---|---|
-| offset, which orders first | number of the file, in the order of paths |
+| offset, which is compared first | number of the file, in the order of paths |
 | partition | number of the row in its file |
 
-The position of a backfill has one partition, 0. Its offset is the next row to read: the number of the file in the
-upper bits, that of the row in the lower 31.
+The position of a backfill has one partition, 0, whose offset is the next row to read: the lower 31 bits are the
+number of the row, and the upper bits are the number of the file.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
-"""Files of a backfill: which there are at an address, and their format, declared or by their endings.
+"""Files of a backfill: found at an address, with their format, which is declared or follows from their endings.
 
-A digest of paths, sizes, times, format and options of reading tells them from other files, and from another reading of
-the same ones. Endings also name the compression of text files (`compression_of`).
+A digest of the files' paths, sizes, times and format, and of the options by which they are read, identifies them as a
+source. The ending of a text file also names its compression (`compression_of`).
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Text file of a backfill: opened through storage, decompressed by its ending, and its rows without blank lines."""
+"""Text file of a backfill: opened through storage, decompressed as its ending says, and read as rows without blank lines."""
 
 from collections.abc import Callable, Iterator
 from typing import IO, Any, Final

@@ -1,4 +1,4 @@
-"""Files whose payloads are the text of records (CSV, JSON, Avro): what their readers have in common."""
+"""Base class of CSV, JSON and Avro files, whose payloads are texts of records (for Avro, the record as JSON text)."""
 
 import base64
 from typing import Any

@@ -1,9 +1,9 @@
-"""Records of text files: lines of JSON, and records of CSV, whose quoted values may have line breaks.
+"""Splitting of text files into records: lines of JSON, and records of CSV, whose quoted values may have line breaks.
 
-A file is read in blocks. Only the last, incomplete record of a block is kept for the next one, so memory is that of a
-block and of the longest record. A block is as long as that record at least: each byte is looked at a few times, however
-long records are and however many of them are cut. A record that is longer than a bound is cut: its parts come as
-records of their own.
+A file is read in blocks. The incomplete record at the end of a block is kept until the next block is read, so memory is
+bounded by a block and the longest record. The next block is at least as long as the kept part of the record. So each
+byte is scanned only a few times, even if records are long. A record that is longer than a bound is cut, and each part
+is yielded as a record.
 """
 
 from collections.abc import Iterator

@@ -2,8 +2,8 @@
 
 | module | what |
 |---|---|
-| `opened_topic` | a range, opened by the operators' file |
-| `topic_source` | the records of a range, read as those of the stream |
-| `offset_range` | ranges as the command line has them, and whether a topic has them |
-| `consumed_records` | records of kafka-python as Kafka records of a stream, and as lines of the reject file |
+| `opened_topic` | opens a range on the stream's cluster, by the operators' file |
+| `topic_source` | the records of a range, read as the live stream reads them |
+| `offset_range` | ranges, parsed from the command line; the check that a topic has them |
+| `consumed_records` | records of kafka-python as the batches that streams read, and as lines of the reject file |
 """

@@ -1,4 +1,4 @@
-"""Records of kafka-python as Kafka records of a stream, and as they are shown in the file of refused records. Pure."""
+"""Conversion of kafka-python's records to the batches that streams read, and to lines of the reject file. Pure."""
 
 import base64
 from collections.abc import Sequence

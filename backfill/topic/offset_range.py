@@ -1,4 +1,4 @@
-"""Ranges of offsets by partition, as the command line has them, and the check that a topic has them. Pure."""
+"""Ranges of offsets by partition: parsed from the command line, and checked against the offsets of a topic. Pure."""
 
 import re
 from collections.abc import Mapping

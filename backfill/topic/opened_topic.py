@@ -1,4 +1,4 @@
-"""A range of a topic, opened for the stream of a backfill by the operators' file of clusters."""
+"""Opening of a topic's range as the source of a backfill, on the stream's cluster in the operators' file."""
 
 from braid.backfill.backfill import Target
 from braid.backfill.topic.offset_range import TopicRange

@@ -1,6 +1,6 @@
 """A range of a topic as the source of a backfill: its committed records, read as the live stream reads them.
 
-New fields of old records change no table, though.
+One difference: fields that the stream does not declare never add columns to the table.
 """
 
 import hashlib
