@@ -14,8 +14,8 @@ class TrapCause:
     Attributes:
         title: A sentence without its full stop; a heading of the page of traps.
         says: What happens, and why.
-        workaround: What avoids all of them, as far as one measure does.
-        names: Names of the tests of the traps.
+        workaround: A measure that avoids all or most of these traps.
+        names: Names of the tests of these traps.
     """
 
     title: str
@@ -25,15 +25,15 @@ class TrapCause:
 
     @property
     def anchor(self) -> str:
-        """The anchor of its heading on the page of traps."""
+        """The anchor of the cause's heading on the page of traps."""
         return self.title.lower().replace(" ", "-").replace(",", "")
 
 
 CAUSES: Final = (
     TrapCause(
-        title="A record alone of its key is not merged",
-        says="A single record is kept as it was written; the engine and its functions process it only "
-        "when a second record of its key arrives.",
+        title="The only record of a key is not merged",
+        says="A key's only record is kept as it was written. The engine and its functions process this "
+        "record only when a second record of the key arrives.",
         workaround="Write values in the form in which readers should see them.",
         names=(
             "a_single_record_is_kept_as_it_was_written",
@@ -42,9 +42,9 @@ CAUSES: Final = (
         ),
     ),
     TrapCause(
-        title="Retracts come before what they take back",
-        says="A -U or -D whose row does not exist yet cannot wait for it: if it is merged first, it "
-        "starts the row with its own values or is lost.",
+        title="Retracts come before the records that they take back",
+        says="A -U or -D does not wait for the record that it takes back. If the -U or -D is merged "
+        "first, it starts the row with its own values or is lost.",
         workaround="Use one ordered stream, in which a retract follows its record; or `ignore-retract`.",
         names=(
             "a_retract_that_comes_first_is_lost",
@@ -70,8 +70,8 @@ CAUSES: Final = (
     ),
     TrapCause(
         title="A compaction drops deletes",
-        says="Compacted files contain no -D, and so not its position in the order: a record older "
-        "than the delete is then a new row.",
+        says="A compaction to the highest level drops each -D, and with it the position of the delete in "
+        "the order. A record that is older than the delete then becomes a new row.",
         workaround="If records can be late, do not remove rows: set the columns to null with a +I, or "
         "mark the row in a column of its own.",
         names=(
@@ -82,9 +82,9 @@ CAUSES: Final = (
     ),
     TrapCause(
         title="Order of arrival still counts",
-        says="An ordering column orders records with different values. The order of arrival still decides "
-        "between records with equal values, for late records that a function takes in, and for records "
-        "that are already merged within their commit.",
+        says="An ordering column orders only records with different values. The order of arrival still "
+        "counts in three cases: records with equal values, late records in a column with a function, "
+        "and records of one commit, which are merged before they are written.",
         workaround="Use ordering values that do not repeat, and "
         "[functions](aggregate-functions/README.md) that do not depend on the order of arrival.",
         names=(
@@ -99,7 +99,7 @@ CAUSES: Final = (
         ),
     ),
     TrapCause(
-        title="Numbers are rounded and outgrow their types",
+        title="Numbers are rounded and exceed their types",
         says="Sums and products are computed record by record in the column's own type.",
         workaround="Leave room: BIGINT for counts, DECIMAL(18, s) or DECIMAL(38, s) for amounts; "
         "DOUBLE only where the last digit does not matter.",
@@ -112,9 +112,9 @@ CAUSES: Final = (
         ),
     ),
     TrapCause(
-        title="Functions do not know what they took in",
-        says="A column stores its combined value, not the records it was made of. A retract is "
-        "computed from that value alone.",
+        title="Functions do not remember single records",
+        says="A column stores one combined value, not the records that it was combined from. A "
+        "retract is applied to the combined value alone.",
         workaround="Set `fields.<column>.ignore-retract`, or send a -U only before a +U.",
         names=(
             "last_value_turns_null_whatever_is_taken_back",
@@ -124,10 +124,10 @@ CAUSES: Final = (
         ),
     ),
     TrapCause(
-        title="Retracts that nothing allows are stored",
+        title="Retracts that the table does not allow are stored",
         says="A -U or -D that is the only record of its key in its commit is not merged, so it is not "
-        "refused. From the key's next merge on every full scan and every compaction of the table "
-        "fails: [when merging fails](../guides/which-row-wins.md#when-merging-fails).",
+        "refused. When it meets another record of the key, every full scan and every compaction of the "
+        "table fails: [when merging fails](../guides/which-row-wins.md#when-merging-fails).",
         workaround="Declare what deletes do when the table is created.",
         names=(
             "a_refused_retract_fails_when_it_meets_a_row",
@@ -145,7 +145,7 @@ CAUSES: Final = (
 
 
 def by_cause(traps: Sequence[Trap]) -> Mapping[TrapCause, list[Trap]]:
-    """Return the traps of each cause, both in the order of `CAUSES`.
+    """Return the causes with their traps, both in the order of `CAUSES`.
 
     Raises:
         KeyError: A cause names a trap that is not among them, or a trap has no cause.

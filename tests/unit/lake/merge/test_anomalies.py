@@ -696,7 +696,7 @@ def test_a_refused_retract_fails_when_it_meets_a_row() -> Anomaly:
 
 @pinned
 def test_a_refused_delete_fails_when_it_meets_a_row() -> Anomaly:
-    """A -U or -D under partial-update without groups and without a rule for deletes is stored when it is alone of its key; when it meets a row, every full scan and every compaction of the table fails.
+    """A -U or -D under partial-update without groups and without a rule for deletes is stored when it is the only record of its key; when it meets a row, every full scan and every compaction of the table fails.
 
     Workaround: `ignore-delete`, which repairs a table even when it is set later; or `partial-update.remove-record-on-delete`, when the table is created.
 
