@@ -5,15 +5,15 @@
 | `__main__` | runs the modules of this folder that have a `run`, by name |
 | `write`, `read`, `merge`, `wide`, `file_index`, `arrival`, `kept_columns` | the engine alone; `merge` is the column machine, in memory |
 | `parsing`, `change_capture` | messages of streams, by format; captured changes beside plain JSON |
-| `bad_records` | what bad records cost of a task, by format and kind |
-| `backfill` | files into the columns of a stream, with and without bulk |
-| `backfill_beside` | program: freshness of a live stream with and without a backfill beside it |
+| `bad_records` | the slow-down of a task by bad records, by format and kind |
+| `backfill` | backfills from files, with and without `--bulk` |
+| `backfill_beside` | program: latency of a live stream with and without a backfill beside it |
 | `endtoend`, `hostile` | the demo's throughput; the service under hostile requests |
-| `compaction/`, `lookup/`, `scan/` | programs of their own; all but `lookup/` beside the Java reference |
-| `merging/` | program: reads of tables that have to be merged, from files, beside the Java reference |
-| `ingest/` | program: from Kafka to the table, with every process that takes part |
+| `compaction/`, `lookup/`, `scan/` | programs: compactions, lookups and scans; all but `lookup/` compare with the Java reference |
+| `merging/` | program: reads of tables whose files have to be merged, beside the Java reference |
+| `ingest/` | program: ingest from Kafka to the table, with all processes |
 | `peers/` | program: commits of several processes to one table, beside pypaimon and paimon-rust; wide rows, beside Spark |
 | `peer` | one process beside the Java reference: the same rows written, then read |
-| `worker_processes` | our side of a comparison in several processes |
+| `worker_processes` | the processes of Braid's side of a comparison |
 | `order_messages`, `bulk_rows`, `figure`, `machine`, `resident_memory`, `table_costs` | messages, rows, figures, the machine, memory, costs of a table |
 """

@@ -1,4 +1,4 @@
-"""Runner of the benchmarks: prints the machine and the figures of each (`python -m benchmarks [NAME…]`)."""
+"""Runner of the benchmarks: prints the machine and the figures of each benchmark (`python -m benchmarks [NAME…]`)."""
 
 import argparse
 import importlib

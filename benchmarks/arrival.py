@@ -2,12 +2,14 @@
 
     python -m benchmarks.arrival [--rows 600000]
 
-Three sequence groups over ten value columns, four level-0 files of overlapping keys. Each form is a
-table of the same records; the tables are read in turn, and the lowest processor time of each counts.
-Sizes are those of the table after a full compaction. `none` orders each group by one declared
-column, and the `declared` forms have the order of arrival behind it. The last three forms have no
-declared column: `as before` is the layout of tables before decision 0024, `two columns` the present
-one, the offset with the generation in its upper bits and then the partition.
+A table has three sequence groups over ten value columns, and four level-0 files with overlapping
+keys. There is one table for each form, with the same records. The tables are read in turn, and the
+lowest processor time of each counts. Sizes are those of the table after a full compaction.
+
+In `none` one declared column orders each group. In the `declared` forms, columns for the order of
+arrival follow the declared column. In the `arrival` forms there is no declared column: `as before`
+is the layout before decision 0024; `two columns` is the present layout, the offset with the
+generation in its upper bits, and then the partition.
 """
 
 import argparse

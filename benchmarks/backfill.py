@@ -1,6 +1,6 @@
 """Benchmark of whole backfills, from the claim to the last commit, on local disk in one process.
 
-The rows come from a Parquet file, committed as usual and in bulk, and from a file of JSON lines.
+The rows come from a Parquet file, with and without `--bulk`, and from a file of JSON lines.
 """
 
 import json

@@ -2,10 +2,10 @@
 
     python -m benchmarks.backfill_beside [--rows 10000000] [--share 0.3]
 
-One machine has the broker, the runner, the producer and the backfill. Rounds without and with the backfill alternate;
-at the end of its round the backfill is killed, and it continues in the next one, until it has read all its rows or
-`--rounds` are over. A record's time ends with the snapshot that has its offset. The share of the backfill is its
-processor time over the time that its processes ran, starts included.
+The broker, the runner, the producer and the backfill run on one machine. Rounds without and with the backfill
+alternate. At the end of its round the backfill is killed; it continues in its next round, until it has read all its
+rows or `--rounds` are over. The time of a record ends with the snapshot that contains its offset. The share of the
+backfill is the processor time of its processes divided by the time that they ran, with their starts.
 """
 
 import argparse

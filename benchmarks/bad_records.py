@@ -1,11 +1,12 @@
-"""Benchmark of bad records: what one in a thousand costs of the records that a task reads, by format and kind.
+"""Benchmark of bad records: the slow-down of a task if one record in a thousand is bad, by format and kind.
 
-Records are read as in a task, dead letters of the bad ones included, and the others written to a file of level 0. Each
-round does this without and with bad records in turn, in processor time; the fastest round of each kind counts.
+The benchmark does the steps of a stream's write task: it reads the records, makes dead letters of the bad ones, and
+writes the rows of the others to a level-0 file. It measures the processor time of reading alone, and of reading and
+writing. Each round measures batches without bad records and with each kind of them. The fastest round of each counts.
 
 | kind | a bad record |
 |---|---|
-| value | has a value that its column does not hold |
+| value | has a value that does not fit its column |
 | text | has a text that is not UTF-8 |
 | cut | ends too early |
 | other | is no message of the format |

@@ -1,9 +1,9 @@
-"""Rows of the benchmarks, the same on every machine: of a table of seven columns, and of one of texts.
+"""Rows of the benchmarks, the same on every machine: of a table with seven columns, and of a table of texts.
 
-The seven-column table is that of the reference implementation's bulk writer, so that the same rows
-can be measured there. Its rows are functions of the row number i: h(j) = splitmix64(seed + 16 i + j),
-k = h(0) mod keys, g1 = h(1) mod 10^6 (null when h(2) mod 20 = 0), a = h(3) mod 1000, b = "s" + h(4) mod
-10000 (null when h(5) mod 10 = 0), g2 = i, c = h(6) mod 10^6 / 100, d = h(7) mod 10^5.
+The table with seven columns is the one that the Java reference's bulk writer fills, so both sides can
+be measured with the same rows. They are functions of the row number i: h(j) = splitmix64(seed + 16 i +
+j), k = h(0) mod keys, g1 = h(1) mod 10^6 (null when h(2) mod 20 = 0), a = h(3) mod 1000, b = "s" + h(4)
+mod 10000 (null when h(5) mod 10 = 0), g2 = i, c = h(6) mod 10^6 / 100, d = h(7) mod 10^5.
 """
 
 import numpy as np

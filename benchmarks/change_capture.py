@@ -1,4 +1,4 @@
-"""Benchmark of change capture: records per second of processor time on one thread, beside plain JSON and Avro."""
+"""Benchmark of change capture: records per second of processor time on one thread, compared with plain JSON and Avro."""
 
 import io
 import json

@@ -1,7 +1,7 @@
 """End-to-end benchmark: the demo's throughput, and the time until a produced record is read from the table by its key.
 
-Everything runs on this machine at once: broker, producers, Spark, service. The rows per second
-are therefore those of the whole, not of the ingest alone.
+The broker, the producers, Spark and the service run on this machine at the same time. So the rows
+per second are those of all of them together, not of the ingest alone.
 """
 
 import statistics

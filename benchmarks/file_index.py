@@ -1,4 +1,4 @@
-"""Benchmark of bloom filters: processor time on the same rows with a filter and without."""
+"""Benchmark of bloom filters: processor time for the same rows with and without a filter."""
 
 import tempfile
 import time

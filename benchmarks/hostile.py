@@ -1,13 +1,15 @@
-"""Hostile requests against a real service, thousands of them: memory stays flat, /health stays quick.
+"""Benchmark of a service under thousands of hostile requests: its memory must not grow, and /health must stay quick.
 
     make bench-hostile ARGS="--requests 10000 --rounds 3"
 
-Memory is compared, over all rounds, with that after the first thousand requests, when everything is loaded
-and cached that is loaded or cached once. Two services run, and only one is attacked; a process of its own
-asks both for /health all the time. The bound is for the attacked one; the other shows how the machine
-answers the same request at the same time, because attack, services and probe share its cores. The exit
-status is 1 when a request has no answer, when an answer is neither a success nor a documented problem (of status 500
-and above only `overloaded`), or when memory or /health exceeds its bound.
+The memory of all rounds is compared with the memory after the first thousand requests, when everything that is
+loaded or cached only once is in memory. Two services run, and only one is attacked. Another process requests /health
+from both all the time. The bound applies to the attacked service. The other service shows how fast the machine
+answers the same request at the same time, because the attack, the services and the probe share its cores.
+
+The exit status is 1 if a request gets no answer, or an answer that is neither a success nor a documented problem.
+From status 500 on, only the problem `overloaded` is allowed. The exit status is also 1 if memory or /health exceeds
+its bound.
 """
 
 import argparse

@@ -2,10 +2,11 @@
 
     python -m benchmarks.kept_columns [--columns 8] [--rows 200000] [--commits 4]
 
-One sequence group, ordered by two declared columns and by arrival, over columns of texts of which a tenth of the
-records has none. `none` does not keep them, `bytes` stores the order of each as one column of bytes, `copies` as
-copies of the ordering columns. The tables have the same records; times are processor times, the lowest of three
-reads counts, and sizes are those of the table after a full compaction.
+A table has one sequence group, ordered by two declared columns and by arrival, over columns of texts. In each
+text column one record in ten has no value. In the form `none` the text columns are not kept. The form `bytes`
+stores the order of each kept column in one column of bytes, and `copies` in copies of the ordering columns. All
+tables have the same records. Times are processor times, of which the lowest of three reads counts. Sizes are
+those of the table after a full compaction.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Description of the machine that figures were measured on."""
+"""Description of the machine on which figures were measured."""
 
 import os
 import platform

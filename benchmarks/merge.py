@@ -1,17 +1,18 @@
 """Benchmark of the column machine in memory: four overlapping runs of a million rows, ten value columns.
 
-Rates are input rows per second of processor time on one core, so that a busy machine does not
-count. `fold` has all rows at once; `merge_runs` gets batches of 65 536 rows, as a read does.
+Rates are input rows per second of processor time on one core, so that other load on the machine
+matters little. `fold` gets all rows at once; `merge_runs` gets batches of 65 536 rows, as in a
+read.
 
 | case | the runs |
 |---|---|
-| plain | a fifth of the values null, no sequence groups |
+| plain | a fifth of the values are null, no sequence groups |
 | full | no nulls |
 | groups | every row takes part in four groups, in random order |
-| streams | each run is one stream: its own group, null in all others' columns |
-| composite | key of four ints and two short texts instead of one BIGINT; as `plain`, and as `streams` |
+| streams | each run is of one stream, which has its own group and null in the columns of the others |
+| composite | `plain` and `streams` with a key of four ints and two short texts instead of one BIGINT |
 
-All are merged by partial-update; those of `plain` by deduplicate, too.
+All cases are merged by partial-update, and `plain` also by deduplicate.
 """
 
 import time

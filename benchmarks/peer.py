@@ -1,7 +1,7 @@
-"""Comparison with the reference implementation: the same rows on the same machine, written in turn, then read.
+"""Comparison with the Java reference: both sides write the same rows on the same machine, in turn, and then read them.
 
-Java makes its rows while it writes them; of ours two figures are given, with the time of making them and without.
-Java's start is not counted. Ours runs on one core; Java uses what it likes.
+Java generates its rows while it writes them. So Braid has two figures, with and without the time of generating
+rows. Java's start is not counted. Braid runs on one core; Java may use all cores.
 """
 
 import tempfile

@@ -1,4 +1,4 @@
-"""Benchmark of merge-on-read: overlapping level-0 files from local disk on one core, and its memory."""
+"""Benchmark of merge-on-read: speed for overlapping level-0 files on local disk, on one core, and memory."""
 
 import subprocess
 import sys

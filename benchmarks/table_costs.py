@@ -1,4 +1,4 @@
-"""Costs of a table: processor time of reading it whole, and bytes of its files."""
+"""Costs of a table: processor time of reading all its rows, and bytes of its files."""
 
 import time
 

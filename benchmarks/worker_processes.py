@@ -1,4 +1,4 @@
-"""Worker processes of our side of a comparison: each has a core and a share of the work to itself."""
+"""Worker processes of Braid's side of a comparison: each has its own core and its share of the work."""
 
 import multiprocessing
 import os

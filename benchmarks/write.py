@@ -1,6 +1,7 @@
 """Benchmark of writing: from Arrow to level-0 files on local disk, on one core.
 
-Commits are part of it, but for the cost of null columns: those files are written and deleted.
+The figures include commits, except the figure for the cost of null columns, whose files are written
+and deleted.
 """
 
 import tempfile

@@ -1,6 +1,6 @@
-"""Benchmark of compaction: its costs and its gains beside those of the reference implementation.
+"""Benchmark of compaction: its costs and gains, compared with those of the reference implementation.
 
-Without a part all four are measured, in about a quarter of an hour on two quiet cores:
+Four parts can be measured; without arguments all of them are, in about 15 minutes on two idle cores:
 
     full           rows/s of full compaction, and of reading before and after; 14 tables, half a
                    minute each
@@ -8,8 +8,8 @@ Without a part all four are measured, in about a quarter of an hour on two quiet
     latency        of a commit on a young table and on two with 10,000 commits; three minutes
     memory         at its peak, of 4 and of 40 million records; two tables, two minutes each
 
-Lines with aims end with ok or the aim that they miss, and the last lines sum that up. Only full compares the
-rows of both sides: the exit status is 1 where they differ, whatever the speed.
+A line with an aim ends with "ok" or with the aim that it misses, and the last lines have a summary. Only the
+part full compares the rows of both sides: the exit status is 1 if they differ, whatever the speed.
 """
 
 import argparse

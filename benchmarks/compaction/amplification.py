@@ -1,8 +1,8 @@
-"""Write amplification: bytes of all data files over those of level 0, after many small commits.
+"""Write amplification after many small commits: bytes of all data files that were written, divided by the bytes of level 0.
 
-Both sides write the same rows in the same commits and compact what is due after each, with the same
-options. What they wrote is read from the snapshots, so a file that was only moved to another level
-counts once.
+Both sides write the same rows in the same commits, and after each commit compact what is due, with
+the same options. The written files are taken from the snapshots, so a file that was only moved to
+another level counts once.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Full compaction of the four overlapping files of each bucket, both sides in turn."""
+"""Measurement of full compactions, by both sides in turn: each bucket has four files with overlapping keys."""
 
 import shutil
 from collections.abc import Callable, Mapping

@@ -1,8 +1,8 @@
-"""Commit histories: tables with many small commits, maintained by the default options or not at all.
+"""Commit histories: tables with many small commits, which are maintained with the default options or not at all.
 
 A history is written without waiting for the disk; ten thousand commits take a hundred seconds. A manual
-clock advances by ten seconds between two commits, so that the hour for which snapshots are kept by default
-holds 360 commits.
+clock advances by ten seconds between two commits. So the hour for which snapshots are kept by default has
+360 commits.
 """
 
 from concurrent.futures import ProcessPoolExecutor

@@ -1,9 +1,9 @@
-"""Latency of small commits on a young table and on two with ten thousand commits.
+"""Latency of small commits to a young table, and to two old tables with ten thousand commits.
 
-One of the old ones was maintained by the default options: compacted, its snapshots expired. The other was
-not: every file that was ever written is live, and every snapshot exists. The commits that are measured go
-to the tables in turn, so that a disturbance of the machine affects all of them, and every commit waits for
-the disk. Compactions and expiries between them are not counted.
+One of the old tables was maintained with the default options: it was compacted, and its snapshots expired.
+The other old table was not maintained: every file that was ever written is live, and every snapshot
+exists. The measured commits go to the tables in turn, so a disturbance of the machine affects all of them.
+Every commit waits for the disk. Compactions and expiries between the commits are not counted.
 """
 
 import os

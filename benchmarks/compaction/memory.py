@@ -1,8 +1,9 @@
 """Peak memory of a process that compacts a table fully.
 
-The program measures it at two sizes of the table. What a compaction holds is bounded by batches and
-runs, not by the table: the rows at hand of the runs of a section, what folding them takes, and the row
-group that is being written. The budget is that of reading, and for the whole process.
+The program measures two sizes of the table. The memory of a compaction is bounded by the sizes of
+batches and the number of runs, not by the table: it holds the current rows of the runs that are
+merged, the memory for merging them, and the row group that is being written. The budget is the same as
+for reading, and includes the whole process.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Printed report of the compaction benchmark, row by row as measured, and the same as figures and aims."""
+"""Report of the compaction benchmark: lines that are printed as they are measured, and the same results as figures and aims."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

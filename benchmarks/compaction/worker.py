@@ -1,4 +1,4 @@
-"""Our side of the compaction benchmark: processes that compact and read tables on request.
+"""Braid's side of the compaction benchmark: processes that compact and read tables on request.
 
     python -m benchmarks.compaction.worker PROCESSES
 
@@ -8,7 +8,8 @@ Each line of the input is a request, and one line is printed for it:
 - `{"do": "read", "table": DIR}` reads all rows: rows, checksum, wall_ms, cpu_ms;
 - `{"do": "peak"}` returns the peak memory of the processes: bytes.
 
-With several processes each has a core to itself and compacts its share of the buckets; the first one alone reads.
+If there are several processes, each has its own core and compacts its share of the buckets. Only the first
+process reads.
 """
 
 import json

@@ -1,14 +1,14 @@
-"""Ingest on real parts: a Kafka broker, a Spark runner and a service, three JSON topics into a table of 28 columns.
+"""Benchmark of ingest: three JSON topics into a table of 28 columns, with a real Kafka broker, Spark runner and service.
 
 | module | what |
 |---|---|
 | `__main__` | program: `python -m benchmarks.ingest` |
 | `sizes` | sizes of a run, aims |
-| `stages`, `throughput`, `latency`, `growth` | the parts |
-| `stage_task`, `stage_clock` | the write task with a clock on its stages |
+| `stages`, `throughput`, `latency`, `growth` | the four measurements |
+| `stage_task`, `stage_clock` | the write task with a clock for its stages |
 | `bed` | the processes of a run |
 | `shape` | topics, table, messages |
-| `filling`, `producing` | programs that produce: as much as possible, or at a rate |
+| `filling`, `producing` | programs that produce messages, as fast as possible or at a given rate |
 | `commit_log` | commits of the table, and figures of them |
 | `processes` | processor time and memory of processes |
 """

@@ -1,7 +1,7 @@
-"""Benchmark of ingest, from produced records to committed snapshots, with every process that takes part.
+"""Benchmark of ingest, from produced records to committed snapshots, with all processes of a deployment.
 
-Everything runs on this machine at once, so the figures are those of the whole. The figures are printed beside what
-is aimed at; none is asserted.
+All processes run on this machine at the same time, so the figures are those of all of them together. Each figure
+is printed with its aim; a missed aim is no error.
 """
 
 import argparse

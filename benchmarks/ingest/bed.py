@@ -1,6 +1,7 @@
-"""Bed of the ingest benchmark: broker, service and runner as processes of their own, tables and topics in them.
+"""Test bed of the ingest benchmark: the processes of broker, service and runner, and the topics and tables.
 
-Leaving the context ends every process. Topics are filled by a process of its own, which `fill` waits for.
+Leaving the context ends every process. `fill` starts another process, which fills the topics, and waits
+for it.
 """
 
 import sys

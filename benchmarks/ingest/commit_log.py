@@ -1,6 +1,6 @@
-"""Commit log of the benchmark's table: what each stream committed and when, and the figures that follow from it.
+"""Commit log of the benchmark's table: the commits of each stream with their times, and the figures that follow from them.
 
-The times are those of the snapshots, which are what a reader sees.
+The time of a commit is that of its snapshot, from which on readers see it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

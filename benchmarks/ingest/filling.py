@@ -1,8 +1,9 @@
-"""Program that fills topics with messages of the ingest benchmark: by Spark, because it does so fast.
+"""Program that fills topics with messages of the ingest benchmark, with Spark, which is fast.
 
     python -m benchmarks.ingest.filling SERVERS KEYS FIRST COUNT stream=topic …
 
-The messages FIRST … FIRST + COUNT - 1 of each stream are written to its topic, each key to one partition.
+The messages FIRST … FIRST + COUNT - 1 of each stream are written to its topic. All messages of a key are
+in one partition.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Duration of micro-batches by the number of keys in the table.
+"""Measurement of the duration of micro-batches, by the number of keys in the table.
 
-Each table is filled by the engine, compacted, and then fed through its streams with new versions of random rows.
-The tables take turns, in several rounds after one that warms up, so that a change of the machine meets all of them. Compactions run
-beside the streams, as always.
+The engine fills and compacts each table. Then the streams write new versions of random rows. The tables take turns, so
+a disturbance of the machine affects all of them; the first round only warms up. Compactions run at the same time, as in
+a deployment.
 """
 
 import statistics

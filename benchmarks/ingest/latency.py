@@ -1,7 +1,7 @@
-"""Time from producing a record to its commit, at a steady rate.
+"""Measurement of the time from producing a record to its commit, at a steady rate.
 
-Each record's wait ends with the time of the first snapshot whose offsets are past it. The first fifth of the time
-is not counted: the JVM compiles what it has not run before.
+The wait of a record ends with the first snapshot whose offsets are above the record's offset. The first fifth of
+the time is not counted, because the JVM still compiles code.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
-"""Processes of a run: what each kind used of processor and memory, sampled from `/proc`; and the sizes of folders.
+"""Processes of a run: the processor time and memory of each kind of process, sampled from `/proc`; and the sizes of folders.
 
-A sample has the named processes and every process below them, so that Python workers and compactions, which come and
-go, are counted too. Samples are half a second apart, and what a process used after its last one is missed.
+A sample has the named processes and all their descendants, so short-lived Python workers and compactions count as
+well. Samples are half a second apart; what a process used after its last sample is not counted.
 """
 
 import os

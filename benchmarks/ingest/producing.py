@@ -2,9 +2,9 @@
 
     python -m benchmarks.ingest.producing SERVERS RATE SECONDS KEYS FIRST OUT stream=topic …
 
-The topics take turns. The times at which the messages were handed to the producer are written to OUT (`.npz`): an
-array of milliseconds since 1970 UTC for each `<stream>/<partition>`, in the order of the offsets, because this
-process is the only producer and has one request under way.
+The topics take turns. The times at which messages were passed to the producer are written to OUT (`.npz`): one
+array of milliseconds since 1970 UTC for each `<stream>/<partition>`. The times are in the order of the offsets,
+because this process is the only producer and sends one request at a time.
 """
 
 import sys

@@ -1,6 +1,7 @@
-"""The three topics of the ingest benchmark and the wide table that they fill: 10 fields each, 28 columns.
+"""The three topics of the ingest benchmark, with 10 fields each, and the wide table of 28 columns that they fill.
 
-Imports only the standard library: the engines that Braid is compared with run in environments of their own.
+The module imports only the standard library, because the engines that Braid is compared with run in other
+environments.
 
 | columns | from topic |
 |---|---|

@@ -1,4 +1,4 @@
-"""Sizes of a run of the ingest benchmark, and what is aimed at."""
+"""Sizes of a run of the ingest benchmark, and the aims of its figures."""
 
 from dataclasses import dataclass
 from typing import Final

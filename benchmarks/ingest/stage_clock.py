@@ -1,4 +1,4 @@
-"""Clock that divides the processor time of a process among stages: all of it counts for the innermost open stage."""
+"""Clock that divides the processor time of a process among stages: time counts for the innermost stage that is open."""
 
 import functools
 import time

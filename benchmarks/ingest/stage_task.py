@@ -1,4 +1,4 @@
-"""Write task of a stream with a clock on its stages; runs in Spark's Python workers, as the task itself does."""
+"""Write task of a stream with a clock for its stages; it runs in Spark's Python workers, like the task without a clock."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,13 +1,14 @@
-"""Processor time of a micro-batch, by stage: from the broker's bytes to a compacted table.
+"""Measurement of the processor time of a micro-batch by stage, from the broker's bytes to a compacted table.
 
-The same records of one stream go through jobs that each do one step more, in one JVM after two rounds that are
-not counted; the difference between two jobs is the step. Inside the last job, which is the real write task, a
-clock runs on the stages. Commit and due compactions are made in the driver, after the last job of a round.
+The same records of one stream are processed by several Spark jobs. Each job does one step more than the job
+before it, so the difference of their times is the time of that step. The last job is the real write task, in
+which a clock measures the stages. After it, the driver makes the commit and the compactions that are due. All
+jobs run in one JVM, and the first two rounds are not counted.
 
 | job | step |
 |---|---|
 | records counted | fetch |
-| + handed to Python | crossing |
+| + passed to Python | crossing |
 | + routed by bucket, for micro-batches of several tasks | routing |
 | + written | parse, sort and fold, Parquet and statistics |
 """

@@ -1,8 +1,9 @@
-"""Throughput of three streams into one table: from a cold runner, and again once everything is warm.
+"""Measurement of the throughput of three streams into one table, with a runner that has just started, and with a warm one.
 
-1. The topics are filled, the streams registered, and the runner started: the time to the first commit.
-2. When all records are committed, the streams pause, and the topics are filled with as many again.
-3. The streams resume: records per second, and the processor time of every process meanwhile.
+1. The topics are filled, the streams are registered, and the runner is started. Measured: the time to
+   the first commit.
+2. When all records are committed, the streams are paused, and as many records are added to the topics.
+3. The streams are resumed. Measured: records per second, and the processor time of every process.
 """
 
 from collections.abc import Iterator

@@ -2,9 +2,9 @@
 
 | part | table |
 |---|---|
-| `keys` | a bucket of ten million rows for each kind of key, compacted, three small files on top |
+| `keys` | one bucket of ten million rows for each type of key, compacted, with three small files on top |
 | `wide` | two million rows of 22 columns in four buckets, in process and over HTTP |
-| `large` | the same with ten million rows, of which 256 MB may be in memory |
+| `large` | the same with ten million rows, and at most 256 MB of them in memory |
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Times of lookups on one table."""
+"""Measurement of the times of lookups in one table."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Tables of the lookup benchmark: one bucket, compacted, with a few small commits on top, by kind of key."""
+"""Tables of the lookup benchmark, by type of key: one compacted bucket with a few small commits on top."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

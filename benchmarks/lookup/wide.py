@@ -1,8 +1,8 @@
-"""Lookups in the wide table, one by one and a hundred at a time, in process and over HTTP.
+"""Measurement of lookups in the wide table, of one key and of a hundred keys at a time, in process and over HTTP.
 
-The server is a process of its own; its clients keep their connections. Each measurement begins with a time
+The server is another process, and its clients keep their connections. Each measurement begins with a time
 that is not counted, in which files are cached; the first rows are reported separately. The processor time of
-the answering process is given as well: a busy machine changes it less.
+the answering process is reported as well, because a busy machine changes it less.
 """
 
 import http.client

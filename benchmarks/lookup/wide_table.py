@@ -1,6 +1,6 @@
 """Wide table of the lookup benchmark: 22 columns, in files that are small on storage and large once decoded.
 
-Its values repeat, as those of event streams do: two million rows are 45 MB on disk, and half a gigabyte decoded.
+Its values repeat, like those of event streams: two million rows are 45 MB on disk, and half a gigabyte decoded.
 """
 
 from typing import Final

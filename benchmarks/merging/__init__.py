@@ -4,7 +4,7 @@
 |---|---|
 | `__main__` | the program |
 | `cases`, `tables`, `rows` | engines and columns; tables and records of a case |
-| `measure`, `memory` | what is measured |
-| `sides`, `worker` | the two sides of the comparison; our processes |
-| `checksum`, `report` | that both sides read the same rows; what is printed |
+| `measure`, `memory` | measurements of speed and of peak memory |
+| `sides`, `worker` | the two sides of the comparison; the processes of Braid's side |
+| `checksum`, `report` | the check that both sides read the same rows; the printed report |
 """

@@ -1,8 +1,9 @@
 """Benchmark of merging tables, compared with the reference's Java reader: `python -m benchmarks.merging`.
 
-Speed is compared: the table of a line is written once, and both sides read the same files, about a
-minute a line. `--memory` compares nothing: for each size (`--millions`) it writes a larger table and
-measures the peak memory of a process of ours that reads it, about three minutes a line.
+By default the speed is compared: the table of a line is written once, and both sides read the same
+files. This takes about a minute for each line. `--memory` measures only Braid: for each size
+(`--millions`) it writes a table and measures the peak memory of a process that reads it. This takes
+about three minutes for each line.
 """
 
 import argparse

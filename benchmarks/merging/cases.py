@@ -1,8 +1,9 @@
 """Cases of the merge benchmark: engine, columns, records and aim of each line.
 
-Every table has ten value columns unless its functions say otherwise: BIGINT, DOUBLE and STRING in
-turn, a fifth of the values null. Each file holds nine of ten keys, so that a key has 3.6 versions
-in four files; they are written in no order: sequence numbers do not follow keys.
+Every table has ten value columns unless its functions need others: BIGINT, DOUBLE and STRING in
+turn, with a fifth of the values null. Each of the four files has nine of ten keys, so a key has 3.6
+versions on average. Records are written in no order of their keys, so sequence numbers do not
+follow the keys.
 """
 
 from collections.abc import Mapping

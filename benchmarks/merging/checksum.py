@@ -1,8 +1,9 @@
-"""Checksum of all rows of a table, whatever their order; `Scanning.java` computes the same.
+"""Checksum of all rows of a table, independent of their order; `Scanning.java` computes the same checksum.
 
-All arithmetic is modulo 2**64. A column's number is the sum of its values' numbers: an integer
-itself, a double its bits, a text the sum of its bytes, a list its length plus its elements'; null
-is 17. The columns' numbers are multiplied by 1, 3, 5 … and added.
+All arithmetic is modulo 2**64. Each value has a number: an integer is its own number, a double has
+its bits, a text the sum of its bytes, a list its length plus the numbers of its elements, and null
+has 17. The number of a column is the sum over its values. The numbers of the columns are multiplied
+by 1, 3, 5 … and added.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Measurement of one line: both sides in turn, so that a busy machine is busy for both."""
+"""Measurement of one line, with both sides in turn, so that other load on the machine affects both."""
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack

@@ -1,8 +1,9 @@
-"""Peak memory of a process that merges a table from Parquet, at two sizes of the table.
+"""Peak memory of a process that merges a table from Parquet files, for two sizes of the table.
 
-What a merge holds is bounded by the batch, not by the table: about `batch_rows` records of each of
-the four runs, what folding them takes, and a compressed row group of each. The budget is for the
-whole process, of which about a third is Python, numpy and Arrow before the first row.
+The memory of a merge is bounded by the size of a batch, not by the table: it holds about
+`batch_rows` records of each of the four runs, the memory for merging them, and a compressed row
+group of each run. The budget is for the whole process; about a third of it is used by Python, numpy
+and Arrow before the first row is read.
 """
 
 from dataclasses import dataclass

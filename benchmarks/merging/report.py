@@ -1,4 +1,4 @@
-"""Printed report of the merge benchmark, row by row as measured, and the same as figures."""
+"""Report of the merge benchmark: lines that are printed as they are measured, and the same results as figures."""
 
 from typing import Any
 

@@ -1,9 +1,9 @@
 """Records of a case of the merge benchmark, the same on every machine.
 
-Keys are the numbers below a bound, written in the form of the key column so that they sort as the numbers
-do. Each file has nine of ten keys, chosen at random, so that most keys are in several files. A file is
-made stretch by stretch, so that a file of any size takes little memory: all keys of a stretch are above those
-of the stretch before it, and inside a stretch they come in no order.
+Keys are the numbers below a bound, written in the type of the key column so that they sort like the numbers.
+Each file has nine of ten keys, chosen at random, so most keys are in several files. A file is generated in
+stretches, so that a file of any size needs little memory. All keys of a stretch are greater than those of the
+stretch before it; within a stretch the keys are in random order.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Both sides of the merge benchmark: programs that read a table on request, on the same cores in turn."""
+"""Both sides of the merge benchmark: programs that read a table on request; they take turns on the same cores."""
 
 import json
 import os

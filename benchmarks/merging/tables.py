@@ -1,4 +1,4 @@
-"""Table of a case of the merge benchmark: four level-0 files of overlapping keys in each bucket."""
+"""Table of a case of the merge benchmark: each bucket has four level-0 files with overlapping keys."""
 
 from benchmarks.merging.cases import Case
 from benchmarks.merging.rows import FILES, records_of_file

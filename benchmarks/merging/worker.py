@@ -1,15 +1,16 @@
-"""Our side of the merge benchmark: a process that reads or folds a table on request.
+"""Braid's side of the merge benchmark: a process that reads or folds a table on request.
 
     python -m benchmarks.merging.worker TABLE_DIR PROCESSES
 
-On each line of the input prints one line, as `Scanning.java` does:
+For each line of the input one line is printed, in the form of `Scanning.java`:
 
 - `read` reads all rows and counts them, values and all: rows, wall_ms, cpu_ms;
 - `checksum` reads every value as well: rows, checksum;
-- `fold` merges all records, which are loaded by the first call, in memory: rows, wall_ms, cpu_ms;
+- `fold` merges all records in memory; the first call loads them: rows, wall_ms, cpu_ms;
 - `peak` returns the peak memory of the process: bytes.
 
-With several processes each has a core to itself; `read` and `checksum` share the splits out, `fold` does not.
+If there are several processes, each has its own core. They divide the splits for `read` and `checksum`, but
+not for `fold`.
 """
 
 import json

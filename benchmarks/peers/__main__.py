@@ -1,8 +1,8 @@
-"""Benchmark beside peers.
+"""Benchmark of Braid and its peers, which are other software for the same work.
 
-`race`: several processes commit to one table at once, through Braid and the other implementations of the format.
-`wide_rows`: three topics become wide rows, by Braid and in the ways that are usual on Spark.
-The exit status is 1 where ours loses a row, or where a side's wide rows are not complete.
+`race`: several processes commit to one table at the same time, with Braid and with other implementations of the
+format. `wide_rows`: three topics are combined into wide rows, by Braid and in the ways that are usual on Spark.
+The exit status is 1 if Braid loses a row in the race, or if the wide rows of any side are not complete.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """Race of several processes that commit to one table at the same time: acknowledged and lost rows.
 
-Each process commits rows of its own, one a commit, through its engine: ours, paimon-rust, pypaimon,
-and pypaimon over its Rust core. A row is lost when its commit was acknowledged and our reader does not find it.
+Each process makes commits of one row each, with other keys than the other processes. The engines are Braid,
+paimon-rust, pypaimon, and pypaimon with its Rust core. A row is lost if its commit was acknowledged and Braid's
+reader does not find it.
 """
 
 import json

@@ -1,15 +1,15 @@
 """Worker process of a race: commits of one row each, as fast as possible.
 
-Arguments: the engine, the warehouse, the number of the process, the number of commits. It prints `ready`,
+Arguments: the engine, the warehouse, the number of the process, the number of commits. The process prints `ready`,
 starts when it reads a line, and prints acknowledged keys, refusals and seconds as JSON. It runs in the environment
-of its engine: besides that engine and pyarrow it imports only the standard library.
+of its engine, and imports only that engine, pyarrow and the standard library.
 
 | engine | writes with |
 |---|---|
-| `ours` | this project's engine |
+| `ours` | Braid |
 | `rust` | paimon-rust, by its Python package |
 | `pypaimon` | pypaimon |
-| `pypaimon with rust` | pypaimon over its Rust core |
+| `pypaimon with rust` | pypaimon with its Rust core |
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Runs of a peer on Spark as a process: its interpreter and jars, its commits, and the state and memory that it used."""
+"""Runs of a peer on Spark, each in another process: its interpreter and jars, its commits, and the state and memory that it used."""
 
 import json
 import sys

@@ -1,16 +1,16 @@
-"""Program of a peer on Spark: makes wide rows of three topics, until every message is in them.
+"""Program of a peer on Spark: combines three topics into wide rows, until it has read every message.
 
-Its only argument is a JSON object (`Task`). Lines of JSON are written to the file `out`: one for each micro-batch,
-and at the end one with the number of complete rows. It runs in the environment of its engine.
+Its only argument is a JSON object (`Task`). It writes lines of JSON to the file `out`: one line for each
+micro-batch, and at the end a line with the number of complete rows. It runs in the environment of its engine.
 
 | engine | wide rows |
 |---|---|
 | `join` | two stream-stream joins, state in RocksDB; the rows are counted and written nowhere |
 | `delta` | three queries, each with `MERGE INTO` a Delta table with deletion vectors |
-| `iceberg` | the same with an Iceberg table, merge-on-read |
+| `iceberg` | three queries, each with `MERGE INTO` an Iceberg table, merge-on-read |
 
-Concurrent merges into one table conflict, and the one that is later fails. So the three queries take turns in
-merging, which costs little on a few cores.
+If two queries merge into one table at the same time, the later one fails with a conflict. So the three queries
+take turns, which costs little on a few cores.
 """
 
 import json

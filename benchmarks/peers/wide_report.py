@@ -1,4 +1,4 @@
-"""Figures of the sides that make wide rows: rates, state, memory, and ratios to Braid."""
+"""Figures of the comparison of wide rows: rates, state and memory of each side, and ratios to Braid."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Wide rows of three topics: by Braid, and in the three ways that are usual on Spark, in turn.
+"""Comparison of ways to combine three topics into wide rows: Braid and three usual ways on Spark, which take turns.
 
-All sides read the same topics, which have one message of each key: a stream-stream join multiplies the rows of a
-key that comes again. Each side starts cold, on two cores, and is alone with the broker.
+All sides read the same topics. These have one message for each key, because a stream-stream join would multiply
+the rows of a repeated key. Each side starts cold, on two cores, and nothing but the broker runs beside it.
 """
 
 import tempfile

@@ -1,7 +1,8 @@
 """Benchmark of scans, compared with the reference's Java reader and plain pyarrow.
 
-All sides read the same files on as many cores, in turn, so that a busy machine is busy for all; each
-figure is the best of several readings, planning included, and the rows of all sides are compared.
+All sides read the same files on the same number of cores. They take turns, so that other load on the
+machine affects all of them. Each figure is the best of several readings and includes planning. The
+rows of all sides are compared.
 """
 
 import argparse

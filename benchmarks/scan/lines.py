@@ -1,4 +1,4 @@
-"""Lines of the scan benchmark: the columns and rows that each of them reads."""
+"""Lines of the scan benchmark: the columns and rows that each line reads."""
 
 import json
 from dataclasses import dataclass

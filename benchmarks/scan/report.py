@@ -1,4 +1,4 @@
-"""Printed report of the scan benchmark, row by row as measured, and the same as figures."""
+"""Report of the scan benchmark: lines that are printed as they are measured, and the same results as figures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Tables of the scan benchmark: parcels of some days, compacted, and the same with new files on top."""
+"""Tables of the scan benchmark, with the parcels of some days: a compacted table, and the same with new files on top."""
 
 from collections.abc import Sequence
 from itertools import product

@@ -2,11 +2,11 @@
 
     python -m benchmarks.scan.worker ours|pyarrow TABLE_DIR PROCESSES
 
-On each line of the input, `read` or `checksum` and a choice as `Line` has it, prints one line, as
-`Scanning.java` does. The engine has a process for each core and its share of the splits; pyarrow has
-its threads. Plain pyarrow reads the table's data files as a data set of Parquet, which is right only
-where each bucket is one compacted run: it knows no keys, and files that partitions rule out are left
-out for it beforehand.
+A line of the input has `read` or `checksum`, and the choice of a `Line`. For each line one line is
+printed, in the form of `Scanning.java`. The engine has one process for each core, with a share of
+the splits; pyarrow has its threads. Plain pyarrow reads the table's data files as a Parquet data
+set, without the files that a condition on partitions excludes. It does not merge keys, so its rows
+are right only if each bucket is one compacted run.
 """
 
 import json
