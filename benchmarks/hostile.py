@@ -1,4 +1,4 @@
-"""Benchmark of a service under thousands of hostile requests: its memory must not grow, and /health must stay quick.
+"""Benchmark of a service under thousands of hostile requests: its memory must stay almost constant, and /health must stay quick.
 
     make bench-hostile ARGS="--requests 10000 --rounds 3"
 

@@ -1,4 +1,4 @@
-"""Benchmark of tables with thousands of columns: whether the times of commit, scan, get and compact grow with the columns."""
+"""Benchmark of tables with thousands of columns: whether commit, scan, get and compact take time in proportion to the columns."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Braid: many Kafka streams, one wide row per key, no join.
+"""Braid: many Kafka streams are written into one wide row per key, without a join.
 
-In a checkout the folders of this package, all but `cli`, are links to the folders beside it.
+In a checkout, all folders of this package except `cli` are links to the folders beside the package.
 """

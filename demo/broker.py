@@ -1,7 +1,7 @@
-"""Apache Kafka broker as a child process: a real single node, without Docker and ZooKeeper.
+"""Apache Kafka broker as a child process: one real node, without Docker or ZooKeeper.
 
-The broker keeps its port and its data over `kill` and `start`, so that clients reconnect and find what
-they wrote. `kill` is a crash.
+`kill` is a crash. After `kill` and `start` the broker has the same port and data, so clients reconnect
+and find what they wrote.
 """
 
 import base64

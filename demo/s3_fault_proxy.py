@@ -1,13 +1,19 @@
-"""Fault proxy in front of the S3 server: conditional puts that are exclusive, and faults on demand.
+"""Fault proxy in front of the S3 server: makes conditional puts exclusive, and injects faults on demand.
 
-S3Proxy checks for a key and writes it afterwards, so two conditional puts at the same moment can both
-succeed. S3 itself guarantees that one of them fails. The proxy forwards requests of a key with `If-None-Match` one
-by one, and all others at once; signatures stay valid.
+S3Proxy checks for a key and writes it afterwards, so two conditional puts at the same moment can both succeed. S3
+itself guarantees that one of them fails. So the fault proxy forwards requests with `If-None-Match` for the same key
+one after another. It forwards all other requests at once. Signatures stay valid.
 
-Faults are drawn per request, without a seed: a refusal without an effect (503, 500, 429, and for conditional puts
-409, as S3 answers while another one is in progress); an answer that is lost after the effect; an answer whose body
-breaks off; a slow read. A test can also plan a lost answer or a status for the next request of a method and address,
-hold requests until several of them wait (for ten seconds at most), and see which requests came.
+Faults are drawn at random for each request, without a seed:
+
+- a refusal without an effect: 503, 500, 429, and for conditional puts 409, which S3 answers while another put of the
+  key is in progress;
+- an answer that is lost after the effect;
+- an answer whose body breaks off;
+- a slow read.
+
+A test can also plan a lost answer or a status for the next request with a method and address. It can hold requests
+until several of them wait, for ten seconds at most, and see which requests came.
 """
 
 import http.client

@@ -1,6 +1,7 @@
 """S3 server on this machine: S3Proxy on a folder, as a child process, behind a fault proxy.
 
-A bucket is a folder and an object a file under its key, so that all that was written can be read as files.
+A bucket is a folder, and an object is a file with the key as its path, so everything that was written can
+be read as files.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The command `python -m docs.generate`, which writes the generated reference pages."""
+"""Command `python -m docs.generate`, which writes the generated reference pages."""
 
 import sys
 from pathlib import Path

@@ -1,17 +1,17 @@
 """The command line: `braid --help`.
 
-`main`, `table_cli` and `stream_cli` declare the commands with their arguments, and call the modules that do the work:
-those below, or the service, the runner and the demo.
+`main`, `table_cli` and `stream_cli` declare the commands with their arguments. They call the other modules of the
+table below, or the service, the runner and the demo.
 
 | module | what |
 |---|---|
 | `main` | the program, and the commands `service`, `runner`, `prepare`, `demo`, `compact` and `maintain` |
 | `table_cli` | the commands `braid table …` |
 | `stream_cli` | the commands `braid stream …` |
-| `options`, `arguments`, `extras` | shared options; checks before a command starts, and the exit of a command that fails |
+| `options`, `arguments`, `extras` | options of several commands; checks before a command starts, and the exit of a command that fails; the check of installed packages |
 | `backfill`, `letters` | `stream backfill`; `stream dead-letters` and `replay` |
 | `compaction`, `maintenance` | `compact`, `maintain` |
-| `alter`, `alter_clauses` | `table alter`, and its clauses |
+| `alter`, `alter_clauses` | `table alter`; the parser of its clauses |
 | `changes`, `inspection`, `export/` | `table changes`, `table inspect`, `table export` |
 | `expiry`, `tags`, `rollback` | `table expire` and `consumer`, `table tag`, `table rollback` |
 | `drop`, `orphans`, `rescale` | `table drop`, `table clean-orphans`, `table rescale` |

@@ -1,4 +1,4 @@
-"""Work of `braid table alter`: changes of a registered table through the registry, of another one directly.
+"""Implementation of `braid table alter`: changes registered tables through the registry, and all others directly.
 
 `table_cli` declares the command.
 """

@@ -1,6 +1,6 @@
-"""Parser of the clauses of `braid table alter`: SQL's style of ALTER TABLE to the changes of the HTTP API. Pure.
+"""Parser of the clauses of `braid table alter`: converts clauses in the style of SQL to changes of the HTTP API. Pure.
 
-`FORMS` lists the clauses. Keywords are case-insensitive.
+`FORMS` lists the forms of the clauses. Keywords are case-insensitive.
 """
 
 import re

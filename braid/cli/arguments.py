@@ -1,8 +1,9 @@
 """Checks of arguments and of the warehouse before a command starts, and the exit of a command that fails.
 
-Most functions return the value of a text, such as a path, a duration or a state to read, or exit with one line.
-`one_line_errors` turns errors of the engine, the registry and the system into one line and an exit status that says
-what the caller has to do; other exceptions are defects and keep their traceback.
+Most functions parse the text of an argument, such as a path, a duration or a table state, and exit with a line on
+stderr if it is invalid. `one_line_errors` converts errors of the engine, the registry and the operating system to
+one line and an exit status, which says what the caller has to do. Other exceptions are defects and keep their
+traceback.
 """
 
 import errno

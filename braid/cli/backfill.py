@@ -1,6 +1,6 @@
-"""Work of `braid stream backfill`, which `stream_cli` declares: progress on stderr, the result on stdout.
+"""Implementation of `braid stream backfill` (declared in `stream_cli`): progress on stderr, the result on stdout.
 
-Checks the arguments and puts the parts of `braid.backfill` together, which do the backfill.
+It checks the arguments, and then runs the backfill with the modules of `braid.backfill`.
 """
 
 import re

@@ -1,6 +1,7 @@
-"""Work of `braid table changes`, which `table_cli` declares: changes of rows on stdout, one line each, oldest first.
+"""Implementation of `braid table changes` (declared in `table_cli`): changes of rows on stdout, one per line, oldest first.
 
-As tab-separated text with a line of column names, or as JSON. The snapshot to continue after is on stderr.
+The lines are tab-separated texts after a line of column names, or JSON. The last snapshot that was read is
+printed on stderr.
 """
 
 from collections.abc import Iterable, Sequence

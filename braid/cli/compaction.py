@@ -1,4 +1,7 @@
-"""Work of `braid compact`, which `main` declares: results on stdout; progress, dropped work and errors on stderr."""
+"""Implementation of `braid compact` (declared in `main`): results on stdout, all else on stderr.
+
+On stderr are the progress, dropped compactions and errors.
+"""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,7 @@
-"""Work of `braid table drop`, which `table_cli` declares: the confirmation by the table's name, and the drop."""
+"""Implementation of `braid table drop` (declared in `table_cli`): asks for a confirmation, then drops the table.
+
+The confirmation is the table's name.
+"""
 
 import sys
 

@@ -1,6 +1,7 @@
-"""Work of `braid table expire` and `braid table consumer`, which `table_cli` declares.
+"""Implementation of `braid table expire` and `braid table consumer` (declared in `table_cli`).
 
-Results are on stdout, one line each; consumers that an expiry has deleted are named on stderr.
+Results are printed on stdout, one per line. Consumers that an expiry has deleted are named on
+stderr.
 """
 
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The extras of the distribution that a command needs, checked before it starts."""
+"""Check of the optional packages (the extras of `braid-lake`) that a command needs, before the command starts."""
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec

@@ -1,6 +1,6 @@
-"""Work of `braid table inspect`, which `table_cli` declares: a view of a table's metadata as text or JSON on stdout.
+"""Implementation of `braid table inspect` (declared in `table_cli`): a view of a table's metadata as text or JSON on stdout.
 
-The views (snapshots, files and so on) are made by `Inspection` of the engine.
+The engine's `Inspection` makes the views (snapshots, files and so on).
 """
 
 import json

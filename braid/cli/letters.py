@@ -1,6 +1,6 @@
-"""Work of `braid stream dead-letters` and `braid stream replay`, which `stream_cli` declares.
+"""Implementation of `braid stream dead-letters` and `braid stream replay` (declared in `stream_cli`).
 
-Both read the dead-letter topic in this process; no runner is asked.
+Both commands read the dead-letter topic in their own process, and need no runner.
 """
 
 import json

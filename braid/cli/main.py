@@ -1,7 +1,7 @@
-"""The command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `compact` and `maintain`, and adds `table` and `stream`.
+"""Command line `braid`: declares `service`, `runner`, `prepare`, `demo`, `compact`, `maintain`, and adds `table` and `stream`.
 
 Each command imports the modules that it needs only when it runs, because the service must not load Spark,
-and a runner must not load the web framework. The demo parses its own arguments.
+and a runner must not load the web framework. The demo parses its arguments itself.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""Work of `braid maintain`, which `main` declares: compaction and expiry in rounds until a signal, or in one round.
+"""Implementation of `braid maintain` (declared in `main`): compaction and expiry in one round, or in rounds until a signal.
 
-The rounds are those of the engine's `MaintenanceService`. Totals are on stdout at the end.
+The engine's `MaintenanceService` does the rounds. At the end the totals are printed on stdout.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""The options `--warehouse` and `--clusters`, which several commands have in common."""
+"""The options `--warehouse` and `--clusters`, which several commands have."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Work of `braid table clean-orphans`, which `table_cli` declares: one line per file on stdout, the total on stderr."""
+"""Implementation of `braid table clean-orphans` (declared in `table_cli`): files on stdout, the total on stderr."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Work of `braid table rescale`, which `table_cli` declares: the table first, then its declaration in the registry."""
+"""Implementation of `braid table rescale` (declared in `table_cli`): rescales the table, then updates its declaration."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""Work of `braid table rollback`, which `table_cli` declares; it refuses until the table's streams are stopped."""
+"""Implementation of `braid table rollback` (declared in `table_cli`); all streams of the table have to be stopped."""
 
 import typer
 

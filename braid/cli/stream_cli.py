@@ -2,7 +2,7 @@
 
 Streams are registered, started and stopped over HTTP.
 
-One file: Typer commands are declarations; the work is in the modules that they call.
+All these commands are declared in one file; the modules that they call do the work.
 """
 
 import sys

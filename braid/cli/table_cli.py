@@ -1,6 +1,6 @@
 """Declarations of the commands `braid table …`, each about one table.
 
-One file: Typer commands are declarations; the work is in the modules that they call.
+All these commands are declared in one file; the modules that they call do the work.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""Work of `braid table tag`, which `table_cli` declares: tags are created, listed, deleted and expired.
+"""Implementation of `braid table tag` (declared in `table_cli`): creates, lists, deletes and expires tags.
 
-Results are on stdout; files that a deletion has left over are told on stderr.
+Results are printed on stdout. If a deletion leaves files behind, a line on stderr says so.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Text about the steps of a function that are merged in whole batches, from its reductions."""
+"""Text of a function's page about the steps that are merged in whole batches, derived from the function's reductions."""
 
 from collections.abc import Iterator, Sequence
 

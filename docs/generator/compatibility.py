@@ -1,4 +1,4 @@
-"""Table of the differences from Apache Paimon."""
+"""Table of a generated page that lists the differences from Apache Paimon."""
 
 from collections.abc import Iterable
 

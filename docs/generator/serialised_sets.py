@@ -1,4 +1,4 @@
-"""Serialised bitmaps and sketches for the examples, and their content as text."""
+"""Serialised bitmaps and sketches for the examples, and the texts that show their content."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""Causes of surprising results; traps with the same cause are described together."""
+"""Causes of surprising results (traps); traps with the same cause are described together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Traps: surprising results of merging, read from the tests that pin them.
 
-The tests own the facts: each trap is a table, records, and the rows that Apache Paimon returns.
+Each trap comes from a test, which has a table, records, and the rows that Apache Paimon returns.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Text of column values in the documentation."""
+"""Texts of column values, as the documentation shows them."""
 
 import json
 

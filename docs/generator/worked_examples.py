@@ -1,4 +1,4 @@
-"""Worked examples: records of one key, and the row that a table returns after each of them."""
+"""Worked examples: records of one key, and the row that a table returns after each record."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

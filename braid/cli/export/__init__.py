@@ -1,1 +1,1 @@
-"""Work of `braid table export`, which `table_cli` declares: rows of a table state as Parquet, CSV, JSON lines or Arrow."""
+"""Implementation of `braid table export` (declared in `table_cli`): rows of a table state as files of several formats."""

@@ -1,4 +1,4 @@
-"""The export of a table state to files: progress on stderr, the result on stdout."""
+"""Export of a table state to files: progress on stderr, the result on stdout."""
 
 import time
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The formats of exported files."""
+"""Formats of exported files: their names, and the choice of a format by the target's suffix."""
 
 from enum import StrEnum
 from pathlib import Path

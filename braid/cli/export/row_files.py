@@ -5,10 +5,10 @@
 | `parquet` | `.parquet` | as the table's Arrow types, zstd                                      |
 | `arrow`   | `.arrow`   | the same; the Arrow IPC file format, whose batches can be memory-mapped |
 | `csv`     | `.csv`     | a null is empty, an empty text is `""`; bytes are base64, nested values are JSON |
-| `jsonl`   | `.jsonl`   | a JSON object a line, values as over HTTP                             |
+| `jsonl`   | `.jsonl`   | one JSON object per line, values as over HTTP                         |
 
-A writer holds one row group in memory for Parquet, and one batch for the other formats. CSV refuses dates and times
-outside the years 1 to 9999.
+A Parquet writer holds one row group in memory, the others hold one batch. CSV refuses dates and times outside the
+years 1 to 9999.
 """
 
 import base64

@@ -2,10 +2,11 @@
 
     .parcels.parquet.3f0c….part ──written, synced──► parcels.parquet
 
-Rows are written beside the target under a temporary name, so that the last step is a rename within one
-folder; or, for a file that may not replace another, a hard link, which fails if the target exists. A folder is renamed
-to an empty one that the export has made itself just before, because a rename would replace any empty folder. An export
-that fails or is interrupted deletes what it wrote; a killed export leaves it behind.
+Rows are written to a temporary name beside the target, so that the last step is a rename within one folder. If a file
+must not replace another, the last step is a hard link instead, which fails if the target exists. For a folder the
+export first creates an empty folder with the target's name, which fails if the name exists, and then renames the
+written folder to it; a rename alone would replace any empty folder. An export that fails or is interrupted deletes
+what it wrote; a killed export leaves it behind.
 """
 
 import errno
