@@ -36,7 +36,7 @@ def test_functions_of_the_clock_of_chance_and_of_the_process_are_left_out() -> N
 
 def test_the_guide_lists_them() -> None:
     guide = Path("docs/guides/mapping.md").read_text(encoding="utf-8")
-    (table,) = re.findall(r"\| of \| functions \|\n\|---\|---\|\n((?:\|.*\n)+)", guide)
+    (table,) = re.findall(r"\| for \| functions \|\n\|---\|---\|\n((?:\|.*\n)+)", guide)
 
     shown = set(re.findall(r"`([a-z_0-9]+)`", table))
     assert shown - {"coalesce"} == {name for name in FUNCTIONS if not name.endswith("like_escape")}
