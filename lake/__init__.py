@@ -1,4 +1,4 @@
-"""The public names of the table engine: tables of an open format, written and read as Arrow batches, and maintained.
+"""The public names of the table engine, which creates, writes, reads and maintains tables of Apache Paimon's format.
 
 ```
 catalog = Catalog("/data/warehouse")
@@ -13,9 +13,8 @@ orders.write_and_commit(pa.table({"id": [7], "shipped": [date(2026, 1, 2)]}))
 orders.get({"id": 7})  # one row, both columns
 ```
 
-Applications import from here, packages with aggregate functions from `braid.lake.aggregates`.
-`__all__` groups the names by their use; docs/architecture.md
-lists the folders.
+Applications import from here. Packages that define aggregate functions import from `braid.lake.aggregates`. Rows are
+exchanged as Arrow data. `__all__` groups the names by their use; docs/architecture.md lists the folders.
 """
 
 from braid.lake.aggregates import (

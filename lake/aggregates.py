@@ -1,20 +1,21 @@
-"""The interface of custom aggregate functions; the functions of the format are in `merge/functions`.
+"""The interface of custom aggregate functions; the functions of the format are in `lake/merge/functions`.
 
-A package brings a `FunctionDeclaration` through the entry point group `braid.aggregates`. Its `make`
-returns an `AggregateFunction`, which combines the values of one key one by one; its optional
-`reduction` returns a `Reduction`, which combines the values of many keys at once, with equal results.
+A package provides a `FunctionDeclaration` through the entry point group `braid.aggregates`. Its
+`make` returns an `AggregateFunction`, which combines the values of one key one by one; its optional
+`reduction` returns a `Reduction`, which combines the values of many keys at once, with equal
+results.
 
 | name | role |
 |---|---|
-| `FunctionDeclaration` | all that the engine and the documentation know of a function |
+| `FunctionDeclaration` | everything that the engine and the documentation need to know about a function |
 | `FunctionOption` | an option `fields.<column>.<key>` that the function reads |
 | `Compatibility` | how the function compares with the reference, for the documentation |
 | `ColumnFunction` | the function as a column declares it, with its options |
 | `AggregateFunction` | the protocol of the definition: `reset`, `aggregate`, `aggregate_late`, `retract` |
-| `UnfitValue` | a value that merges of its key would fail on or lose precision by; writers or streams refuse it |
+| `UnfitValue` | a value that writers or streams refuse: with it, merges of its key would fail or lose precision |
 | `Reduction`, `Reduced` | the vectorised execution, and its result |
 | `Steps`, `Step`, `Segments` | the input of a reduction: what happens to a column, key by key |
-| `Pick`, `NO_ROW` | a result by row numbers instead of values |
+| `Pick`, `NO_ROW` | a result given as row numbers instead of values, and the number that means null |
 
 The guide is `docs/guides/custom-aggregate-functions.md`.
 """

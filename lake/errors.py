@@ -6,9 +6,9 @@ LakeError                      .retryable, .table, .committed_nothing
     TableNotFound              fix the name
     TableExists                choose another name, or open the table
     SchemaMismatch             fix the data or the schema
-    UnsupportedFeature         by design, or not in this version
+    UnsupportedFeature       do without the feature: this version does not support it
   CommitConflict               re-plan on the newer snapshot, then try again
-  CommitUnknown                find out whether the commit is in the table before acting
+  CommitUnknown                find out whether the table has the commit before you act
   StreamFenced                 stop: a newer owner has claimed the stream
   OffsetMismatch               stop: the batch does not continue where the table ends
   StorageUnavailable           repeat the call after a pause
@@ -16,15 +16,15 @@ LakeError                      .retryable, .table, .committed_nothing
   LimitExceeded                stop: the message says which bound, and what to change
 ```
 
-Some subclasses are defined elsewhere, beside the code that raises them: `LeaseLost`, `ManifestGone` and
-`ChangesExpired`, all of `InvalidRequest`. This file also has `Problem`, one entry of `.problems`, and
+More subclasses are defined beside the code that raises them, for example `ManifestGone`, a subclass
+of `InvalidRequest`. This file also has `Problem`, one entry of `.problems`, and
 `table_error_context` and `adds_table_to_errors`, which set `.table`.
 
-Messages are for people and not part of the interface; classes and attributes are.
+The classes and their attributes are part of the interface; the messages are for people and are not.
 
-A commit that raises an error may have been published all the same, and its files may be live. So its
-files are deleted only after an error whose `committed_nothing` is true. After any other error they stay;
-orphan cleaning later finds those that nothing references.
+A commit that raises an error may have been published all the same, and its files may be live. So
+the files of a commit are deleted only after an error whose `committed_nothing` is true. After any
+other error they stay; orphan cleaning later deletes those that nothing references.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

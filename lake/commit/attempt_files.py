@@ -5,7 +5,8 @@ After a lost race the next attempt is planned on a newer snapshot. It reuses mos
 - the manifests and the lists of the delta and of the changelog, unless entries of the delta contain the id of the
   snapshot (only in tables with `sequence.snapshot-ordering`);
 - merged manifests, as long as the base still lists all manifests that they replace;
-- the index manifest, as long as the newest snapshot has the same index manifest as before.
+- the index manifest, as long as the newest snapshot names the same index manifest as it did for the
+  earlier attempt.
 
 The base list is always written anew.
 """

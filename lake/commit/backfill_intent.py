@@ -1,6 +1,7 @@
 """Intent to claim a backfill: an empty commit with the next epoch of its position.
 
-A new backfill gets a position with its start and a generation of its own; a known one needs the same source.
+A new backfill gets a position at its start offsets, and a generation that no other backfill has.
+The claim of a known backfill is refused if it names another source.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,10 @@
-"""Intent to claim a stream: an empty commit with its next epoch, which may move the position forwards.
+"""Intent to claim a stream: an empty commit with its next epoch, and perhaps a later position.
 
-The claim finds the position at which the stream continues: the table's, that of the progress document, or the given
-start, for a new stream or one whose former position no longer fits. With a group it also decides the group's
-generation, and fences the stream that wrote the group before, and its backfills.
+The stream continues at its position in the table or, if the table may have lost that, at the
+position in the progress document. A new stream begins at the given start, and so does a stream that
+discards its former position (`streams/former_position`). If the stream has a sequence group, the
+claim also decides the group's generation. It then fences another stream that wrote the group
+before, and the backfills of that stream.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,9 @@
-"""Comparison of a committer's clock with storage's, which refuses the commit if the clock is far ahead.
+"""Comparison of a committer's clock with storage's; a committer whose clock is far ahead is refused.
 
-Commit times decide which snapshots expire and which snapshot time travel finds. Storage records when a file was
-written, so a file that a commit has just written shows whether the clock is ahead. The comparison costs one
-request, so a `ClockCheck`, which committers of a table can share, makes none in the minute after one that the clock
-has passed, unless the clock is set back.
+Commit times decide which snapshots expire and which snapshot time travel finds. Storage records
+when a file was written, so a file that a commit has just written shows whether the clock is ahead.
+The comparison costs one request, so it is skipped for a minute after a successful one, unless the
+clock is set back. Committers of a table can share a `ClockCheck`.
 """
 
 from datetime import UTC, datetime

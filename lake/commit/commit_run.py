@@ -3,21 +3,26 @@
 Each attempt:
 
 1. reads the newest snapshot and schema;
-2. looks for an earlier commit of the same identity, where that is wanted, and derives the next revision from the
-   intent: a commit that the table has already is a replay;
+2. searches for an earlier commit of the same identity, if the caller wants that, and derives the
+   content of the next snapshot from the intent. If the table already has the commit, the commit is
+   a replay;
 3. checks for conflicts;
-4. writes the manifests and the lists of the delta and of a changelog, unless an earlier attempt has written them; a
-   base list, for which manifests that are due are merged; and an index manifest if the commit changes index files.
-   Once a minute the clock is compared with the time that storage has given to the base list;
+4. writes the manifests and the lists of the delta and of a changelog, unless an earlier attempt has
+   written them. It also writes a base list, merging the manifests that are due for it, and an index
+   manifest if the commit changes index files. Once a minute it compares the clock with the time
+   that storage has given to the base list;
 5. creates the snapshot exclusively and determines whether it is part of the chain;
-6. on success writes the hint and deletes those files of earlier attempts that the snapshot does not name.
+6. on success writes the hint, and deletes the manifests and lists of earlier attempts that the
+   snapshot does not name.
 
-After a lost race the next attempt reuses the files. After an outcome in doubt the next attempt writes new
-manifests: expiry may have deleted the old ones together with the snapshot.
+After a lost race the next attempt reuses most files of the earlier attempts (`attempt_files`).
+After any other failed publication it writes all files anew: other snapshots may name the old files,
+or expiry may have deleted them.
 
-Files are deleted only while it is certain that no snapshot names them. From just before the creation of a
-snapshot until the race is known to be lost, or the snapshot is deleted again, any error leaves all
-files in place (`braid.lake.commit.discard` has the same rule for data files).
+Files are deleted only while it is certain that no snapshot names them. So an error leaves all files
+in place if it occurs after the creation of a snapshot has begun, and before it is known that the
+race was lost or that the snapshot is deleted again. `braid.lake.commit.discard` has the same rule
+for data files.
 """
 
 from collections.abc import Callable

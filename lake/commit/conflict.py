@@ -9,9 +9,10 @@
 6. Rows that were routed by a hash index were routed by the index of the newest snapshot.
 7. A commit that replaces files of a bucket has seen the bucket's newest deletion vectors.
 
-Every attempt checks the rules that its commit can break (`braid.lake.commit.table_state`). Appends add files
-under fresh names, usually on level 0; rules 3 to 5 concern only those that add sorted runs on higher levels, and those
-to a table whose bucket count has changed.
+Every attempt checks the rules that its commit can break (`braid.lake.commit.table_state`). Appends
+add files under fresh names, usually on level 0. So of the appends only two kinds are checked by
+rules 3 to 5: those that add files on higher levels, and those to a table whose bucket count has
+ever changed.
 
 Source:
     Table format, section 18.3.

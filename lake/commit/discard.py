@@ -1,9 +1,9 @@
-"""The decision whether the data files of a commit are deleted after it, by a function of the caller.
+"""Deletion of a commit's data files, by the caller's function, when no snapshot can name them.
 
-They are deleted only when it is certain that no snapshot names them: the commit was a replay, and no attempt can
-have published these files (`CommitResult.are_files_unused`), or an error carries `committed_nothing`. After any
-other exception (out of memory, an interrupt, an unforeseen error) the files stay; orphan cleaning deletes them
-later if no snapshot names them.
+There are two such cases: the commit was a replay, and no attempt can have published its files
+(`CommitResult.are_files_unused`); or it raised an error whose `committed_nothing` is true. After
+any other exception (out of memory, an interrupt, an unforeseen error) the files stay; orphan
+cleaning deletes them later if no snapshot names them.
 """
 
 from collections.abc import Callable

@@ -1,10 +1,11 @@
 """Search for an earlier commit of the same identity.
 
-A commit's identity is (user, identifier, kind), and the identifiers of one user rise. The search walks down the
-snapshots. The first search of an `IdentityLog` for a user may walk all of them; a later search for a higher
-identifier walks only those committed since. The walk ends where snapshots have expired, or where an interrupted
-rollback has left a gap. Commits below that point are not found; if the caller knows that an earlier call of its own
-may be there, the search raises `CommitUnknown`.
+A commit's identity is (user, identifier, kind), and the identifiers of one user rise. The search
+walks from the newest snapshot down. The first search of an `IdentityLog` for a user may read all
+snapshots; a later search for a higher identifier reads only those committed since. The walk ends
+where snapshots have expired, or where an interrupted rollback has left a gap. Commits below that
+point are not found. If the caller knows that an earlier call of its own may have made one of them,
+the search raises `CommitUnknown`.
 """
 
 from dataclasses import dataclass

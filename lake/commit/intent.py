@@ -1,11 +1,12 @@
-"""Intents: what the callers of a committer want, and the next snapshot's metadata that follows from it.
+"""Intents: the commits that callers want, and the metadata that the next snapshot gets from them.
 
-Each attempt calls `revise` with the newest state of the table's streams, which may have changed since the
-attempt before. `revise` is pure. It returns what the next snapshot carries besides its files, or None for a
-stream's batch, or a replay of dead letters, that the table has already; repeats of plain commits are found before,
-by `identity_log`. Here are the intents of plain commits, batches and fences, and the
-changes of positions that several intents share; the intents of claims, backfills, moves and
-replays are in `claim_intent`, `backfill_intent`, `move_intent` and `replay_intent`.
+Each attempt calls `revise` with the newest state of the table's streams, which may have changed
+since the attempt before. `revise` is pure. It returns the content of the next snapshot besides its
+files. It returns None if the table already has the stream's batch, or the replay of dead letters;
+repeats of plain commits are found earlier, by `identity_log`. This module has the intents of plain
+commits, batches and fences, and the changes of positions that several intents share. The intents of
+claims, backfills, moves and replays are in `claim_intent`, `backfill_intent`, `move_intent` and
+`replay_intent`.
 """
 
 from collections.abc import Mapping, Sequence, Set

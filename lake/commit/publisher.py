@@ -1,39 +1,44 @@
-"""Publication of a snapshot: the exclusive creation of its file, the check of what became of it, and the hints.
+"""Publication of a snapshot: exclusive creation, the check that it is in the chain, and the hints.
 
-A snapshot that turns out to be no part of the chain is deleted here too, when the caller asks for it (`take_back`).
+`take_back` deletes a snapshot that turned out not to be part of the chain of snapshots.
 
 The file is `snapshot-N`, where N is the id after that of the *previous* snapshot, on which the commit was
 planned. Four things can come between:
 
 1. *A lost race*: N exists with another `uuid`.
-2. *An ambiguous answer* of storage: an error, or a refusal after storage has repeated the request itself. The
-   `uuid` in N shows which writer created it. While N does not exist, the same bytes are created again under
-   the same name, which cannot make two snapshots. Where newer snapshots exist and N has expired, only the
-   live files of the table can show whether N was published; the caller compares them.
+2. *An ambiguous answer* of storage: an error, or a refusal that may be the effect of the same
+   request, sent twice by the library of the store. The `uuid` in N shows which writer created it.
+   While N does not exist, the same bytes are created again under the same name, which cannot make
+   two snapshots. If newer snapshots exist and N does not, N may have been published and have
+   expired. Only the live files of the table can then show whether it was; the caller compares them.
 3. *A hole of expiry*: while this writer paused, others published N and more, and expiry removed N. Then this
    writer created N anew.
 4. *A rollback*: it removed or replaced the previous snapshot, so N is built on removed history. Or the
    previous snapshot is the rollback's target, and N lies in the gap below the snapshots that the rollback has
    not yet removed.
 
-In cases 3 and 4 N is no part of the chain of snapshots, even where it lies right below the oldest one. So after
-its creation N is checked, by three reads in the usual case. N is part of the chain if all of these hold:
+In cases 3 and 4 N is not part of the chain of snapshots, even if its id is right below that of the
+oldest one. So N is checked after its creation, which usually costs three reads. N is part of the
+chain if all of these hold:
 
 - The table has no marker of a rollback: then N is not in the gap of a rollback.
 - The previous snapshot exists unchanged: then N is in no hole, because expiry removes the oldest first.
-- The hint names no newer snapshot. It does name a newer one if the previous snapshot lies in a hole itself: a
-  writer that died left the previous snapshot there, and an outdated hint led this writer to it.
+- The hint `LATEST` names no newer snapshot. It does name a newer one if the previous snapshot lies
+  in a hole itself: a writer that died left the previous snapshot there, and an outdated hint led
+  this writer to it.
 
 Otherwise the other snapshots decide:
 
-- Snapshots above N: each names the snapshot that it was built on (`braid.lake.snapshots.lineage`). If each of
-  them, up to the newest, names the one right below it, N is part of the chain. If one of them is missing or
-  names another, N is detached from the chain. The result is in doubt where a snapshot names none, as snapshots
-  of other engines do (a commit without rows then counts as part, if its neighbours are in place), or where the walk
-  up from N meets the gap of a rollback before it meets the rollback's target. The caller then compares the files
-  of N with those of its successors.
-- Snapshots below N, with the marker of a rollback: if the walk down does not lead to history that the rollback
-  keeps, N is detached, and so is whatever was built on it (`braid.lake.snapshots.removed_history`).
+- Snapshots above N: each snapshot of this engine names the one that it was built on
+  (`braid.lake.snapshots.lineage`). If each of them, up to the newest, names the one right below it,
+  N is part of the chain. If one of them is missing or names another, N is detached from the chain.
+  The result is in doubt if a snapshot of another engine is among them, because it names none, or if
+  the walk up from N meets the gap of a rollback before the rollback's target. The caller then
+  compares the files of N with those of its successor. A commit without rows has no files to
+  compare; it counts as part of the chain if the snapshots right below and above it are in place.
+- Snapshots below N, if the table has the marker of a rollback: if the walk down from N does not
+  lead to history that the rollback keeps, N is detached, and so are the snapshots that were built
+  on N (`braid.lake.snapshots.removed_history`).
 - If nothing is above N and the previous snapshot is gone, the snapshots below distinguish a rollback from an
   expiry: an expiry leaves nothing below what it removed.
 """

@@ -1,4 +1,4 @@
-"""Intent to replay dead letters: their rows, and the memory that they were replayed, in one commit."""
+"""Intent to replay dead letters: one commit adds their rows and records that they were replayed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Bounds of the attempts of a commit, of the waits between them, and of the repetitions of one storage call in them.
+"""Limits of a commit: number and time of its attempts, waits between them, repeated storage calls.
 
 They are fixed: the table options `commit.…` are for other engines.
 """

@@ -1,8 +1,8 @@
 """The reader of a table's state for commits, and the check whether a commit fits that state.
 
-One attempt to commit is planned on a `TableState`: the newest snapshot and schema, and the state of the
-streams. `TableReader` reads it, and applies the rules of `braid.lake.commit.conflict` that the commit can
-break.
+One attempt to commit is planned for a `TableState`: the newest snapshot and schema, and the state
+of the streams. `TableReader` reads this state, and applies those rules of
+`braid.lake.commit.conflict` that the commit can break.
 """
 
 from collections.abc import Sequence

@@ -10,7 +10,7 @@
 | `partial_update_rules`, `null_delete_rules`, `tombstone_rules` | sequence groups and deletes |
 | `row_expiry_rules` | the time to live of rows |
 | `ineffective_options` | options without an effect |
-| `engine_declaration` | the model of a merge engine as data, for hints and the reference pages |
-| `engines/` | the declaration of each engine |
-| `engine_declarations` | all of these by engine, and why an engine excludes an option |
+| `engine_declaration` | the classes with which merge engines are declared |
+| `engines/` | the declaration of each engine, for hints and the documentation |
+| `engine_declarations` | all declarations by engine, and why an engine excludes an option |
 """

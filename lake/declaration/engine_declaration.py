@@ -1,7 +1,8 @@
-"""Declarations of merge engines: the model of their data.
+"""The classes with which merge engines are declared (`engines/`).
 
-The reference pages, hints, and the check for options without effect use the data. The registry refuses
-declarations with such options.
+The documentation of the engines is generated from the declarations. Hints of errors and the check
+for options without effect (`ineffective_options`) also use them; the registry refuses tables with
+such options.
 
 Source: merge-semantics 2.
 """

@@ -1,8 +1,9 @@
-"""Declarations of all merge engines, as data for hints, reference pages and the check for options without effect.
+"""Declarations of all merge engines, by engine, and why an engine excludes an option.
 
-An engine is described by its effect on two or more records of a key. The only record of a key keeps its
-values and its kind (merge-semantics 1.6), except in compactions that look old rows up, as of first-row tables. Where
-an engine merges such a record too, the effect is described.
+The declarations say what an engine does with two or more records of a key. A single record of a key
+keeps its values and its kind (merge-semantics 1.6), except in compactions that look up old rows,
+such as those of first-row tables. If an engine merges a single record too, its declaration gives
+the effect.
 
 Source: merge-semantics 1.3, 1.6, 2, 3, 5.
 """

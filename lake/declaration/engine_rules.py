@@ -1,4 +1,4 @@
-"""Rules for changelog producers and deletion vectors: which of them first-row excludes, and what excludes what.
+"""Rules for changelog producers and deletion vectors: exclusions of first-row, and other conflicts.
 
 The other conflicts of merge-semantics 2.5 are in `sequence_rules`, `partial_update_rules` and `function_rules`.
 

@@ -1,7 +1,8 @@
 """Rules for the file indexes of a table.
 
-The rules hold for new and altered tables only. Tables of other engines are used whatever they declare: a
-file is read with the bloom filters that it has, and a new file gets those of the declared ones that these rules accept.
+The rules hold whenever a table is created, altered or rescaled. A table of another engine is read
+and written even if it breaks them: a file is read with the bloom filters that it has, and a new
+file gets those declared filters that the rules accept.
 
 Source: table-format 16; `org.apache.paimon.schema.SchemaValidation.validateFileIndex`.
 """

@@ -4,9 +4,9 @@ The reference finds these problems when it first uses a function; here the decla
 
 | rule | engines |
 |---|---|
-| a declared function exists, also for columns that do not use it | both |
+| every declared function exists, even if its column does not use it | both |
 | the column's type is one that the function accepts | both |
-| the options that the function reads are well formed and name what exists | both |
+| the options that the function reads are well formed, and the columns or fields that they name exist | both |
 | `ignore-retract` is true or false, and not combined with `aggregation.remove-record-on-delete` | both |
 
 "Both" are aggregation and partial-update. As in the reference, these options are not checked under other

@@ -1,11 +1,12 @@
-"""Options of a table that have no effect: options of merging, and of compaction at commit.
+"""Options of a table that have no effect, among those for merging and for compaction at commit.
 
 The reference ignores options of other merge engines, options of functions that a column does not use, and
 misspelt options. `validate_schema` ignores them too. Such options are probably mistakes, so they are
 listed here, with the option that was probably meant.
 
-An unknown key is listed only if it is similar to a known key, because others may belong to other programs. An
-unknown option of a column (`fields.<column>.…`) is always listed, except those of `map.` and `pk-`.
+An unknown key is listed only if it is similar to a known key, because other unknown keys may belong
+to other programs. An unknown option of a column (`fields.<column>.…`) is always listed, unless it
+begins with `map.` or `pk-`.
 
 Source: merge-semantics 3.2, 3.3, 5, 6.3, 7.6, 9.
 """

@@ -1,8 +1,10 @@
 """Rules for the values of maintenance options: compaction, consumers, tags, columns that a changelog ignores.
 
-The rules hold for new and altered tables only. The reference accepts the values that they refuse, and
-silently raises a value below the compaction trigger to the trigger. So tables with such values exist, and
-these rules are not applied to them.
+The rules hold whenever a table is created, altered or rescaled. The reference accepts the values
+that they refuse, and silently raises `num-sorted-run.stop-trigger` and
+`lookup-compact.max-interval` to the compaction trigger. So tables with such values exist. They are
+read and written, but can be altered or rescaled only once the values fit; the alteration itself may
+correct them.
 
 Source: merge-semantics 7, 8.4, 9.
 """

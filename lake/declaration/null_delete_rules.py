@@ -1,8 +1,9 @@
 """Rules for sequence groups whose deletes carry no values (`braid.null-deletes`).
 
-The option names ordering columns of groups. Kept and marked columns are protected by these groups, marked ones are
-texts, and no column of these groups has an aggregate function. `braid.lake.write.rows.null_deletes` rewrites the
-deletes.
+The option names ordering columns of sequence groups, none of whose columns may have an aggregate
+function. Deletes keep the values of `braid.null-deletes.kept-fields` and write a mark into
+`braid.null-deletes.mark-fields`; the groups must protect all these columns, and the mark fields
+must be texts. `braid.lake.write.rows.null_deletes` rewrites the deletes.
 
 Source: ours.
 """

@@ -1,4 +1,4 @@
-"""Rules for a few options outside of merging, the others of which have modules of their own.
+"""Rules for a few options outside of merging; the other such options have modules of their own.
 
 The rules are for options that repeat the declaration, the type of table, three booleans, `target-file-size` and
 `dynamic-bucket.initial-buckets`.

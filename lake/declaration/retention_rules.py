@@ -1,11 +1,11 @@
 """Rules for the number of retained snapshots and changelogs: the minimum must not exceed the maximum.
 
 `snapshot.num-retained.min` is 10 by default, so a smaller maximum alone contradicts it. Options of
-changelogs default to those of snapshots. The reference does not open a table whose options contradict
-each other; here such a table cannot be created. An existing one is read and written. If its numbers for
-snapshots contradict each other, its snapshots do not expire until they agree; of contradicting numbers for
-changelogs the minimum counts. A shorter time for changelogs than for snapshots is no contradiction:
-changelogs then expire with their snapshots.
+changelogs default to those of snapshots. The reference does not open a table whose options
+contradict each other; here such a table cannot be created. An existing table with such options is
+read and written. While its numbers for snapshots contradict each other, an expiry that uses them is
+refused. If its numbers for changelogs contradict each other, the minimum counts. A shorter time for
+changelogs than for snapshots is no contradiction: changelogs then expire with their snapshots.
 
 Source: merge-semantics 8.4, table-format 19.
 """

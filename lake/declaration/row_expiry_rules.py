@@ -1,8 +1,9 @@
 """Rules for tables whose rows expire (`record-level.expire-time`).
 
-Some of the rules also decide which tables of other engines can be compacted (`uncompactable_expiry`). All hold for
-new and altered tables. The reference accepts any duration, and any changelog; there no changelog has the removal
-of expired rows.
+All rules hold whenever a table is created, altered or rescaled. Some of them also decide whether a
+table of another engine can be compacted (`uncompactable_expiry`). The reference accepts any
+duration, and any changelog producer; the changelogs of the reference do not contain the removal of
+expired rows.
 
 Source: merge-semantics 7.4; the bound of the duration and the conflict with changelogs are ours.
 """

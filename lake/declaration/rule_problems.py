@@ -1,4 +1,4 @@
-"""Problems that several rules report, with hints that guess the name that was meant; and columns by name."""
+"""Problems that several rules report, with hints that guess the intended name; look-up of columns."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence

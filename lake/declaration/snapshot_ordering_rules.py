@@ -1,8 +1,9 @@
 """Rules for tables that order records by snapshot (`sequence.snapshot-ordering`).
 
-In such a table a record of a later snapshot is newer, whatever the sequence numbers, so it has no `sequence.field`. A
-record has no snapshot id before its commit is published, so a writer cannot merge it with records of other
-commits. The table has to be `write-only`, and is compacted by another process.
+In such a table a record of a later snapshot is newer, whatever its other values are, so the table
+can have no `sequence.field`. A record has no snapshot id before its commit is published, so a
+writer cannot merge it with records of other commits. Therefore the table has to be `write-only`,
+and another process has to compact it.
 
 Source: merge-semantics 3.7.
 """

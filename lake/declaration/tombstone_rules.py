@@ -1,6 +1,7 @@
 """Rules for tables that retain the retracts of deleted rows (`braid.delete-retention`).
 
-They have neither deletion vectors nor the engine first-row, and name the TIMESTAMP columns with the time of a delete.
+Such a table can have neither deletion vectors nor the engine first-row. It must name the TIMESTAMP
+columns that hold the time of a delete.
 
 Source: ours; merge-semantics 6.6 for what deletion vectors drop.
 """

@@ -1,11 +1,11 @@
 """Validation of a table's declaration, when the table is created, altered or rescaled.
 
-All rules are checked, and their problems are reported together. Only while an option cannot be parsed, the
-rules that need parsed options are left out. Functions that a column cannot have, which the reference refuses at
-their first use, are refused here. What the reference leaves undefined is refused too: an ordering column of two
-groups, or an ordering column that a group protects. An option without effect is accepted, as in the reference;
-`ineffective_options` lists such options. Tables that this version cannot write are
-refused elsewhere (`braid.lake.write.writable`).
+All rules are checked, and their problems are reported together. But if an option cannot be parsed,
+the rules that need parsed options are not checked. Functions that a column cannot have, which the
+reference refuses at their first use, are refused here. What the reference leaves undefined is
+refused too: an ordering column of two groups, or an ordering column that a group protects. An
+option without effect is accepted, as in the reference; `ineffective_options` lists such options.
+Tables that this version cannot write are refused elsewhere (`braid.lake.write.writable`).
 
 | rules | where |
 |---|---|

@@ -1,16 +1,17 @@
-"""Orphan files, which nothing in a table references: search and deletion.
+"""Search for orphan files, which nothing in a table references, and their deletion.
 
-A process leaves orphans if it dies before its files are committed, or in an expiry, after it has deleted a
+A process leaves orphans if it dies before its files are committed, or if it dies in an expiry after it has deleted a
 snapshot and before it has deleted the snapshot's files. A rollback leaves orphans on purpose.
 
-1. List all files in the directories of manifests, index files, statistics and buckets (except managed blobs
-   of other engines), what is neither a snapshot nor a changelog nor a hint in their directories, and unfinished
-   files in the directories of schemas, tags and consumers.
-2. Collect the reachable files (`braid.lake.maintenance.reachable_files`), *after* the listing, so that a file
-   which was listed and is committed meanwhile is found to be reachable.
-3. A file that is not reachable and older than the minimum age is an orphan. The age protects files that
-   are written and not committed yet, so it must exceed the time that any writer takes.
-4. For a deletion, collect the reachable files once more, then delete the orphans that are still unreachable.
+1. List the candidates. In the directories of manifests, index files, statistics and buckets these are all files,
+   except managed blobs of other engines. In the directories of snapshots and changelogs they are the files that are
+   neither snapshots or changelogs nor hints. In the directories of schemas, tags and consumers they are unfinished
+   files.
+2. Collect the reachable files (`braid.lake.maintenance.reachable_files`), *after* the listing: a file that was listed
+   and is committed meanwhile is then found to be reachable.
+3. A file that is not reachable and is older than the minimum age is an orphan. The age protects files that are
+   written and not committed yet, so it must exceed the time that any writer takes.
+4. Before a deletion, collect the reachable files once more, and delete only the orphans that are still unreachable.
 
 Source:
     Table-format 1, 19.

@@ -1,8 +1,9 @@
 """Reachable files of a table, by name, which orphan cleaning must not delete.
 
 A file is reachable if a snapshot, a tag or a kept changelog of any branch names it. Names without directories are
-enough, because writers make them unique within the table. `ReachableFileScan` collects them from the whole table, of a
-tag only the files of its state, not those of its changelog; the deletion of a tag uses `ReachableFiles` alone.
+enough, because writers make them unique within the table. `ReachableFileScan` collects the names of the whole table;
+there a tag keeps only the files of its state, not those of its changelog. The deletion of a tag uses `ReachableFiles`
+alone.
 """
 
 from collections.abc import Iterable, Iterator

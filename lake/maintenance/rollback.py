@@ -1,33 +1,33 @@
 """Rollback of a table to an earlier snapshot, the target.
 
-The snapshots above the target are removed. The target's own files still exist, because its snapshot or a
-tag kept them. A target is refused if positions of streams that the newest snapshot has are unknown there. Each
+The snapshots above the target are removed. The target's own files still exist, because its snapshot or a tag kept
+them. A target is refused if it is unknown which positions the streams of the newest snapshot had at the target. Each
 step leaves a consistent table:
 
-1. all streams, if there are any, are fenced by an empty commit, so that running queries can commit nothing
-   more. A target that an earlier rollback removed, and that a tag still keeps, may be above the newest
-   snapshot: then empty commits raise the newest id above the target's first;
+1. all streams, if there are any, are fenced by an empty commit, so that running queries can commit nothing more. A
+   target that an earlier rollback removed, and that a tag still keeps, may have a higher id than the newest snapshot:
+   then empty commits are made until the newest id is above the target's;
 2. the rollback marker is written: from now on writers of this engine check the whole chain after publishing. Then
-   `LATEST` is deleted: without the hint the newest snapshot is the one of the highest id;
+   `LATEST` is deleted: without this hint the newest snapshot is the one with the highest id;
 3. the snapshots between target and newest are deleted, *oldest first*, so that the newest stays the same; this
    leaves a gap below the newest;
-4. a target that has expired and is kept by a tag gets its snapshot file back; another snapshot that has got
-   the target's id since then is deleted;
+4. if the target has expired and only a tag keeps it, its snapshot file is written again; another snapshot that has
+   got the target's id since then is deleted first;
 5. consumers beyond the target are set to continue after the target, because new snapshots get the ids of the
    removed ones;
 6. the newest snapshot is deleted: from this moment on the table is as it was at the target;
 7. `LATEST` and `EARLIEST` are written, and tags and kept changelogs above the target are deleted;
-8. the streams are fenced again, above every epoch that was in use, at the target's offsets.
+8. the streams are fenced again, at the target's offsets, with epochs above all that were in use.
 
-If the rollback is interrupted before 6, the table is as before and continues from its newest snapshot;
-afterwards the table is as at the target. The marker stays, so no commit stays in the gap. Running the rollback
-again continues where it stopped. Until then an expiry would remove the snapshots below the gap, so a lease keeps
-the target: for a day, or for `consumer.expiration-time` if that is shorter. A target that only a tag keeps needs
-no lease.
+If the rollback is interrupted before step 6, the table is as before and continues from its newest snapshot;
+afterwards the table is as at the target. The marker stays, so no commit stays in the gap. Running the rollback again
+continues where it stopped. Until then an expiry would remove the snapshots below the gap, so a lease keeps the
+target: for a day, or for `consumer.expiration-time` if that is shorter. A target that only a tag keeps needs no
+lease.
 
-A commit that is found after 6, on the newest snapshot or already on the target, is removed too, in another round
-of 2 to 6; a writer that finds afterwards that its commit follows a removed snapshot deletes its own
-(`braid.lake.commit.publisher`).
+If a commit is found after step 6, on the newest snapshot or already on the target, steps 2 to 6 are repeated, and
+that commit is removed too. A writer that finds later that its commit follows a removed snapshot deletes its own
+snapshot (`braid.lake.commit.publisher`).
 
 Files that only the removed snapshots referenced stay, as after a rollback of the format's own engine,
 because readers may still use them. Orphan cleaning deletes them when they are old enough.

@@ -1,10 +1,12 @@
-"""Creation, deletion and expiry of tags, with the files that only a deleted tag kept.
+"""Creation, deletion and expiry of tags; a deletion also deletes the files that only the tag kept.
 
-There are no locks. Two orders make this safe beside expiry, rollback and each other:
+There are no locks. The order of the steps makes creations and deletions safe while an expiry, a rollback or another
+of them is running:
 
-- creation writes the tag's file, then checks that the snapshot still exists; expiry deletes a snapshot,
-  then reads the tags, then deletes files;
-- deletion deletes the tag's file, then collects the files that are still needed, then deletes the others.
+- a creation writes the tag's file, then checks that the snapshot still exists. An expiry deletes a snapshot, then
+  reads the tags, then deletes files;
+- a deletion deletes the tag's file, then collects the files that are still needed, then deletes the other files of
+  the tag.
 
 Source:
     Table-format 19, 20.

@@ -1,9 +1,11 @@
 """Names of the files of snapshots, and which of them are unreferenced after one step of expiry.
 
-A data file that the *delta list* of snapshot N + 1 deletes becomes unreferenced when snapshot N expires, unless
-the same delta adds the file again under another level; files that a tag, for example, still needs are left out by
-the caller (`without`). So every delta must list all deletions of its commit, and
-expiry need not compare the live files of two snapshots.
+A data file that the *delta list* of snapshot N + 1 deletes becomes unreferenced when snapshot N expires, unless the
+same delta adds the file again on another level. Every delta must list all deletions of its commit, so expiry need not
+compare the live files of two snapshots.
+
+The caller keeps two kinds of such files: those that a tag, for example, still needs (`without`), and appended files
+that are the changelog, where a table without a changelog producer keeps changelogs longer (`keeps_appended`).
 
 Source: table-format 6, 19.
 """

@@ -1,4 +1,4 @@
-"""Streams in snapshots: positions, orders of sequence groups, and the exactly-once rule.
+"""Streams in snapshots: positions, generations of sequence groups, and the exactly-once rule.
 
 | modules | what |
 |---|---|
@@ -7,9 +7,9 @@
 | `exactly_once` | the decision whether a batch is committed |
 | `former_position` | positions of a former stream of the same name |
 | `position_moves` | offsets that a stream has read, skipped and read again |
-| `highest_read`, `read_offsets` | how far partitions were ever read, and what a move forwards leaves out |
+| `highest_read`, `read_offsets` | how far partitions were ever read, and how many offsets to be read again a move forwards would skip |
 | `backfill_position` | names and generations of backfills |
 | `stream_letters` | dead letters: counts, committed attempts, replayed offsets |
 | `offset_ranges` | sets of offsets as ranges |
-| `position_hold` | protection of the newest positions from other engines' expiry |
+| `position_hold` | the consumer file that keeps other engines from expiring the newest positions |
 """

@@ -1,7 +1,8 @@
 """Backfills in snapshots: their names among the streams, and the generations of their records. Pure.
 
-A backfill writes older records into the group of a stream, beside the stream. It has a position of its own, which
-is kept, claimed and committed like that of a stream, under a name that no stream can have:
+A backfill writes older records into the sequence group of a stream, while the stream may run. It
+has a position of its own. This position is stored, claimed and advanced like that of a stream,
+under a name that no stream can have:
 
 ```
 braid.stream.payments/backfill/history    StreamPosition of the backfill `history` of the stream `payments`

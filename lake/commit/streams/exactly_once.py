@@ -11,7 +11,7 @@ Each attempt to commit compares the batch with the stream's position in the newe
 5. the batch starts at the table's offsets: it is committed;
 6. anything else is a gap or an overlap; the stream stops.
 
-The decision reads no checkpoint. Where the stream stops, an error says so.
+The decision reads no checkpoint. "The stream stops" means that the decision raises an error.
 """
 
 from enum import StrEnum

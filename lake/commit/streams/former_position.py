@@ -1,15 +1,15 @@
 """Positions left by a former stream of the same name, and when a newly registered stream discards them.
 
-A position outlives its stream. A stream that is registered again under the name continues at the position, so
-that nothing is lost or repeated. The position is discarded only where the registration gave a start of its own
-and the position no longer fits:
+The table keeps the position of a stream that was deleted. A stream that is registered again under
+the same name continues at this position, so that no record is lost or read twice. The position is
+discarded only if the registration gave a start, and one of these conditions holds:
 
-1. another stream has written the sequence group since: the records from the position to the new start are in
-   the group already, or are not wanted;
+1. another stream has written the sequence group since: the records from the position to the given
+   start are in the group already, or are not wanted;
 2. the position's offsets are of another topic, or, if no claim followed the registration, of an earlier topic of the
    same name.
 
-A claim leaves a position to which neither condition applies, so the next claim continues there.
+Neither condition holds for the position after a claim, so the next claim continues there.
 """
 
 from braid.lake.commit.streams.exactly_once import is_same_topic

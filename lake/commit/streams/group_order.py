@@ -1,10 +1,11 @@
 """Generations of a sequence group's arrival order, in snapshot properties and in stored values.
 
-Arrival order is (generation, Kafka offset, partition). Offsets are comparable only within one topic, and only
-while keys keep their partitions. So the generation rises when another stream, cluster, topic or topic id
-feeds the group, and when another number of the topic's partitions is read. The generation belongs to the group and
-outlives the group's streams. Negative generations are those of backfills (`backfill_position`). Generation and
-offset are stored as one BIGINT, which compares as the pair.
+Arrival order is (generation, Kafka offset, partition). Offsets are comparable only within one
+topic, and only while keys keep their partitions. So the generation rises when another stream,
+cluster, topic or topic id feeds the group, and when the number of partitions that are read changes.
+The generation belongs to the group and stays when the group's streams are deleted. Negative
+generations are those of backfills (`backfill_position`). Generation and offset are stored as one
+BIGINT, whose order is that of the pairs.
 
 Snapshot property, JSON, carried forward by every snapshot of this engine:
 

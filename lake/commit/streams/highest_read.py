@@ -1,7 +1,8 @@
-"""The highest offset that a stream has read of a partition, where its position is another one or it reads again. Pure.
+"""The highest offset that a stream had read of a partition when its position was moved. Pure.
 
-A position remembers a bounded number of moves. What decides about a move forwards must not be forgotten, so it is
-kept apart from them, by partition:
+A position keeps only its newest moves (`position_moves`), but a move forwards is checked against
+the highest offset, however old that is. So after a move the highest offset is stored apart from the
+moves, by partition, until the stream has read up to it again, or beyond it:
 
 ```
 moves (100 → 40), (60 → 59), position 59:  highest offset 100, reads again

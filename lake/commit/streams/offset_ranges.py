@@ -1,8 +1,8 @@
 """Ranges of replayed offsets by partition, as few as possible. Pure.
 
-Replayed offsets are scattered: one record in a thousand is a dead letter. So a range may run over offsets that have
-no open letter, because nothing of them is ever replayed. As long as the letters in between are known, a complete replay
-is one range of each partition.
+Replayed offsets are scattered, because only few records are dead letters. So a range may also cover
+offsets without an open dead letter, of which nothing will be replayed. Thus a replay of all dead
+letters takes one range in each partition, if all letters between its offsets are known.
 """
 
 from bisect import bisect_left, bisect_right

@@ -1,13 +1,14 @@
 """A consumer file that keeps other engines from expiring the newest snapshot with stream positions.
 
-Other engines do not carry positions forward, and their expiry does not know them: after a few commits of
-theirs the last snapshot that has the positions could expire. The expiry of every engine respects
-consumers, so one consumer file names that snapshot.
+Other engines do not carry positions forward, and their expiry does not know positions: after a few
+of their commits, the last snapshot with the positions could expire. The expiry of every engine
+respects consumers, so a consumer file with the id of that snapshot keeps it.
 
-Commits of a stream advance the file, those of one committer once a minute at most. A commit that carries positions
-forward and expiry of this engine advance it too, although this expiry keeps the needed snapshot without the file
-(`braid.lake.maintenance.expiry.expiry_holds`). So the file keeps little more than the snapshots of one minute
-while streams run, and keeps the positions while none runs, unless `consumer.expiration-time` deletes it.
+Commits of streams set the file to their snapshot, each committer at most once a minute. The expiry
+of this engine sets it too, although it does not need the file itself
+(`braid.lake.maintenance.expiry.expiry_holds`). So while streams run, the file keeps little more
+than the snapshots of one minute. While no stream runs, it keeps the positions, unless
+`consumer.expiration-time` deletes it or `consumer.changelog-only` makes it keep changelogs only.
 """
 
 from contextlib import suppress

@@ -1,8 +1,9 @@
 """Moves of a stream's position: which offsets a stream has read, skipped and read again. Pure.
 
-A stream reads each partition from its start to its position, without a gap. A *move* sets the position to
-another offset: forwards it skips records, backwards it lets them be read again. The position keeps its newest
-moves. They divide what was read into segments, each from the target of a move to the origin of the next one:
+A stream reads each partition from its start to its position, without a gap. A *move* sets the
+position to another offset: forwards it skips records, backwards it lets them be read again. The
+position keeps its newest moves. They divide the offsets that were read into segments, each from the
+target of a move to the origin of the next move:
 
 ```
 moves (100 → 40), (70 → 90), position 120:
@@ -12,8 +13,10 @@ moves (100 → 40), (70 → 90), position 120:
   read again [40, 70) and [90, 100)
 ```
 
-The account of a stream counts a record as often as it was read. Where the oldest moves were dropped, and below
-the start of the stream, every offset counts as read.
+The account of a stream counts a record as often as it was read. The start of the stream is not
+kept: below the origin of a partition's oldest kept move every offset counts as read. If older moves
+were dropped, the segments are not exact: offsets above that origin that were read before the
+dropped moves can count as skipped, and offsets that were read twice can count as read once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

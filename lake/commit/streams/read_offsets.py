@@ -1,6 +1,7 @@
-"""The ranges of a partition that a stream has read, and how many of these offsets a move forwards would leave out.
+"""The offsets of a partition that a stream has read, and how many of them it would not read again.
 
-They follow from the moves and the highest offset of the position. Pure.
+The number is for a stream that is reading again, after a move backwards, and is to be moved
+forwards. Both results follow from the moves and the highest offset of the position. Pure.
 """
 
 from braid.lake.commit.streams.position_moves import Range, read_segments, split_by_reading
@@ -10,7 +11,8 @@ from braid.lake.commit.streams.stream_position import StreamPosition
 def read_ranges_of(position: StreamPosition, partition: int) -> list[Range]:
     """Return the ranges of a partition that were read, which may overlap.
 
-    Where the moves that would tell were dropped, all below the highest offset counts as read.
+    If the position keeps a highest offset above these ranges, because older moves were dropped, all
+    offsets below it count as read.
     """
     segments = read_segments(position.moves, partition, position.offsets[partition])
     highest = position.highest_read.get(partition)

@@ -1,17 +1,20 @@
-"""The state of a table's streams, as the newest authoritative snapshot carries it.
+"""The state of a table's streams, from the newest snapshot that carries it and is part of the chain.
 
-Every snapshot of this engine carries the positions of all streams, as far as they are known. Snapshots of other
-engines do not, so the authority is the newest snapshot of this engine, found by walking down. If snapshots of other
-engines are above it, it counts only if they were built on it. Otherwise it lies in a hole: its writer paused
-before the publication; meanwhile the other engines committed, and the snapshot that the writer had planned on
-expired; then the writer published, right below the oldest snapshot left. The positions in such a snapshot are
-ahead of the table until the writer deletes the snapshot, or for good if the writer dies.
+Every snapshot of this engine carries the positions of all streams, as far as they are known.
+Snapshots of other engines do not. So the authority is the newest snapshot of this engine, found by
+walking down from the newest snapshot. If another engine's snapshot is right above the authority,
+the authority counts only if that snapshot was built on it. Otherwise the authority lies in a hole:
+its writer paused before the publication, other engines committed meanwhile, and the snapshot that
+the writer had planned on expired. Then the writer published its snapshot right below the oldest one
+left. The positions in such a snapshot are ahead of the table until the writer deletes the snapshot,
+or for good if the writer dies.
 
-The walk may find no authority. If the table's history is complete, which means that it starts at snapshot 1,
-the table has no streams. Else positions may be lost, and later commits carry this forward: `is_complete` is false,
-and `lost_below` is the id of the oldest snapshot that was left when the loss was found. From then on a stream without
-a position can give its own copy (`StreamFallback` in `stream_position`). The copy is certainly the newest position if
-it was taken from the snapshot right below `lost_below`, or from a later one.
+The walk may find no authority. If it reaches snapshot 1, the table has no streams. Otherwise
+positions may be lost, and later commits record this: `is_complete` is false, and `lost_below` is
+the id of the oldest snapshot that was left when the loss was found. From then on the claim of a
+stream without a position can bring a copy of the position (`StreamFallback` in `stream_position`).
+The copy is certainly the newest position if it was taken from the snapshot right below
+`lost_below`, or from a later one.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,11 @@
-"""Dead letters of a stream as its position counts them: by reason, within the budget's window, and as replayed. Pure.
+"""Dead letters of a stream, as its position counts them: by reason, recent and replayed. Pure.
 
-A dead letter is sent before the snapshot that accounts for it, so the dead-letter topic may also have letters of
-attempts that were never committed. A later attempt may have accepted their records, which must not be written
-again. So each letter names its attempt (`LetterAttempt`), and a position knows which attempts were committed.
-Almost all batches are committed at their first attempt: only the others are kept, with the last batch of each epoch
-that has dead letters, and of both only the newest (`CommittedAttempts`).
+A dead letter is sent before the snapshot that counts it is committed. So the dead-letter topic may
+also have letters of attempts that were never committed. A later attempt may have accepted their
+records, which must not be written again. So each letter names its attempt (`LetterAttempt`), and a
+position can tell which attempts were committed (`CommittedAttempts`). It keeps only two kinds of
+entries: the batches that were not committed at their first attempt, which are few, and for each
+epoch the last batch with dead letters. Of both kinds only the newest are kept.
 """
 
 from collections import Counter

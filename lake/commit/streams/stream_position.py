@@ -8,8 +8,9 @@ braid.group.<name>    GroupOrder (`braid.lake.commit.streams.group_order`), like
 braid.streams         complete: a stream without a property is new; incomplete: its position may be lost
 braid.streams.lost    only with incomplete: id of the oldest snapshot that was left when positions
                       were found to be lost; snapshots below it may have carried positions
-braid.batch           StreamBatch that made this snapshot; never carried forward
-braid.replay          numbers of dead letters that this snapshot replays, by stream and reason; never carried forward
+braid.batch           StreamBatch that this snapshot commits; never carried forward
+braid.replay          counts of the dead letters that this snapshot replays, by stream and reason;
+                      never carried forward
 braid.moves           PositionMoves of this snapshot, by stream, in their order; never carried forward
 ```
 """

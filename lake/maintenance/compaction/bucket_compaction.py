@@ -1,12 +1,13 @@
 """Compaction of one bucket, from its plan to the new files and their commit message; commits nothing.
 
-Each rewrite of the plan is a part, and so is each upgrade whose records are still read; other upgrades only change
-the level in a file's metadata. The result of a part (`_Part`) is the data and changelog files that it has written and
-the rows that it has marked as deleted. Where the plan allows it, a rewrite leaves out retracts and expired rows. The
-message is put together from the results of all parts, with the bucket's new deletion vectors.
+Each rewrite of the plan is a *part*. An upgrade only changes the level in a file's metadata; it is a part too if the
+file's records have to be read, for a changelog or for deletion vectors. The result of a part (`_Part`) is the data
+and changelog files that it has written and the rows that it has marked as deleted. Where the plan allows it, a
+rewrite leaves out retracts and expired rows. The results of all parts and the bucket's new deletion vectors are
+combined into one message.
 
-The rows in memory depend on batches and runs, not on the size of the bucket: the runs of a section are merged
-batch by batch, and files are written row group by row group. Deletion vectors and metadata are in memory as a whole.
+The number of rows in memory does not depend on the size of the bucket: the runs of a section are merged batch by
+batch, and files are written row group by row group. Deletion vectors and metadata are in memory as a whole.
 
 Source: merge-semantics 6.2, 6.4, 6.6, 7.4.
 """

@@ -1,7 +1,7 @@
 """Rules for tables that this version cannot compact.
 
-Refused are tables of chains (`chain-table.enabled`), tables whose expired rows a compaction cannot remove, and formats,
-codecs and columns that no file can be written with.
+These tables are refused: tables of chains (`chain-table.enabled`), tables whose expired rows a compaction cannot
+remove, and tables with formats, codecs or columns for which no file can be written.
 """
 
 from braid.lake.declaration.row_expiry_rules import uncompactable_expiry

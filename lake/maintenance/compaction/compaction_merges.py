@@ -1,11 +1,12 @@
-"""Merges of compactions that also find the old row of a key, or write its change to a changelog.
+"""Merges of compactions that also look up the old row of a key, or write the change of a key to a changelog.
 
 | merge | for tables with | the old row is |
 |---|---|---|
-| `LookupCompactionMerge` | changelog of lookups, deletion vectors, `force-lookup`, first-row | among the records, else on a level above the output level |
-| `ChangelogMerge` | changelog of full compactions, in compactions to the highest level | on the highest level |
+| `LookupCompactionMerge` | `changelog-producer` = `lookup`, deletion vectors, `force-lookup`, first-row | among the records, else on a level above the output level |
+| `ChangelogMerge` | `changelog-producer` = `full-compaction`, in compactions to the highest level | on the highest level |
 
-The first is for files of level 0. In all other cases compactions use the merges of `braid.lake.lsm.round_merge`.
+`LookupCompactionMerge` is used only where files of level 0 are compacted to a higher level. In all other cases
+compactions use the merges of `braid.lake.lsm.round_merge`.
 
 Input records have the column `_LEVEL` (int32, not null), merged rows do not.
 

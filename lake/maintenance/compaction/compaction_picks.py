@@ -1,7 +1,8 @@
-"""Choice of the files of a bucket to compact, for full and for due compactions, and the state kept between choices.
+"""Choice of the files of a bucket to compact, in full and in due compactions, and the state kept between choices.
 
-The rules by size and number of runs are in `braid.lake.lsm`; here are those for old retracts, by the age of their
-file, and for expired rows, by the share that statistics estimate.
+The rules about the size and number of runs are in `braid.lake.lsm`. This module has two more rules: files with old
+retracts are chosen by the age of the file, and files with expired rows by the share of such rows that statistics
+estimate.
 
 Source: merge-semantics 7.2, 7.3.
 """

@@ -1,6 +1,6 @@
-"""Old rows: the records that a compaction finds, for its new keys, in the levels above its output level.
+"""Finder of old rows: the newest records, above a compaction's output level, of the keys that it compacts from level 0.
 
-In a table with deletion vectors the positions of these rows are collected, so that the compaction marks them as
+In a table with deletion vectors it also collects the positions of these rows, which the compaction then marks as
 deleted.
 
 Source: merge-semantics 6.4, 7.4.

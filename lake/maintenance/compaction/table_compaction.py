@@ -1,9 +1,9 @@
 """Compaction of a table, bucket by bucket.
 
-1. Pick and plan each bucket on the snapshot that is the newest at the start. If the bucket's deletion vectors
-   have been replaced and have expired meanwhile, plan it on a later snapshot.
-2. Write the new files. A bucket is dropped if another process has compacted it meanwhile and expiry has
-   removed any of its old files, even a file that is only read for lookups.
+1. Pick and plan each bucket on the snapshot that is the newest at the start. If the bucket's deletion vectors have
+   been replaced and have expired meanwhile, plan the bucket on the snapshot that is the newest then.
+2. Write the new files. A bucket is dropped if another process has compacted it meanwhile and expiry has removed any
+   of its old files, even a file that is read only to look up old rows.
 3. Commit. If the commit conflicts, the buckets that another process has changed are dropped, and the rest
    is committed. If no bucket was changed, the race to commit was lost too often, and all are dropped.
 
@@ -12,10 +12,10 @@ rewritten since the last commit have enough bytes, or are many. So a large bucke
 rewritten, and small buckets share a snapshot. A process that dies loses the work since the last commit. Buckets
 with files of a newer schema are left to the next compaction.
 
-A compaction yields to commits that were made meanwhile: it drops what does not fit them. Appends to level 0
-do not conflict with it; a commit that replaces the same files, or puts files on the same higher level, does if the
-compaction was faster.
-New files that are not committed are deleted, unless it is unknown whether the commit happened.
+A compaction yields to commits that were made meanwhile: it drops the buckets that no longer fit them. Appends to
+level 0 do not conflict with a compaction. If the compaction commits first, a later commit conflicts if it replaces
+the same files or puts files on the same higher level. New files that are not committed are deleted, unless it is
+unknown whether the commit happened.
 """
 
 import logging

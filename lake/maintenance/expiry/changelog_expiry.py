@@ -2,14 +2,14 @@
 
 Together with `changelog-i` the following files are deleted:
 
-- the changelog files that its changelog list names;
-- the data files that its delta removes, unless the newest snapshot, tags or other branches need them; they still
-  exist only where the table has no changelog producer, so that appended files are the changelog;
-- the manifest lists and manifests that it names, unless the next changelog, the oldest or the newest snapshot, tags
-  or other branches need them. Its index files and statistics have expired with the snapshot.
+- the changelog files in its changelog list;
+- the data files that its delta removes, unless the newest snapshot, tags or other branches need them. Such files
+  still exist only in a table without a changelog producer, where the appended files are the changelog;
+- its manifest lists and manifests, unless the next changelog, the oldest or the newest snapshot, tags or other
+  branches need them. The index files and statistics of the snapshot have expired with the snapshot.
 
-`changelog-i` itself is deleted first, so the files of an existing changelog are complete. A changelog that a
-consumer or lease needs stays, and so do those after it. The newest of these changelogs stays, too.
+`changelog-i` itself is deleted first, so a changelog that exists has all its files. A changelog that a consumer or
+lease needs stays, and so do all later ones. The newest kept changelog always stays.
 
 Source: table-format 17, 19.
 """

@@ -1,4 +1,4 @@
-"""Holds of consumers and leases, which keep snapshots and changelogs from expiring; and of streams, on snapshots."""
+"""Holds, which prevent expiry: of consumers and leases on snapshots and changelogs, and of streams on snapshots."""
 
 from braid.lake.commit.streams.group_order import orders_of
 from braid.lake.commit.streams.position_hold import HOLD_ID

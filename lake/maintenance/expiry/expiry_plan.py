@@ -1,4 +1,4 @@
-"""Plan of an expiry: which snapshots expire, and which of the changelogs that outlived theirs. Pure.
+"""Plan of an expiry: which snapshots expire, and which changelogs that outlived their snapshots. Pure functions.
 
 Snapshots expire from the oldest on, without a gap. Let `earliest` and `latest` be the ids of the oldest and the
 newest snapshot. The snapshots in [earliest, end) expire, where end is the smallest of
@@ -6,15 +6,15 @@ newest snapshot. The snapshots in [earliest, end) expire, where end is the small
 1. latest - `snapshot.num-retained.min` + 1, because that number of the newest snapshots always stays;
 2. the oldest snapshot that a consumer, a lease or a stream still needs;
 3. earliest + `snapshot.expire.limit`, the bound of one run;
-4. the first snapshot that is neither in excess of `snapshot.num-retained.max` nor old enough. A snapshot
-   is old enough if its *successor* is older than `snapshot.time-retained`: only then it is certain that no
-   reader has found it as the newest within that time. (Releases of the reference before 2.0 compare the
-   snapshot's own time. After an hour without commits, the next commit lets those releases expire the snapshot
-   that was the newest during the hour, although a reader may have opened it a moment ago.)
+4. the first snapshot that is neither in excess of `snapshot.num-retained.max` nor old enough. A snapshot is old
+   enough if its *successor* is older than `snapshot.time-retained`: only then it is certain that no reader has found
+   it as the newest within that time. (Paimon before 2.0 compares the snapshot's own time. After an hour without
+   commits, the next commit then lets the snapshot expire that was the newest during the hour, although a reader may
+   have opened it a moment ago.)
 
 The newest snapshot never expires. The rules of changelogs differ in two points (see `plan_changelog_expiry`).
 
-Source: table-format 19; rules of release 2.0.0.
+Source: table-format 19; rules of Paimon 2.0.0.
 """
 
 from collections.abc import Callable, Sequence

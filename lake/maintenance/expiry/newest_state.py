@@ -1,8 +1,8 @@
 """Files of the newest snapshot, read once by the expiry of snapshots and once by that of changelogs.
 
-No file comes back once a delta has deleted it, so the newest snapshot needs no file that expiry deletes.
-Expiry checks this all the same: if another engine did bring a file back, expiry does not delete that file. The
-worst case is then a file that stays, not a file that is lost.
+Once a delta has deleted a file, the file does not come back, so the newest snapshot needs no file that expiry
+deletes. Expiry checks this all the same: if another engine did bring a file back, expiry does not delete that file.
+The worst case is then a file that stays, not a file that is lost.
 """
 
 from dataclasses import dataclass

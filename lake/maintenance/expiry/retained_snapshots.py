@@ -1,9 +1,9 @@
 """Snapshots outside a branch's chain that keep files: those of tags and of other branches.
 
-When a snapshot expires, an older tag may need a file that expires with it. Such a file is live in every snapshot
-from the tagged one to the expired one, so it is also live in the newest of the older tags. Therefore manifests are
-read of that tag and of the tags above the expired snapshot only. This relies on two facts: no file comes back once
-it is deleted, and a rollback deletes the tags above its target.
+When a snapshot expires, an older tag may need a file that would expire with the snapshot. Such a file is live in
+every snapshot from the tagged one to the expired one, so it is also live in the newest of the older tags. So among
+the tags of this branch, manifests are read only of that tag and of the tags above the expired snapshot. This relies
+on two facts: a deleted file does not come back, and a rollback deletes the tags above its target.
 
 Any snapshot of another branch may share manifests and data files with this branch, so all snapshots and tags of
 other branches are read.

@@ -7,16 +7,16 @@ For snapshot i:
 3. where changelogs are kept longer, keep its file as `changelog/changelog-i`;
 4. delete `snapshot-i`;
 5. read the tags again: a tag of snapshot i that was created meanwhile keeps the snapshot's files;
-6. delete the data files that the delta of the next snapshot removes, the changelog files of i, and the metadata
-   that i names and the next one does not, except for files that tags, other branches, the newest snapshot or a kept
-   changelog need.
+6. delete the data files that the delta of the next snapshot removes, the changelog files of i, and the metadata files
+   that i needs and the next snapshot does not. Files that tags, other branches, the newest snapshot or a kept
+   changelog need are left out.
 
-At the end `EARLIEST` names the first snapshot that stays. Before the start `LATEST` is corrected if it names
-a snapshot that expires, because readers of other engines trust a hint whose snapshot has no successor.
+At the end `EARLIEST` is set to the first snapshot that stays. Before the start `LATEST` is corrected if it names a
+snapshot that expires, because readers of other engines trust a hint whose snapshot has no successor.
 
-So at every moment all files of an existing snapshot exist. If a process dies, snapshot i exists with all its files,
-or has expired and leaves behind some files that nothing references. The reference deletes the files first and
-the snapshots last, so its readers fail on a half-expired table. Two expiries at the same time, of this
+So at every moment all files of an existing snapshot exist. If a process dies, snapshot i either exists with all its
+files, or has expired and leaves behind some files that nothing references. The reference deletes the files first and
+the snapshots last, so its readers fail on a half-expired table. Two expiries that run at the same time, of this
 engine or another, do not harm each other: each deletes only files that no remaining snapshot needs.
 
 Source: table-format 4.1, 19.

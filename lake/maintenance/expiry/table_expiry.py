@@ -1,9 +1,10 @@
-"""One run of expiry on a branch of a table: of stale consumers, then snapshots, then changelogs that outlived them.
+"""One run of expiry on a branch of a table: stale consumers, then snapshots, then changelogs that outlived snapshots.
 
-How many snapshots stay, and how long, is declared by the table's options; the caller of a run may replace them
-(`snapshot_retention`). The marks of expiries that died, and the old marker of a rollback that left no gap, go with
-the stale consumers; the hold for other engines on the snapshot with the positions of streams is moved. While the
-newest snapshot belongs to history that a rollback removes, no snapshot or changelog expires.
+The table's options declare how many snapshots stay and for how long; the caller of a run may replace these bounds
+(`snapshot_retention`). Together with stale consumers, a run removes the marks of expiries that died, and the old
+marker of a rollback if the chain has no gap. It also moves the hold that keeps other engines from expiring the newest
+snapshot with the positions of streams. While the newest snapshot belongs to history that a rollback removes, no
+snapshot or changelog expires.
 """
 
 from collections.abc import Mapping

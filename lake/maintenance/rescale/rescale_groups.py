@@ -1,6 +1,7 @@
-"""Groups of new buckets that are written in one pass over the old files. Pure.
+"""Groups of new buckets that are written in one pass over the old files. Pure functions.
 
-The sizes of groups are computed from rows, so buckets without rows do not count, however many there are.
+Buckets without rows are not counted, so the number of passes depends on the rows and not on the number of new
+buckets.
 """
 
 from collections.abc import Iterator

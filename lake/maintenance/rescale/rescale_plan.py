@@ -1,4 +1,4 @@
-"""Plan of a rescale: the units of files that are rewritten together for another bucket count. Pure.
+"""Plan of a rescale: the units of files that are rewritten together for another bucket count. Pure functions.
 
 A record keeps its level, sequence number and kind; only its bucket changes. Only records that deletion vectors
 mark are left out. So every key has the same live records as before, and reads, changelogs and the visibility of
@@ -8,9 +8,9 @@ Let `g` be the greatest common divisor of the old and the new bucket count. The 
 new buckets whose number has the same remainder modulo `g`. The files of a *unit* are rewritten together. A unit
 is either of these:
 
-- one file of level 0, because it is a run of its own, and so are its parts;
-- the files of one higher level of a partition, in all old buckets of one remainder: they become one run of that
-  level in each of the new buckets.
+- one file of level 0, because it is a run of its own, and each of its parts becomes a run of its own;
+- the files of one partition on one higher level, in all old buckets with the same remainder: they become one run on
+  that level in each of the new buckets.
 """
 
 import math

@@ -1,14 +1,14 @@
 """Writer of a rescale: rewrites files of old buckets as files of new ones; commits nothing.
 
-Rows are read in key order over all old buckets of a unit and distributed to the new buckets. Memory does not
-depend on the number of rows: it holds batches of the runs that are read, and for each new bucket the rows of its
-next row group, for all new buckets together at most `_HELD_BYTES`.
+Rows are read in key order over all old buckets of a unit and distributed to the new buckets. Memory does not depend
+on the number of rows. It holds batches of the runs that are read, and the rows that wait until their row group is
+full: at most `_HELD_BYTES` for all new buckets together.
 
-If rows may go to more new buckets than can be open at once, a first pass finds the buckets that get rows. If the rows
-are few, they are written from memory, one bucket after the other; else the old files are read again for each group of
-buckets. So new buckets that get no rows cost neither time nor memory.
+If the rows of a unit may go to more new buckets than can be open at once, a first pass finds the buckets that get
+rows. If the rows are few, they are written from memory, one bucket after the other. Otherwise the old files are read
+again for each group of buckets. So new buckets that get no rows cost neither time nor memory.
 
-An old file with rows that belong to another bucket is refused. The parts of a file of level 0 keep its bounds of
+An old file with rows that belong to another bucket is refused. The parts of a level-0 file keep the bounds of its
 sequence numbers.
 """
 

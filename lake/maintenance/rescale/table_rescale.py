@@ -1,10 +1,10 @@
 """Rescale of a table to another number of buckets, while it is read and written.
 
 1. All files are rewritten for the new count, while writers may commit. Files that are committed meanwhile are
-   rewritten in further rounds, until a round has little to do or there were enough rounds.
-2. The schema with the new count is created. From here on commits of rows that were routed with the
-   old count are refused, so little is left to rewrite. (Other engines of the format refuse such rows when they
-   open a bucket for writing; an engine that has the bucket open already may not check again.)
+   rewritten in further rounds, until a round has little to do or the maximum number of rounds is reached.
+2. The schema with the new count is created. From here on, commits of rows that were routed with the old count are
+   refused, so little is left to rewrite. (Other engines of the format refuse such rows when they open a bucket for
+   writing; an engine that has the bucket open already may not check again.)
 3. The rest is rewritten, and one OVERWRITE replaces exactly the files that were read. If another process
    has changed some of them meanwhile, its new files are rewritten and the commit is tried again.
 4. A commit that was planned before step 2 may add files of the old count, to a partition that had no files,
@@ -14,8 +14,8 @@
 
 Readers see the same rows at every moment, in old buckets or in new ones. An interruption before step 2 changes
 nothing. After an interruption between step 2 and the commit of step 3, writers of partitions with old files are
-refused until the rescale is run again or undone. Run again, it rewrites all files of the old count, because what
-was rewritten before is not recorded; undoing it is one small commit. A rescale that fails in its first run restores
+refused until the rescale is run again or undone. A second run rewrites all files of the old count, because nothing
+records what the first run has rewritten. To undo a rescale takes one small commit. If a first run fails, it restores
 the old count itself if it can, unless it is unknown whether the commit happened. Orphan cleaning finds the files of
 interrupted work.
 
