@@ -5,7 +5,8 @@ same delta adds the file again on another level. Every delta must list all delet
 compare the live files of two snapshots.
 
 The caller keeps two kinds of such files: those that a tag, for example, still needs (`without`), and appended files
-that are the changelog, where a table without a changelog producer keeps changelogs longer (`keeps_appended`).
+that are the changelog, where a table without a changelog producer keeps changelogs longer than snapshots
+(`removed_files`, `keeps_appended`).
 
 Source: table-format 6, 19.
 """
