@@ -1,14 +1,14 @@
-"""Dead letters: the messages in which a stream keeps the records that it refuses; their writer and parser, and all reasons.
+"""Dead letters, the messages with the records that a stream refuses: their writer and parser, and the list of reasons.
 
 A dead letter has the record's key, value and headers; a value that is too long for the topic is cut. It has further headers
 with the names that Kafka Connect uses, so that tools for Connect's dead letters can read Braid's, and headers `braid.…`.
 Topic, partition and offset identify the record. `pipelines/sink/dead_letter_sender` sends dead letters at least once: a repeated
 micro-batch sends its dead letters again.
 
-A dead letter with the whole value has everything that is needed to read its record again (`parse_dead_letter`): the record's
-timestamp, the id of its topic if the id was known, and the generation of the stream's order when the letter was sent. It also
-names the attempt of the micro-batch that sent it, because an attempt that was never committed may have sent dead letters.
-Dead letters of earlier versions have none of these headers.
+A dead letter with the whole value has everything that is needed to read its record again (`parse_dead_letter`): the
+record's timestamp, the id of its topic if the id was known, and the generation of the stream's order when the letter
+was sent. It also names the attempt of the micro-batch that sent it, because an attempt that was never committed may
+have sent dead letters. Dead letters of earlier versions of Braid have none of these headers.
 """
 
 from collections.abc import Sequence

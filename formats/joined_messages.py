@@ -1,4 +1,4 @@
-"""Joining of a batch whose messages were read in parts: each part by its own reader, or only the messages that are not null."""
+"""Joining of a batch whose messages were read in parts, such as by several readers, or without the messages that are null."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

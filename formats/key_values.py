@@ -69,7 +69,7 @@ def parse_key(schema: TableSchema, parameters: Sequence[tuple[str, str]]) -> dic
         texts = [text for parameter, text in parameters if parameter == name]
         example = f"for example {name}={_EXAMPLES[field.type.root]}"
         if len(texts) != 1:
-            message = f"key column of type {_plain(field.type)}, given {len(texts)} times"
+            message = f"expected one value for the key column of type {_plain(field.type)}, found {len(texts)}"
             problems.append(_problem(name, ", ".join(texts) or None, message, example))
             continue
         try:
@@ -244,7 +244,7 @@ def _parse_time(text: str, data_type: DataType) -> time:
         message = "not an ISO 8601 time of day"
         raise ValueError(message) from error
     if value.tzinfo is not None:
-        message = "a time of day has no time zone"
+        message = "the value has a time zone, which a time of day cannot have"
         raise ValueError(message)
     _fraction(text, data_type)
     return value
@@ -262,7 +262,7 @@ def _parse_timestamp(text: str, data_type: DataType) -> datetime | int:
         message = "the time zone is missing; end with Z for UTC"
         raise ValueError(message)
     if not is_local and value.tzinfo is not None:
-        message = "the column has no time zone"
+        message = "the value has a time zone, but the column has none"
         raise ValueError(message)
     if is_local:
         try:

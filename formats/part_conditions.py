@@ -62,7 +62,7 @@ def wrong_argument(comparison: Comparison) -> tuple[str, str] | None:
     """Return why a part has no such argument, and a hint; None: it has."""
     source, names = source_of(comparison), len(comparison.path)
     if source is ColumnSource.HEADER and names != 1:
-        return "a header has one name", "write `header('the name')`"
+        return "expected the name of one header", "write `header('the name')`"
     if names and not source.is_message and source is not ColumnSource.HEADER:
         name = comparison.function
         return f"the {name} of a record has no fields", f"write `{name}()`"

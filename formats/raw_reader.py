@@ -1,4 +1,4 @@
-"""Reader of raw messages: each is one value as a whole."""
+"""Reader of raw messages: each whole message is one value."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -241,7 +241,10 @@ def _why_not(
 
 def _inside(inner: Comparison) -> tuple[str, str]:
     """Return the problem of a field that is also an object with a field that is compared, and a hint."""
-    message = f"a message has one thing there: a value, or an object with `{inner.address}`"
+    message = (
+        f"the field is compared as a value, but `{inner.address}` is inside of it: "
+        "in a message it is either a value or an object"
+    )
     return message, f"leave it out: `{inner.address}` is null where the object is missing"
 
 

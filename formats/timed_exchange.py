@@ -144,7 +144,7 @@ def _connected(host: str, port: int, deadline: Deadline) -> socket.socket:
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:  # a name with a part that is empty or has more than 63 characters
-        message = "the host has a name that no host can have"
+        message = "the name of the host is not valid"
         raise OSError(message) from error
     refused: OSError | None = None
     for number, (family, kind, protocol, _, address) in enumerate(addresses):

@@ -184,7 +184,7 @@ def _offset_ns(sign: str, hours: int, minutes: int) -> int:
 def _unreadable(text: str) -> Exception:
     if _FAR.match(text):
         return OverflowError(text)
-    return ValueError("not of the form of ISO 8601")
+    return ValueError("not in the form of ISO 8601")
 
 
 def time_array(texts: pa.StringArray, data_type: DataType) -> pa.Array:

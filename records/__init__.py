@@ -1,15 +1,15 @@
-"""Records of a stream: what its declaration makes of them, before anything is written. No Spark, no service.
+"""Records of a stream: how they are read by its declaration, before anything is written. No Spark, no service.
 
 | module | what |
 |---|---|
-| `stream_plan` | what reading and writing a stream needs to know, from its declaration and its table's schema |
-| `expression_columns` | which columns' fields expressions use |
+| `stream_plan` | columns, conditions and rules of a stream, from its declaration and its table's schema |
+| `expression_columns` | columns whose fields are also used by expressions |
 | `record_kinds` | which records are left out, are deletes, or are refused before their columns are read; the rows of captured changes |
-| `condition_parts` | the parts of records, besides their values, that conditions are about |
+| `condition_parts` | the parts of records other than the value that conditions use |
 | `value_readers`, `rows_of_records` | the readers of values and captured changes; the rows and counts of records that yield several rows |
 | `part_reader` | columns from headers, timestamp, partition, offset and topic, and constant ones |
 | `record_reader`, `column_checks` | the columns of records, and the faults of refused ones; the checks of columns that were read |
-| `trial` | sample records, read as the stream would read them |
+| `trial` | the trial of a stream with sample records |
 | `new_fields/` | fields of messages that a stream does not declare |
 | `record_columns`, `partition_names` | the columns of Kafka records; the length limit of partition names |
 """

@@ -2,7 +2,7 @@
 
 A record is refused for the first of these reasons:
 
-1. a column with `on_missing: reject` finds nothing to read in it: the record has neither the column's field or header, nor
+1. a column with `on_missing: reject` finds nothing to read: the record has neither the column's field or header, nor
    any field of the column's expression (`missing_field`). A delete is never refused for this reason;
 2. the value of a partition column is too long for the name of the partition's directory (`out_of_range`), or the texts and
    bytes of the primary key together have more bytes than the table allows (`too_large`; partition columns do not count);

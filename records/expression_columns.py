@@ -1,4 +1,8 @@
-"""Search for the columns of a stream whose fields are also used by the stream's expressions."""
+"""Search for the columns of a stream whose fields are also used by the stream's expressions.
+
+With `on_new_field: evolve`, these columns get no wider type from messages, because the expressions
+were checked for the present types.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Names of partitions' directories, `<column>=<text>`: the length limit of the text."""
+"""Length limit of the text in the name of a partition's directory (`<column>=<text>`)."""
 
 import re
 from typing import Final

@@ -11,8 +11,8 @@ The first line that applies decides:
 | a condition uses a field of the value that cannot be read | refused, for the same reason as a column that cannot be read |
 | the rest of `where` is not true | left out: the record belongs to another stream |
 | `delete_when` is true, or the event is a delete | as `on_delete` says; dead letters have the reason `delete` |
-| whose event cannot be read | refused |
-| whose event changes no row | left out |
+| its event cannot be read | refused |
+| its event changes no row | left out |
 
 Every record has headers, a timestamp and an offset, also a tombstone or a record whose value is too long. So a `where` over
 them leaves out such records of other streams as well, and does not read their values. Conditions are evaluated before the

@@ -1,7 +1,7 @@
 """Plan of a stream: columns, conditions and rules for its records, derived from its declaration and the table's schema.
 
-The constructor checks again that the declaration fits the schema, because another engine may have changed the schema since
-the stream was registered.
+`plan_stream` checks again that the declaration fits the schema, because another engine may have changed the schema
+since the stream was registered.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,10 +1,11 @@
 """Column decoder: the columns of a stream from a batch of Avro records of one schema, vectorised.
 
-All cursors advance together over the first field of every message, then over the second field, and so on. A union divides
-the messages by their branches. Of lists, the first items of all lists are read together, then all second items, and so on.
-A message becomes odd if it has something that is not decided here: bytes that do not fit the schema, a value that does not fit
-its column, or a list, map or record for a column of texts. Steps for fewer than 32 messages, such as the items of by far the
-longest lists, are limited to 1,000 in a batch; after that, the messages that need such a step become odd too.
+All cursors advance together over the first field of every message, then over the second field, and so on. A union
+divides the messages by their branches. Of lists, the first items of all lists are read together, then all second items,
+and so on. A message becomes odd (`cursors`), and the exact decoder decides about it, if its bytes do not fit the
+schema, if a value does not fit its column, or if a column of texts gets a list, map or record. Steps for fewer than 32
+messages, such as the items of by far the longest lists, are limited to 1,000 in a batch; after that, the messages that
+need such a step become odd too.
 
 Source: Apache Avro 1.12 specification, "Binary Encoding".
 """

@@ -41,7 +41,7 @@ def decode_avro(payload: bytes, record: AvroType) -> dict[str, Any]:
     found: dict[str, Any] = decoder.value(record, 0)
     left = len(payload) - decoder.position
     if left:
-        message = f"{left} bytes behind the record"
+        message = f"{left} bytes follow the record"
         raise AvroValueError(message)
     return found
 
@@ -54,7 +54,7 @@ class _Decoder:
 
     def value(self, declared: AvroType, depth: int) -> Any:
         if depth > NESTING_MAX:
-            message = f"nested more than {NESTING_MAX} deep"
+            message = f"nested more than {NESTING_MAX} levels deep"
             raise AvroValueError(message)
         match declared.kind:
             case AvroKind.UNION:
@@ -122,7 +122,7 @@ class _Decoder:
     def _count_empty(self, values: int) -> None:
         self._empty_left -= values
         if self._empty_left < 0:
-            message = f"more than {EMPTY_VALUES_MAX} values without a byte"
+            message = f"more than {EMPTY_VALUES_MAX} values that take no bytes"
             raise AvroValueError(message)
 
     def _text(self) -> str:
@@ -130,7 +130,7 @@ class _Decoder:
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            message = f"not UTF-8: {error.reason} at byte {self.position - len(data) + error.start}"
+            message = f"a text is not UTF-8: {error.reason} at byte {self.position - len(data) + error.start}"
             raise AvroValueError(message) from error
 
     def _boolean(self) -> bool:
@@ -159,7 +159,7 @@ class _Decoder:
     def _take(self, size: int) -> bytes:
         found = self._data[self.position : self.position + size]
         if len(found) < size:
-            message = f"ends {size - len(found)} bytes too early"
+            message = f"the message ends {size - len(found)} bytes too early"
             raise AvroValueError(message)
         self.position += size
         return found

@@ -1,4 +1,4 @@
-"""Joining of columns: of the columns that the branches of a union gave, and of the items of lists that were read step by step."""
+"""Joining of parts of columns: the values of the branches of a union, and the items of lists, one step per position in a list."""
 
 from collections.abc import Sequence
 from typing import TypeAlias

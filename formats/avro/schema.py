@@ -175,7 +175,7 @@ def parse_avro_schema(text: str, references: Sequence[str] = ()) -> AvroType:
         message = f"found {found.kind}, expected a record"
         raise AvroSchemaError(message)
     if found.empty_values > EMPTY_VALUES_MAX:
-        message = f"a record contains more than {EMPTY_VALUES_MAX} values without a byte"
+        message = f"a record contains more than {EMPTY_VALUES_MAX} values that take no bytes"
         raise AvroSchemaError(message)
     return found
 
@@ -189,7 +189,7 @@ def _check_parts(declared: AvroType, counts: dict[int, int], around: tuple[AvroT
         AvroSchemaError: They are too many, or never end: a few bytes could fill the memory.
     """
     if declared in around:
-        message = "a record contains itself without a union, array or map between"
+        message = "a record contains itself, with no union, array or map in between"
         raise AvroSchemaError(message)
     known = counts.get(id(declared))
     if known is not None:
@@ -243,7 +243,7 @@ class _Types:
 
     def parse(self, schema: Any, namespace: str, depth: int) -> AvroType:
         if depth > NESTING_MAX:
-            message = f"nested more than {NESTING_MAX} deep"
+            message = f"nested more than {NESTING_MAX} levels deep"
             raise AvroSchemaError(message)
         match schema:
             case str():
@@ -265,22 +265,24 @@ class _Types:
             return AvroType(AvroKind(name), leaf=_LEAVES[AvroKind(name)])
         found = self._named.get(_full_name(name, namespace)) or self._named.get(name)
         if found is None:
-            message = f"no type of the name {_shown(name)} is declared before it is used"
+            message = (
+                f"found the type {_shown(name)}, which is not declared, or only after it is used"
+            )
             raise AvroSchemaError(message)
         return found
 
     def _union(self, schema: list[Any], namespace: str, depth: int) -> AvroType:
         branches = tuple(self.parse(branch, namespace, depth + 1) for branch in schema)
         if not branches:
-            message = "a union without a type"
+            message = "a union has no types"
             raise AvroSchemaError(message)
         if any(branch.kind is AvroKind.UNION for branch in branches):
-            message = "a union directly in a union"
+            message = "a union is directly inside of another union"
             raise AvroSchemaError(message)
         # Of records, enums and fixed types a union can have several, by name; of others one of each kind.
         same = [id(one) if one.kind in _NAMED else one.kind for one in branches]
         if len(set(same)) < len(same):
-            message = f"a type twice in the union {_shown(schema)}"
+            message = f"a type occurs twice in the union {_shown(schema)}"
             raise AvroSchemaError(message)
         return AvroType(AvroKind.UNION, branches=branches)
 
@@ -333,7 +335,7 @@ class _Types:
         for declared in fields:
             name = _property(declared, "name")
             if not is_name(name) or name in record.fields:
-                message = f"found {_shown(name)}, expected the name of a field, each once"
+                message = f"found {_shown(name)}, expected the name of a field that occurs once"
                 raise AvroSchemaError(message)
             record.fields[name] = self.parse(_property(declared, "type"), namespace, depth + 1)
 
@@ -351,10 +353,10 @@ def _property(schema: Any, name: str) -> Any:
 
 def _symbols(symbols: Any) -> tuple[str, ...]:
     if not isinstance(symbols, list) or not symbols or not all(map(is_name, symbols)):
-        message = f"found {_shown(symbols)}, expected a list of symbols, at least one"
+        message = f"found {_shown(symbols)}, expected a list of at least one symbol"
         raise AvroSchemaError(message)
     if len(set(symbols)) < len(symbols):
-        message = f"a symbol twice in {_shown(symbols)}"
+        message = f"a symbol occurs twice in {_shown(symbols)}"
         raise AvroSchemaError(message)
     return tuple(symbols)
 

@@ -187,7 +187,12 @@ class CanalReader:
             rows = row_texts(data) if data is not None else None
             replaced = row_texts(old) if old is not None and kind == _UPDATE else None
             if rows is None or (replaced is not None and len(replaced) != len(rows)):
-                faults.add(event, malformed("`data` has no rows, or `old` has others"))
+                faults.add(
+                    event,
+                    malformed(
+                        "`data` is missing or null, or `old` has another number of rows than `data`"
+                    ),
+                )
                 return []
             changed: list[tuple[bytes | None, bool]] = []
             for index, row in enumerate(rows):
@@ -196,7 +201,7 @@ class CanalReader:
                     changed.append((overlaid(row, before), True))
                 changed.append((row, kind == _DELETE))
         except ValueError:
-            faults.add(event, malformed("`data` or `old` is no list of objects"))
+            faults.add(event, malformed("`data` or `old` is not a list of objects"))
             return []
         except RecursionError:
             faults.add(event, TOO_DEEP)
@@ -284,7 +289,7 @@ def _bytes(texts: pa.StringArray, column: MappedColumn, faults: Faults) -> pa.Ar
             value = None
             message = (
                 f"field {column.address}: found {shown(text)}, expected {column.type.with_nullable(True)}, "
-                f"a character for each byte, for {column.purpose}"
+                f"written with one character for each byte, for {column.purpose}"
             )
             faults.add(row, Fault(DeadLetterReason.WRONG_TYPE, message))
         values.append(value)

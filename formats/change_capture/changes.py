@@ -25,8 +25,8 @@ Ints = npt.NDArray[np.int64]
 
 TRUNCATE: Final = Fault(
     DeadLetterReason.TRUNCATE,
-    "the event says that all rows of the source table were removed (truncate), which a stream cannot apply: it "
-    "knows the keys of its own records only",
+    "the event says that all rows of the source table were removed (truncate); a stream cannot apply it, "
+    "because the stream knows only the keys of its own records",
 )
 """The fault of an event that empties its table."""
 

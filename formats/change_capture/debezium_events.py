@@ -123,8 +123,8 @@ def refuse_without_row(rows: pa.BinaryArray, is_upsert: Bools, faults: Faults) -
     if not rows.null_count:
         return
     fault = malformed(
-        f"the event has no row: `{AFTER}` is missing or null; a connector for MongoDB has to look the whole "
-        "document up (`capture.mode`: `change_streams_update_full`)"
+        f"the event has no row: `{AFTER}` is missing or null; a connector for MongoDB has to send the whole "
+        "document: set its `capture.mode` to `change_streams_update_full`"
     )
     is_empty = rows.is_null().to_numpy(zero_copy_only=False) & is_upsert & ~faults.is_faulty
     faults.add_all(np.flatnonzero(is_empty).tolist(), fault)

@@ -1,4 +1,4 @@
-"""Reader of Debezium's events in JSON, with or without a schema around each, wrapped or not.
+"""Reader of Debezium's events in JSON, with or without schema envelopes; also of unwrapped events.
 
 The row of a delete without `before` consists of the fields of the Kafka key. An event of MongoDB has its document as a text,
 which is parsed as JSON.

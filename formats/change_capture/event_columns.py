@@ -69,6 +69,6 @@ def unknown_kind(found: str | None, *, field: str, expected: Sequence[str]) -> F
         field: The field with the kind.
         expected: The kinds of events with rows.
     """
-    what = "no event of a change: " if found is None else ""
+    what = "the message is not a change event: " if found is None else ""
     shown = "nothing" if found is None else f"`{found[:_SHOWN_MAX]}`"
     return malformed(f"{what}found {shown} in `{field}`, expected one of {', '.join(expected)}")

@@ -155,7 +155,7 @@ def with_old_keys(
             if has_field(replaced, key_fields):
                 deletes[event] = overlaid(changes.rows[event].as_py(), replaced)
         except ValueError:
-            changes.faults.add(event, malformed("`data` or `old` is no object"))
+            changes.faults.add(event, malformed("`data` or `old` is not an object"))
         except RecursionError:
             changes.faults.add(event, TOO_DEEP)
     if not deletes:

@@ -1,7 +1,7 @@
 """Types of the rows of Debezium's events that have a schema: they give the types of the columns that a stream adds.
 
-The schema names the meaning of a plain value (`connect.name` in Avro, `name` in JSON). A column of its own has the type of the meaning, where that
-holds each value:
+The schema may name the meaning of a plain value (`connect.name` in Avro, `name` in JSON). For the following meanings, a
+field at the top level of a row gets a column of this type:
 
 | name | column |
 |---|---|
@@ -9,8 +9,8 @@ holds each value:
 | `io.debezium.time.Time`, `org.apache.kafka.connect.data.Time` | TIME(3) |
 | `io.debezium.time.Timestamp`, `org.apache.kafka.connect.data.Timestamp` | TIMESTAMP(3) |
 | `io.debezium.time.MicroTimestamp`, `NanoTimestamp` | TIMESTAMP(6), TIMESTAMP(9) |
-| `org.apache.kafka.connect.data.Decimal` in JSON | DECIMAL of its precision and scale; of 38 digits where it has more, or does not tell |
-| `io.debezium.time.ZonedTimestamp` of PostgreSQL and MySQL, which store moments of six digits | TIMESTAMP(6) WITH LOCAL TIME ZONE |
+| `org.apache.kafka.connect.data.Decimal` in JSON | DECIMAL of its precision and scale; DECIMAL of 38 digits if the schema has a larger precision or none |
+| `io.debezium.time.ZonedTimestamp` of PostgreSQL and MySQL, which store moments with six digits of the second | TIMESTAMP(6) WITH LOCAL TIME ZONE |
 
 Every other field gets the type of its plain value: a number for `MicroTime` and `NanoTime`, because no TIME has as many digits,
 and a text for the `ZonedTimestamp` of other databases, which has an offset or more digits. A decimal in Avro has Avro's own

@@ -103,7 +103,7 @@ def _decimals(texts: pa.StringArray, column: MappedColumn, scale: int, faults: F
                 )
                 message = (
                     f"field {column.address}: found {shown(text)}, expected "
-                    f"{expected_form(column.type)}, its unscaled value in base64, for {column.purpose}"
+                    f"{expected_form(column.type)}, written as its unscaled value in base64, for {column.purpose}"
                 )
                 faults.add(row, Fault(reason, message))
         values.append(value)

@@ -107,7 +107,7 @@ def parse_clusters(text: str, *, source: str) -> KafkaClusters:
         raise InvalidRequest(message) from error
     problems = list(_problems(found))
     if problems:
-        message = f"{source} is no valid file of Kafka clusters"
+        message = f"{source} is not a valid file of Kafka clusters"
         raise InvalidRequest(message, problems=problems)
     return KafkaClusters(
         by_name={name: _cluster(name, entry) for name, entry in found.get("clusters", {}).items()},
@@ -169,7 +169,9 @@ def _check_cluster(entry: Mapping[str, Any], prefix: str) -> Iterator[Problem]:
     yield from _unknown_fields(entry, _FIELDS, prefix)
     servers = entry.get("bootstrap_servers")
     if not isinstance(servers, str) or not is_server_list(servers):
-        yield _expected(f"{prefix}bootstrap_servers", servers, "`host:port[,host:port]`, no blanks")
+        yield _expected(
+            f"{prefix}bootstrap_servers", servers, "`host:port[,host:port]` without blanks"
+        )
     for field in ("read", "write", "mirror_groups", "stream_options", "jars"):
         yield from _check_texts(entry, field, prefix)
     jars = entry.get("jars", ())

@@ -54,7 +54,7 @@ def is_reference(text: str) -> bool:
 def resolve_secrets(
     options: Mapping[str, str],
     *,
-    owner: str = "the Kafka cluster",
+    owner: str,
     environment: Mapping[str, str] = os.environ,
     read_file: Callable[[str], str] = lambda path: Path(path).read_text(encoding="utf-8"),
 ) -> dict[str, str]:
@@ -62,7 +62,7 @@ def resolve_secrets(
 
     Args:
         options: Values by name, as an operator has written them.
-        owner: What the secrets are of, for messages.
+        owner: The cluster or registry that the secrets belong to, for messages.
         environment: Variables by name.
         read_file: Returns the text of the file at an absolute path.
 
@@ -81,7 +81,7 @@ def resolve_secrets(
                 message="the variable is not set" if kind == "env" else "the file cannot be read",
                 hint="set the variable for the process that reads Kafka"
                 if kind == "env"
-                else "give the process that reads Kafka this file, as UTF-8 text that the process may read",
+                else "create the file as UTF-8 text that the process that reads Kafka may read",
             )
             text = f"a secret of {owner} cannot be read"
             raise InvalidRequest(text, problems=[problem]) from error

@@ -56,9 +56,7 @@ def compile_expression(column: MappedColumn, fields: Sequence[MappedColumn]) -> 
         raise ExpressionError(message, hint) from error
     if not is_lossless(found, column.type):
         wanted = column.type.with_nullable(True)
-        message = (
-            f"its result is {found}, which a column of type {wanted} does not hold without loss"
-        )
+        message = f"its result is {found}, which a column of type {wanted} cannot hold without loss"
         raise ExpressionError(message, "write the conversion into the expression: CAST(... AS ...)")
     return compiled
 

@@ -195,8 +195,8 @@ class ComputedReader:
         is_large = is_read & (sizes * largest > _RESULT_MAX)
         for row in np.flatnonzero(is_large).tolist():
             message = (
-                f"the message has {sizes[row]} bytes, and an expression of the stream can make them "
-                f"{largest} times as many, more than {_RESULT_MAX}"
+                f"the message has {sizes[row]} bytes, and the result of an expression of the stream can have "
+                f"{largest} times as many, more than the limit of {_RESULT_MAX}"
             )
             faults.add(row, Fault(DeadLetterReason.TOO_LARGE, message))
         return is_large

@@ -28,5 +28,5 @@ def refused(message: str, hint: str) -> ExpressionError:
 
 def too_deep() -> ExpressionError:
     """Return the error of an expression that is nested too deeply."""
-    message = f"the expression is nested more than {DEPTH_MAX} deep"
+    message = f"the expression is nested more than {DEPTH_MAX} levels deep"
     return ExpressionError(message, "use fewer parentheses, or compute a part of it elsewhere")

@@ -23,7 +23,7 @@ def like_regex(pattern: str, escape: str = "") -> str:
         'a.*\\..'
     """
     if len(escape) > 1:
-        message = "the escape is more than one character"
+        message = "the escape has more than one character"
         raise ValueError(message)
     parts, is_escaped = [], False
     for character in pattern:

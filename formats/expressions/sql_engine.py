@@ -110,7 +110,9 @@ class SqlEngine:
                 self._connection.from_arrow(fields).project(sql).fetchall()
             except self._duckdb.Error as error:
                 return str(self._failed(error))
-        return "it fails beside other records"
+        return (
+            "it succeeds when the record is evaluated alone, but failed together with other records"
+        )
 
     def functions(self) -> list[tuple[str, str | None]]:
         """Return the names of all functions, each with the stability that the engine declares for it."""

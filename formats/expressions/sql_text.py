@@ -35,8 +35,8 @@ def literal_sql(node: _Node) -> str:
             return quoted(text)
         case "INTEGER" | "NUMERIC" if _NUMBER.fullmatch(text):
             return f"({text})" if text.startswith("-") else str(text)
-    message = f"expressions cannot have the literal `{text[:SHOWN_MAX]}`"
-    raise refused(message, "use numbers, texts, TRUE, FALSE and NULL; bytes by `unhex`")
+    message = f"expressions cannot contain the literal `{text[:SHOWN_MAX]}`"
+    raise refused(message, "use numbers, texts, TRUE, FALSE and NULL; write bytes with `unhex`")
 
 
 def type_sql(node: _Node, depth: int) -> str:

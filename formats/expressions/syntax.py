@@ -95,13 +95,15 @@ def parse_expression(text: str, columns: Mapping[Path, str]) -> ParsedExpression
         ExpressionError: It is none, or has a part that expressions do not have.
     """
     if len(text) > EXPRESSION_LENGTH_MAX:
-        found = f"the expression has {len(text)} characters, at most {EXPRESSION_LENGTH_MAX}"
-        raise refused(found, "compute a part of it where the records are made")
+        found = (
+            f"the expression has {len(text)} characters, expected at most {EXPRESSION_LENGTH_MAX}"
+        )
+        raise refused(found, "compute a part of it in the program that produces the records")
     writer = _Writer(columns=columns)
     part = writer.write(_syntax_tree(text), 0)
     growth = ceil(part.growth)
     if growth > GROWTH_MAX:
-        message = f"its result can be {growth} times as long as the message, at most {GROWTH_MAX}"
+        message = f"its result can be {growth} times as long as the message, expected at most {GROWTH_MAX}"
         raise refused(message, "concatenate or replace less")
     return ParsedExpression(sql=part.sql, fields=tuple(writer.used), growth=growth)
 
@@ -114,8 +116,8 @@ def _syntax_tree(text: str) -> _Node:
     except RecursionError as error:
         raise too_deep() from error
     if found["error"]:
-        message = f"it is no SQL expression: {found['error_message']}"
-        raise refused(message, 'a name that is a word of SQL is quoted: `"order".id`')
+        message = f"it is not an SQL expression: {found['error_message']}"
+        raise refused(message, 'put names that are SQL keywords into quotes: `"order".id`')
     statements = found["statements"]
     node = statements[0]["node"]
     # Whatever else a query can have would be lost without a word.
@@ -168,7 +170,7 @@ class _Writer:
             raise too_deep()
         if self.parts > _PARTS_MAX:
             message = f"the expression has more than {_PARTS_MAX} parts"
-            raise refused(message, "compute a part of it where the records are made")
+            raise refused(message, "compute a part of it in the program that produces the records")
 
         def inner(child: _Node, times: int = 1) -> _Part:
             return self.write(child, depth + 1, copies * times)
@@ -203,7 +205,7 @@ class _Writer:
                 return _operator(node, inner)
             case other:
                 what = _REFUSED.get(other, f"`{other}`")
-                message = f"expressions cannot have {what}"
+                message = f"expressions cannot contain {what}"
                 raise refused(message, "compute the value from the fields of one record")
 
     def _field(self, names: Path) -> str:
@@ -237,7 +239,7 @@ def _function(node: _Node, inner: _Inner) -> _Part:
         node["qualified_name"]["path"] != [node["function_name"]],
     )
     if any(unusual):
-        message = f"`{name[:SHOWN_MAX]}` is used in a form that expressions do not have"
+        message = f"`{name[:SHOWN_MAX]}` is used in a form that expressions do not support"
         raise refused(message, "write `function(argument, ...)`")
     arguments = [one["expression"] for one in node["arguments"]]
     names = [one["name"] for one in node["arguments"]]
@@ -256,11 +258,11 @@ def _function(node: _Node, inner: _Inner) -> _Part:
         return _Part(f"({name} {parts[0].sql})", growth)
     if rules is OPERATORS:
         if len(parts) != 2:
-            message = f"`{name}` has two operands"
+            message = f"`{name}` needs two operands"
             raise refused(message, f"write `a {name} b`")
         return _Part(f"({parts[0].sql} {name} {parts[1].sql})", growth)
     if any(names) and name not in ("struct_pack", "struct_insert"):
-        message = f"`{name}` has no named arguments"
+        message = f"`{name}` does not accept named arguments"
         raise refused(message, "leave the names out")
     written = [
         f"{identifier(label)} := {part.sql}" if label else part.sql
@@ -289,8 +291,8 @@ def _like(name: str, sql: str, literals: Sequence[_Node]) -> str:
     try:
         regex = like_regex(*(str(one["literal"].get("text") or "") for one in literals))
     except ValueError as error:
-        message = f"LIKE has no such pattern: {error}"
-        raise refused(message, "write it otherwise") from error
+        message = f"the pattern of LIKE cannot be used: {error}"
+        raise refused(message, "correct the pattern or its escape") from error
     found = f"regexp_full_match({sql}, {quoted(regex)}, '{options}')"
     return f"(NOT {found})" if is_negated else found
 
@@ -344,5 +346,5 @@ def _operator(node: _Node, inner: _Inner) -> _Part:
         case "STRUCT_EXTRACT", 2:
             return _Part(f"struct_extract({', '.join(sql)})", growth)
         case other, _:
-            message = f"expressions cannot have `{other}`"
+            message = f"expressions cannot contain `{other}`"
             raise refused(message, "compute the value from the fields of one record")

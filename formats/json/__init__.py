@@ -4,6 +4,6 @@
 |---|---|
 | `message_reader`, `key_reader` | columns and faults of a batch of messages; of Kafka keys |
 | `registered_reader` | messages that begin with the id of a schema |
-| `typed_decoder`, `typed_columns` | usual messages, fast: the fields of an object; the values of a column |
-| `exact_values`, `message` | one value exactly, or its fault; a message as values of Python |
+| `typed_decoder`, `typed_columns` | the fast decoder of usual messages; the decoding of the values of each column |
+| `exact_values`, `message` | the exact reader of one value; the parser of a message to Python values |
 """

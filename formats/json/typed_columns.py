@@ -1,20 +1,20 @@
-"""Typed columns: for each type of column the msgspec type that decodes its values, and the way to its Arrow array.
+"""Typed columns: for each column type, the msgspec type that decodes its values, and their conversion to an Arrow array.
 
 | column | decoded as | then |
 |---|---|---|
 | BOOLEAN, integers, FLOAT, DOUBLE | boolean or number within its bounds | |
-| CHAR, VARCHAR | text within its length; or its JSON text, where streams send other values, too | |
+| CHAR, VARCHAR | text within its length; or JSON text, if messages have other values than texts in it, too | |
 | BINARY, VARBINARY | base64 text within its length | |
-| VARCHAR of usual numbers (`MappedColumn.takes_scalars`) | its JSON text | |
-| BYTES of any value as it is written (`MappedColumn.keeps_json`) | its JSON text | |
+| VARCHAR whose values are usually numbers (`MappedColumn.takes_scalars`) | JSON text | |
+| BYTES that get the JSON text of any value (`MappedColumn.keeps_json`) | JSON text | |
 | DATE, TIME, TIMESTAMP of either kind | text | `formats.times` |
-| DECIMAL | its JSON text, because msgspec reads more texts as one than are one | `formats.text_values` |
+| DECIMAL | JSON text, because msgspec also accepts texts that are no decimals | `formats.text_values` |
 | ARRAY | list of its element's values | one array for the values of all lists |
 | ROW | struct of its fields' values | one array for each field |
-| MAP, and what contains one | its JSON text, because msgspec keeps one of two equal keys without an error | read exactly |
+| MAP, and types that contain a MAP | JSON text, because msgspec drops one of two equal keys without an error | `json.exact_values` |
 
-What is decoded is read as the exact reader does. The rows whose values only that reader can decide are named; what
-the array has there does not count.
+The decoded values are the same as those of the exact reader (`json.exact_values`). The positions of values that
+only the exact reader can decide are returned; the array's values at these positions are arbitrary.
 """
 
 from collections.abc import Callable, Sequence

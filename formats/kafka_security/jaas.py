@@ -105,7 +105,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
-            message = f"character {position + 1} begins neither a word nor a closed quote"
+            message = f"character {position + 1} begins neither a word nor a text with quotes at both ends"
             raise JaasError(message)
         position = match.end()
         kind, found = match.lastgroup or "", match.group()

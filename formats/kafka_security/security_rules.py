@@ -102,7 +102,7 @@ def _names(options: Mapping[str, str], prefix: str) -> Iterator[Problem]:
             yield Problem(
                 field=f"{prefix}{name}",
                 value=None,
-                message="not every client of the cluster can apply this option of security",
+                message="not every Kafka client that Braid uses can apply this option",
                 hint=hint,
             )
 
@@ -170,7 +170,7 @@ class _Rules:
         module = _MODULES[mechanism]
         if text is None:
             needed = " ".join(f'{name}="..."' for name in _NEEDED[module])
-            hint = f"a login with `{module} required {needed};`"
+            hint = f"add a login with `{module} required {needed};`"
             yield self._problem(_JAAS, f"the option is missing; {mechanism} needs it", hint=hint)
             return
         if is_reference(text) and not self._is_resolved:
@@ -178,7 +178,9 @@ class _Rules:
         try:
             login = parse_jaas(text)
         except JaasError as error:
-            yield self._problem(_JAAS, f"no login: {error}", hint="see the guide of clusters")
+            yield self._problem(
+                _JAAS, f"the text is not a login: {error}", hint="see the guide to Kafka clusters"
+            )
             return
         if login.module_name != module:
             message = f"{mechanism} needs the login module {module}"
@@ -228,7 +230,7 @@ class _Rules:
         url = self._options.get(_ENDPOINT)
         if url is None:
             if self._token_provider is None:
-                hint = "the address of the authorization server's token endpoint"
+                hint = "give the address of the authorization server's token endpoint"
                 yield self._problem(_ENDPOINT, "OAUTHBEARER needs this option", hint=hint)
         elif not _is_endpoint(url):
             yield self._problem(
@@ -248,8 +250,10 @@ class _Rules:
         yield from self._store("truststore", ("certificates",))
         yield from self._store("keystore", ("key", "certificate.chain"))
         if "ssl.key.password" in self._options and not self._has("keystore"):
-            hint = "add `ssl.keystore.*`, or leave it out"
-            yield self._problem("ssl.key.password", "there is no key", hint=hint)
+            hint = "add `ssl.keystore.*`, or leave the password out"
+            yield self._problem(
+                "ssl.key.password", "the option has no effect without a key", hint=hint
+            )
         if self._options.get(_IDENTIFICATION, "https").lower() not in ("", "https"):
             yield self._expected(_IDENTIFICATION, '`https`, or `""` to accept any host name')
         if self._options.get("ssl.protocol", "TLS") not in ("TLS", "TLSv1.3"):
@@ -270,7 +274,7 @@ class _Rules:
         is_file = location in self._options
         if is_file == bool(found) or (found and len(found) < len(inline)):
             texts = " and ".join(f"`ssl.{store}.{part}`" for part in inline)
-            message = f"expected either this option, a file, or {texts}"
+            message = f"expected either this option, which names a file, or {texts}"
             yield self._problem(location, message, hint="give one of them")
 
     def _has(self, store: str) -> bool:

@@ -123,7 +123,7 @@ def _unusable(field_name: str, expected: str) -> InvalidRequest:
         field=field_name,
         value=None,  # even the name of a file may have been a reference
         message=f"expected {expected}",
-        hint="correct the option, or what it names",
+        hint="correct the option, or the file that it names",
     )
     message = "a certificate or key of the Kafka cluster cannot be used"
     return InvalidRequest(message, problems=[problem])

@@ -1,4 +1,4 @@
-"""Mapping: columns of a stream that are more than the value of a field.
+"""Mapping: dates and times in declared formats, and constants and defaults of columns.
 
 | module | what |
 |---|---|
@@ -7,5 +7,5 @@
 | `time_formats` | dates and times in other forms than ISO 8601: numbers since the epoch, patterns, clocks of a zone |
 | `time_pattern` | patterns such as `dd.MM.yyyy HH:mm` |
 | `declared_values` | constants and defaults in the Arrow form of their column |
-| `local_clock` | how far the clocks of a zone are ahead of UTC when they show a time |
+| `local_clock` | the offset of a time zone from UTC at a given local time |
 """

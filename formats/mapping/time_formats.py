@@ -96,17 +96,17 @@ def _check(pattern: TimePattern, data_type: DataType, *, has_clock: bool) -> Non
     message = None
     if data_type.root is TypeRoot.TIME:
         if not pattern.always_has_hour:
-            message = "a TIME needs an hour"
+            message = "a TIME needs an hour in the pattern"
         elif pattern.has_part_of_date:
-            message = "a TIME has no date"
+            message = "the pattern has a part of a date, but a TIME has none"
     elif not pattern.has_whole_date:
-        message = f"a {data_type.root.value} needs year, month and day"
+        message = f"a {data_type.root.value} needs year, month and day in the pattern"
     elif data_type.root is TypeRoot.DATE and pattern.has_zone:
-        message = "a DATE has no offset from UTC"
+        message = "the pattern has an offset from UTC, but a DATE has none"
     elif has_clock and pattern.always_has_zone:
         message = "every text has an offset from UTC, so the zone has no effect"
     if data_type.root is TypeRoot.TIME and pattern.has_zone:
-        message = "a TIME has no offset from UTC"
+        message = "the pattern has an offset from UTC, but a TIME has none"
     if message is not None:
         raise ValueError(message)
 

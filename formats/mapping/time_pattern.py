@@ -130,17 +130,17 @@ class TimePattern:
         self._read = found = _read(text)
         for part, needed in _NEED.items():
             if part in found.parts and needed not in found.parts:
-                message = f"the {_WORDS.get(part, part)} has no {_WORDS.get(needed, needed)}"
+                message = f"the pattern has no {_WORDS.get(needed, needed)}, which the {_WORDS.get(part, part)} needs"
                 raise ValueError(message)
         for names in _ALTERNATIVES:
             if found.parts.issuperset(names):
                 message = f"the {names[0]} occurs twice"
                 raise ValueError(message)
         if "minute" in found.parts and not self.has_hour:
-            message = "the minute has no hour"
+            message = "the pattern has no hour, which the minute needs"
             raise ValueError(message)
         if self.has_zone and not self.has_hour:
-            message = "the offset from UTC has no hour"
+            message = "the pattern has no hour, which the offset from UTC needs"
             raise ValueError(message)
 
     @property
@@ -254,9 +254,7 @@ def _read(pattern: str) -> _Read:
                 message = f"the {_WORDS.get(name, name)} occurs twice"
                 raise ValueError(message)
             if before == _ONE_OR_TWO and part.startswith(r"\d"):
-                message = (
-                    f"`{letters}` follows a number of 1 or 2 digits, and nothing is between them"
-                )
+                message = f"`{letters}` follows a number of 1 or 2 digits with nothing in between"
                 raise ValueError(message)
             parts.append(name)
             if not is_optional:
@@ -292,6 +290,6 @@ def _part(letters: str) -> tuple[str, str]:
 
 def _literal(text: str) -> str:
     if not text.isprintable():
-        message = "a pattern has printable characters only"
+        message = "the pattern contains a character that is not printable"
         raise ValueError(message)
     return re.escape(text)

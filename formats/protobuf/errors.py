@@ -1,4 +1,4 @@
-"""Errors about schemas of Protobuf."""
+"""Errors in Protobuf schemas."""
 
 
 class ProtobufSchemaError(ValueError):

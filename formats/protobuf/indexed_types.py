@@ -37,7 +37,7 @@ class IndexedTypes:
         """
         name = self._names.get(indexes)
         if name is None:
-            text = f"no message of the indexes {list(indexes)}"
+            text = f"it has no message with the indexes {list(indexes)}"
             raise ProtobufSchemaError(text)
         return MessageType(self._pool.FindMessageTypeByName(name))
 
@@ -66,5 +66,5 @@ def _varint(payload: bytes, position: int) -> tuple[int, int]:
         number |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:
             return (number >> 1) ^ -(number & 1), position + place + 1
-    message = "ends within the indexes of its message type"
+    message = "the message ends within the indexes of its message type"
     raise ValueError(message)

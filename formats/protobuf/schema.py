@@ -353,7 +353,7 @@ def _add(
         file = descriptor_pb2.FileDescriptorProto()
         _WELL_KNOWN[name].CopyToProto(file)
     if file is None:
-        text = f"the file {name} is imported and missing"
+        text = f"the file {name} is imported but missing"
         raise ProtobufSchemaError(text)
     for imported in file.dependency:
         _add(imported, files, pool, added, (*around, name))
@@ -361,7 +361,7 @@ def _add(
     try:
         pool.Add(file)
     except TypeError as error:
-        text = f"the file {name} is wrong: {error}"
+        text = f"the file {name} cannot be used: {error}"
         raise ProtobufSchemaError(text) from error
     added.add(name)
 
@@ -379,6 +379,6 @@ def _check_entries(file: Any) -> None:
         fields = {field.number: field.name for field in message.field}
         if message.options.map_entry and fields != _ENTRY:
             found = ", ".join(f"{name} = {number}" for number, name in sorted(fields.items()))
-            text = f"the file {file.name} is wrong: the map entry {message.name[:_NAME_MAX]} has the fields "
+            text = f"the file {file.name} cannot be used: the map entry {message.name[:_NAME_MAX]} has the fields "
             text += f"{found[:_NAME_MAX] or 'none'}, expected key = 1, value = 2"
             raise ProtobufSchemaError(text)

@@ -6,6 +6,6 @@
 | `named_registry`, `registry_tables` | a registry as operators declare it, and its table in their file |
 | `registry_connection` | addresses and login of a registry, with its secrets |
 | `registry_client` | requests to a registry, with one deadline for each address that is asked |
-| `schema_cache`, `recent_entries` | schemas with all that they refer to, kept in the process |
-| `registry_schemas` | the source of schemas that readers are given |
+| `schema_cache`, `recent_entries` | the process's cache of schemas, each with the schemas that it references |
+| `registry_schemas` | the source of schemas that is passed to readers |
 """

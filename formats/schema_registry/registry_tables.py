@@ -92,7 +92,7 @@ def _check_urls(entry: Mapping[str, Any], field: str) -> Iterator[Problem]:
         if isinstance(url, str) and "@" in url:
             # Not repeated: it may be a login.
             hint = "set `username` and `password`"
-            message = "an address has no login"
+            message = "an address must not contain a login"
             yield Problem(field=field, value=None, message=message, hint=hint)
         elif not isinstance(url, str) or not _is_address(url):
             yield _expected(field, _shown(url), "`http://host[:port][/path]` or `https://...`")

@@ -103,7 +103,7 @@ class SchemaCache:
 
     def _fetch(self, schema_id: int) -> RegisteredSchema:
         if not 0 <= schema_id <= ID_MAX:
-            message = f"{schema_id} is no id of a schema"
+            message = f"{schema_id} is not the id of a schema"
             raise UnknownSchemaError(message)
         what = f"the schema of id {schema_id}"
         try:
@@ -170,7 +170,7 @@ class _References:
         """
         listed = schema.get("references") or []
         if not isinstance(listed, list):
-            self._refuse("its references are no list")
+            self._refuse("its references are not a list")
         for reference in listed:
             name, version = self._parsed(reference)
             known = self._versions.get(name)
@@ -178,7 +178,7 @@ class _References:
                 continue
             if version in above:
                 circle = " > ".join(_shown(one) for one in (*above, version))
-                self._refuse(f"its references go in a circle: {circle}")
+                self._refuse(f"its references form a circle: {circle}")
             if known is not None:
                 self._refuse(f"{name!r:.80} refers to {_shown(known)} and to {_shown(version)}")
             self._versions[name] = version
@@ -189,7 +189,7 @@ class _References:
         if self._count > REFERENCES_MAX:
             self._refuse(f"it refers to more than {REFERENCES_MAX} schemas")
         if len(above) >= DEPTH_MAX:
-            self._refuse(f"its references are nested more than {DEPTH_MAX} deep")
+            self._refuse(f"its references are nested more than {DEPTH_MAX} levels deep")
         subject, number = version
         try:
             answer = self._answer(f"/subjects/{quote(subject, safe='')}/versions/{number}")
@@ -210,9 +210,11 @@ class _References:
             case {"name": str(name), "subject": str(subject), "version": int(version)}:
                 # JSON can hold half of a surrogate pair, which no address and no dead letter can.
                 if not _is_text(name) or not _is_text(subject):
-                    self._refuse("a reference of it has a name or subject that is no Unicode text")
+                    self._refuse(
+                        "one of its references has a name or subject that is not Unicode text"
+                    )
             case _:
-                self._refuse("a reference of it has no name, subject and version")
+                self._refuse("one of its references lacks a name, subject or version")
         return name, (subject, version)
 
     def _refuse(self, reason: str) -> NoReturn:

@@ -6,7 +6,6 @@ stream gets a login. References to secrets of clusters are resolved only here.
 """
 
 import logging
-from collections.abc import Mapping
 from dataclasses import replace
 
 from braid.formats.clusters.kafka_clusters import (
@@ -46,22 +45,24 @@ def resolve_cluster(stream: StreamSpec, clusters: KafkaClusters) -> KafkaCluster
     _check_mirror(stream, named.mirror_groups, place=f"[clusters.{named.name}]")
     found = KafkaCluster(
         bootstrap_servers=named.bootstrap_servers,
-        options={**_resolved(named.options), **_own_options(stream, named.stream_options)},
+        options={**_resolved(named), **_own_options(stream, named.stream_options)},
         token_provider=named.token_provider,
     )
     found.check_security(prefix=f"clusters.{named.name}.options.")
     return found
 
 
-def _resolved(options: Mapping[str, str]) -> dict[str, str]:
-    """Return options with their secrets; a secret inside a login is escaped, so it may have any characters."""
+def _resolved(cluster: NamedCluster) -> dict[str, str]:
+    """Return a cluster's options with their secrets; a secret inside a login is escaped, so it may have any characters."""
+    options, owner = cluster.options, f"the Kafka cluster `{cluster.name}`"
     try:
         login = parse_jaas(options.get(_JAAS, ""))
     except JaasError:
-        return resolve_secrets(options)  # a reference to the whole login; `check_security` reads it
-    values = resolve_secrets(login.options)
+        # A reference to the whole login; `check_security` reads it.
+        return resolve_secrets(options, owner=owner)
+    values = resolve_secrets(login.options, owner=owner)
     others = {name: value for name, value in options.items() if name != _JAAS}
-    return {**resolve_secrets(others), _JAAS: replace(login, options=values).text}
+    return {**resolve_secrets(others, owner=owner), _JAAS: replace(login, options=values).text}
 
 
 def _named_cluster(stream: StreamSpec, clusters: KafkaClusters) -> NamedCluster | None:
@@ -76,7 +77,8 @@ def _named_cluster(stream: StreamSpec, clusters: KafkaClusters) -> NamedCluster 
                 field="kafka.cluster",
                 value=name,
                 message=f"no Kafka cluster is called `{name}`",
-                hint=f"give `--clusters FILE` that has [clusters.{name}]"
+                hint="start the runner or the command with a `--clusters` file that contains "
+                f"[clusters.{name}]"
                 + (", or with `--kafka host:port`" if name == DEFAULT_CLUSTER else ""),
             )
         return found
@@ -87,7 +89,8 @@ def _named_cluster(stream: StreamSpec, clusters: KafkaClusters) -> NamedCluster 
             field="kafka.bootstrap_servers",
             value=servers,
             message="no Kafka cluster has this address",
-            hint=f'give `--clusters FILE` that has a cluster with bootstrap_servers = "{servers}"',
+            hint="start the runner or the command with a `--clusters` file that contains a cluster with "
+            f'bootstrap_servers = "{servers}"',
         )
     return found
 

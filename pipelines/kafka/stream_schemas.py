@@ -28,7 +28,8 @@ def resolve_schemas(stream: StreamSpec, clusters: KafkaClusters) -> SchemaSource
             stream,
             name=name,
             message=f"no schema registry is called `{name}`",
-            hint=f"give `--clusters FILE` that has [schema_registries.{name}]",
+            hint="start the runner or the command with a `--clusters` file that contains "
+            f"[schema_registries.{name}]",
         )
     if not registry.may_serve(stream.topic):
         raise _refusal(

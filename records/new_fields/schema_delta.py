@@ -1,4 +1,4 @@
-"""Schema deltas: the new columns and wider types that a table needs before certain messages can be written; and their merging."""
+"""Schema deltas: the new columns and wider types that a table needs before messages can be written. They can be merged."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

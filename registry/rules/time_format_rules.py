@@ -48,11 +48,14 @@ def why_no_times(column: MappedColumn) -> tuple[str, str] | None:
         return None
     times = list(times_in(column.type))
     if not times:
-        message = f"the column is of type {column.type.with_nullable(True)}"
+        message = (
+            f"the column is of type {column.type.with_nullable(True)}, which has no time formats"
+        )
         return message, "leave it out: only DATE, TIME and TIMESTAMPs have time formats"
     if column.type.root in NESTED and column.source is not ColumnSource.VALUE:
         message = (
-            f"the dates and times inside of {column.type.with_nullable(True)} are ISO 8601 there"
+            f"the dates and times inside of {column.type.with_nullable(True)} are always ISO 8601 "
+            f"in the {column.source.value} of a record"
         )
         return message, "leave it out, or read the column from the value"
     try:

@@ -118,7 +118,7 @@ def test_a_schema_that_cannot_be_read_is_a_fault_of_its_messages() -> None:
         'the schema of id 3 cannot be read: found {"type": "array"}, expected an object with `items`',
         "the schema registry has no schema of id 4",
         "found the first byte 0x7b, expected 0x00 and the id of the message's schema",
-        "not Avro of the schema: 1 bytes behind the record",
+        "not Avro of the schema: 1 bytes follow the record",
         "found 1 bytes, expected 0x00, the id of a schema and a message",
     ]
 

@@ -247,12 +247,12 @@ def test_a_value_that_its_column_does_not_hold_is_a_fault(
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        (b"", "ends 1 bytes too early"),
-        (b"\x02\x06ab", "ends 1 bytes too early"),
+        (b"", "the message ends 1 bytes too early"),
+        (b"\x02\x06ab", "the message ends 1 bytes too early"),
         (b"\x02\x01", "the length at byte 1 is negative"),
-        (b"\x02\x02\xff", "not UTF-8: invalid start byte at byte 2"),
+        (b"\x02\x02\xff", "a text is not UTF-8: invalid start byte at byte 2"),
         (b"\x04\x00", "found 2 at byte 0, expected a branch of a union, 0 to 1"),
-        (b"\x00\x00", "1 bytes behind the record"),
+        (b"\x00\x00", "1 bytes follow the record"),
         (b"\xff" * 10 + b"\x01", "the number at byte 0 has more than 64 bits"),
     ],
 )
@@ -311,7 +311,9 @@ def test_nesting_without_end_is_refused_and_costs_no_memory(count: int) -> None:
 
     found = rows(reader, [bytes(1_000)] * count)
 
-    assert found == [("malformed", "not Avro of the schema: nested more than 64 deep")] * count
+    assert (
+        found == [("malformed", "not Avro of the schema: nested more than 64 levels deep")] * count
+    )
 
 
 def zigzag(number: int) -> bytes:
@@ -370,7 +372,7 @@ def test_values_without_a_byte_are_counted_in_a_message_as_a_whole(
     kind: Any, most: bytes, too_many: bytes, columns: dict[str, str]
 ) -> None:
     reader = reader_of(schema_of(("id", "int"), ("f", kind)), columns)
-    fault = ("malformed", "not Avro of the schema: more than 10000 values without a byte")
+    fault = ("malformed", "not Avro of the schema: more than 10000 values that take no bytes")
 
     alone = [rows(reader, [b"\x02" + one])[0] for one in (most, too_many)]
     together = rows(reader, [b"\x02" + one for one in (most, too_many, *[items(0)] * MANY)])

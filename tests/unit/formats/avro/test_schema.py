@@ -20,9 +20,9 @@ def record(*types: Any, name: str = "R", **options: Any) -> Any:
     [
         ("{", "not JSON"),
         ('"int"', "found int, expected a record"),
-        (json.dumps(record("x.Unknown")), 'no type of the name "x.Unknown" is declared'),
-        (json.dumps(record(["int", ["null"]])), "a union directly in a union"),
-        (json.dumps(record([])), "a union without a type"),
+        (json.dumps(record("x.Unknown")), 'found the type "x.Unknown", which is not declared'),
+        (json.dumps(record(["int", ["null"]])), "a union is directly inside of another union"),
+        (json.dumps(record([])), "a union has no types"),
         (json.dumps(record({"type": "array"})), "expected an object with `items`"),
         (
             json.dumps(record({"type": "fixed", "name": "F", "size": -1})),
@@ -30,19 +30,19 @@ def record(*types: Any, name: str = "R", **options: Any) -> Any:
         ),
         (
             json.dumps(record({"type": "enum", "name": "E", "symbols": [1]})),
-            "expected a list of symbols",
+            "expected a list of at least one symbol",
         ),
         (
             json.dumps(record({"type": "enum", "name": "E", "symbols": []})),
-            "expected a list of symbols, at least one",
+            "expected a list of at least one symbol",
         ),
         (
             json.dumps(record({"type": "enum", "name": "E", "symbols": ["A", "\ud800"]})),
-            r'found \["A", "\\ud800"\], expected a list of symbols',
+            r'found \["A", "\\ud800"\], expected a list of at least one symbol',
         ),
         (
             json.dumps(record({"type": "enum", "name": "E", "symbols": ["A", "B", "A"]})),
-            "a symbol twice in",
+            "a symbol occurs twice in",
         ),
         (
             json.dumps({"type": "record", "name": "R", "fields": [{"name": "a b", "type": "int"}]}),
@@ -52,16 +52,22 @@ def record(*types: Any, name: str = "R", **options: Any) -> Any:
         (json.dumps(record(name="1R")), 'found "1R", expected the name of a type'),
         (json.dumps(record(name="shop.int")), 'found "shop.int", expected the name of a type'),
         (json.dumps(record(namespace="a-b")), 'found "a-b", expected a namespace'),
-        (json.dumps(record(["null", "int", {"type": "int"}])), "a type twice in the union"),
-        (json.dumps(record(record(name="S"), ["null", "S", "S"])), "a type twice in the union"),
+        (json.dumps(record(["null", "int", {"type": "int"}])), "a type occurs twice in the union"),
+        (
+            json.dumps(record(record(name="S"), ["null", "S", "S"])),
+            "a type occurs twice in the union",
+        ),
         (json.dumps(record(record(name="R"))), 'the type "R" is declared twice'),
         (
             json.dumps({"type": "record", "name": "R", "fields": [{"name": "a"}]}),
             "an object with `type`",
         ),
         (json.dumps({"type": "record", "fields": []}), "an object with `name`"),
-        (json.dumps(record("R")), "a record contains itself without a union, array or map between"),
-        ('{"type":' * 100 + '"int"' + "}" * 100, "nested more than 64 deep"),
+        (
+            json.dumps(record("R")),
+            "a record contains itself, with no union, array or map in between",
+        ),
+        ('{"type":' * 100 + '"int"' + "}" * 100, "nested more than 64 levels deep"),
         ("[" * 100_000, "not JSON"),
     ],
 )
@@ -81,7 +87,7 @@ def test_records_that_multiply_are_refused() -> None:
 def test_values_without_a_byte_of_every_message_are_refused() -> None:
     types = [record(*["null"] * 100, name="R0"), record(*["R0"] * 100, name="R1")]
 
-    with pytest.raises(AvroSchemaError, match="more than 10000 values without a byte"):
+    with pytest.raises(AvroSchemaError, match="more than 10000 values that take no bytes"):
         parse_avro_schema(json.dumps(record(*types, name="Root")))
 
 

@@ -111,12 +111,18 @@ def test_messages_without_rows_are_left_out() -> None:
     ("value", "expected"),
     [
         (message("TRUNCATE", isDdl=True), "truncate: "),
-        (message("INSERT"), "malformed: `data` has no rows"),
+        (message("INSERT"), "malformed: `data` is missing or null"),
         (message("QUERY", {"id": "1"}), "malformed: found `QUERY` in `type`"),
-        ({"data": []}, "malformed: no event of a change: found nothing in `type`"),
-        (message("INSERT", data={"id": "1"}), "malformed: `data` or `old` is no list of objects"),
-        (message("UPDATE", {"id": "1"}, old=[]), "malformed: `data` has no rows, or `old` has"),
-        (message("UPDATE", {"id": "1"}, old=[7]), "malformed: `data` or `old` is no list"),
+        ({"data": []}, "malformed: the message is not a change event: found nothing in `type`"),
+        (
+            message("INSERT", data={"id": "1"}),
+            "malformed: `data` or `old` is not a list of objects",
+        ),
+        (
+            message("UPDATE", {"id": "1"}, old=[]),
+            "malformed: `data` is missing or null, or `old` has",
+        ),
+        (message("UPDATE", {"id": "1"}, old=[7]), "malformed: `data` or `old` is not a list"),
         (message("INSERT", 7), "malformed: found a number, expected an object"),
     ],
 )

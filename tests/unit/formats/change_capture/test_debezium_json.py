@@ -101,7 +101,9 @@ def test_what_changes_no_row_is_refused_in_words() -> None:
 
     assert found[0].startswith("truncate: the event says that all rows of the source table were")
     assert found[1] == "malformed: found `m` in `op`, expected one of c, u, r, d"
-    assert found[2].startswith("malformed: no event of a change: found nothing in `op`")
+    assert found[2].startswith(
+        "malformed: the message is not a change event: found nothing in `op`"
+    )
     assert found[3].startswith("malformed: the event has no row: `after` is missing or null")
     assert found[4] == "malformed: found a string, expected an object"
     assert found[5].startswith("malformed: not JSON")

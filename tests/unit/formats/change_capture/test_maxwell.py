@@ -77,9 +77,9 @@ def test_ignored_deletes_leave_the_upsert_of_a_changed_key() -> None:
     ("value", "expected"),
     [
         (message("table-drop", None), "malformed: found `table-drop` in `type`, expected one of"),
-        ({"data": {}}, "malformed: no event of a change: found nothing in `type`"),
+        ({"data": {}}, "malformed: the message is not a change event: found nothing in `type`"),
         (message("insert", None), "malformed: the event has no row: `data` is missing or null"),
-        (message("update", {"id": 1}, old=["id"]), "malformed: `data` or `old` is no object"),
+        (message("update", {"id": 1}, old=["id"]), "malformed: `data` or `old` is not an object"),
         (message("insert", {"id": 1}, position=None), "null_ordering"),
     ],
 )

@@ -211,8 +211,8 @@ def test_a_message_whose_results_could_need_too_much_memory_is_refused_by_its_si
     found = read([computed(expression, "STRING")], [plain("t", "STRING")], *messages)
 
     assert rows(found) == [
-        "too_large: the message has 2700009 bytes, and an expression of the stream can make them 100 "
-        "times as many, more than 268435456",
+        "too_large: the message has 2700009 bytes, and the result of an expression of the "
+        "stream can have 100 times as many, more than the limit of 268435456",
         "a",
     ]
 

@@ -44,8 +44,8 @@ def test_any_secret_survives_writing_and_reading(options: dict[str, str]) -> Non
         (f"{PLAIN} required username 's3cret';", "expected options"),
         (f"{PLAIN} required s3cret;", "expected options"),
         (f"{PLAIN} required a='s3cret'; {PLAIN} required b='s3cret';", "one login module only"),
-        (f'{PLAIN} required password="s3cret;', "closed quote"),
-        (f'{PLAIN} required password="s3\ncret";', "closed quote"),
+        (f'{PLAIN} required password="s3cret;', "quotes at both ends"),
+        (f'{PLAIN} required password="s3\ncret";', "quotes at both ends"),
         (f"{PLAIN} required a='{'s3cret' * 20_000}';", "more than"),
     ],
 )

@@ -106,13 +106,13 @@ def test_messages_of_several_types_are_read_each_by_its_own() -> None:
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (b"", "ends within the indexes of its message type"),
-        (b"\2", "ends within the indexes of its message type"),
-        (b"\xff\xff\xff\xff\xff\xff", "ends within the indexes of its message type"),
+        (b"", "the message ends within the indexes of its message type"),
+        (b"\2", "the message ends within the indexes of its message type"),
+        (b"\xff\xff\xff\xff\xff\xff", "the message ends within the indexes of its message type"),
         (b"\1", "found -1 indexes of a message type, expected at most 64"),
-        (b"\2\4", "no message of the indexes [2]"),
-        (b"\2\1", "no message of the indexes [-1]"),
-        (b"\4\0\2", "no message of the indexes [0, 1]"),
+        (b"\2\4", "it has no message with the indexes [2]"),
+        (b"\2\1", "it has no message with the indexes [-1]"),
+        (b"\4\0\2", "it has no message with the indexes [0, 1]"),
         (b"\0\xff", "not a message of the schema"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_schema_that_cannot_be_read_is_a_fault_of_its_messages() -> None:
         (1, 2, None),
         "the schema of id 2 cannot be read: in the file registered.proto: found `edition`, expected a "
         "declaration of a file of proto2 or proto3",
-        "the schema of id 3 cannot be read: no message of the indexes [0]",
+        "the schema of id 3 cannot be read: it has no message with the indexes [0]",
         "the schema of id 4 is of the kind AVRO, expected PROTOBUF",
         "the registry has no schema of id 5",
     ]

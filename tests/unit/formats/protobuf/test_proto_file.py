@@ -156,5 +156,5 @@ def test_a_type_that_no_file_declares_is_refused() -> None:
     file = parse_proto_file('syntax = "proto3"; message M { Unknown u = 1; }', "m.proto")
 
     assert isinstance(file, descriptor_pb2.FileDescriptorProto)
-    with pytest.raises(ProtobufSchemaError, match=r"m\.proto is wrong.*Unknown"):
+    with pytest.raises(ProtobufSchemaError, match=r"m\.proto cannot be used.*Unknown"):
         find_message({"m.proto": file}, "M")

@@ -120,7 +120,7 @@ def test_references_may_be_as_deep_as_the_bound(server: RegistryServer, cache: S
                 ("b", 1): {"references": [reference("a")]},
             },
             [reference("a")],
-            "go in a circle: a-value version 1 > b-value version 1 > a-value version 1",
+            "form a circle: a-value version 1 > b-value version 1 > a-value version 1",
         ),
         ({}, [reference("a")], "it refers to a-value version 1, which does not exist"),
         (
@@ -128,10 +128,10 @@ def test_references_may_be_as_deep_as_the_bound(server: RegistryServer, cache: S
             [reference("a", 1), reference("a", 2)],
             "'a' refers to a-value version 1 and to a-value version 2",
         ),
-        ({}, [{"name": "a"}], "no name, subject and version"),
-        ({}, {"name": "a"}, "its references are no list"),
-        ({}, [reference("\ud800")], "a name or subject that is no Unicode text"),
-        ({}, [{**reference("a"), "name": "\ud800"}], "a name or subject that is no Unicode text"),
+        ({}, [{"name": "a"}], "lacks a name, subject or version"),
+        ({}, {"name": "a"}, "its references are not a list"),
+        ({}, [reference("\ud800")], "a name or subject that is not Unicode text"),
+        ({}, [{**reference("a"), "name": "\ud800"}], "a name or subject that is not Unicode text"),
     ],
 )
 def test_references_that_cannot_be_used_are_told(
@@ -211,7 +211,7 @@ def test_unknown_ids_are_kept_for_a_while_and_cost_one_wait_in_it(
 def test_a_number_that_is_no_id_is_not_asked_for(
     server: RegistryServer, cache: SchemaCache, schema_id: int
 ) -> None:
-    with pytest.raises(UnknownSchemaError, match="is no id"):
+    with pytest.raises(UnknownSchemaError, match="is not the id"):
         cache.schema(schema_id)
 
     assert server.requests == []

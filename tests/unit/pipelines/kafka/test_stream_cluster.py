@@ -138,3 +138,14 @@ def test_a_login_may_be_one_secret_as_a_whole(tmp_path: Path) -> None:
     ) as caught:
         resolve_cluster(stream(kafka={"cluster": "shop"}), clusters)
     assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "login", ["${file:/not/there}", 'x.PlainLoginModule required password="${file:/not/there}";']
+)
+def test_the_cluster_of_a_secret_that_cannot_be_read_is_named(login: str) -> None:
+    shop = replace(SHOP, options={"sasl.jaas.config": login})
+    clusters = KafkaClusters(by_name={"shop": shop})
+
+    with pytest.raises(InvalidRequest, match="a secret of the Kafka cluster `shop` cannot be read"):
+        resolve_cluster(stream(kafka={"cluster": "shop"}), clusters)

@@ -304,7 +304,7 @@ def test_messages_of_several_types_have_fields_of_their_own() -> None:
     assert read(framed(1, b"\2\4")) == {"mine": "ROW<`is_new` BOOLEAN>"}
     with pytest.raises(ValueError, match="no schema of id 2"):
         read(framed(2, b"\0"))
-    with pytest.raises(ValueError, match="no message of the indexes"):
+    with pytest.raises(ValueError, match="it has no message with the indexes"):
         read(framed(1, b"\2\x0a"))
     with pytest.raises(ValueError, match="ends within"):
         read(framed(1, b""))

@@ -108,7 +108,7 @@ def test_computed_columns_are_accepted_and_imply_their_source() -> None:
         (
             {"column": "a", "expression": "id + 1"},
             "expression",
-            "its result is BIGINT, which a column of type INT does not hold without loss",
+            "its result is BIGINT, which a column of type INT cannot hold without loss",
         ),
     ],
 )

@@ -98,7 +98,13 @@ def test_streams_of_columns_that_may_be_unordered_one_by_one_do_not_remove_rows(
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str, str]] = [
     (CLEARED, {"where": "op ="}, "where", "cannot be read at `the end`", "write comparisons"),
     (CLEARED, {"where": "version = 'x'"}, "where", "a column of type INT", "with a number"),
-    (CLEARED, {"where": "header(a.b) = 1"}, "where", "a header has one name", "header('the name')"),
+    (
+        CLEARED,
+        {"where": "header(a.b) = 1"},
+        "where",
+        "expected the name of one header",
+        "header('the name')",
+    ),
     (CLEARED, {"where": "offset(x) = 1"}, "where", "the offset of a record", "write `offset()`"),
     (
         {**BY_ARRIVAL},

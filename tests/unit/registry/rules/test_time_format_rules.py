@@ -42,7 +42,7 @@ def test_what_cannot_be_read_is_refused() -> None:
     ) == [
         ("/columns/1/time_zone", "no time zone has the name 'Europe/Bonn'"),
         ("/columns/2/time_format", "`DD` has no meaning; put texts into quotes: `'DD'`"),
-        ("/columns/3/time_format", "the column is of type INT"),
+        ("/columns/3/time_format", "the column is of type INT, which has no time formats"),
     ]
 
 
@@ -63,10 +63,11 @@ def test_times_inside_of_values_have_formats() -> None:
         {"column": "day", "source": "header", "time_format": "epoch_days"},
         table=table,
     ) == [
-        ("/columns/1/time_format", "a TIMESTAMP needs year, month and day"),
+        ("/columns/1/time_format", "a TIMESTAMP needs year, month and day in the pattern"),
         (
             "/columns/2/time_format",
-            "the dates and times inside of ROW<`d` DATE, `n` INT> are ISO 8601 there",
+            "the dates and times inside of ROW<`d` DATE, `n` INT> are always ISO 8601 "
+            "in the header of a record",
         ),
     ]
 
