@@ -4,14 +4,14 @@
 |---|---|
 | `contract` | the base class, and bounded types |
 | `table`, `aggregate`, `stream`, `message_format`, `trigger` | declarations |
-| `stream_trial` | sample records of a stream, and what would become of them |
+| `stream_trial` | the trial of a stream: sample records, and the result of each |
 | `schema_change` | requested changes of a table |
 | `document` | the stored document of a table and its streams, with changes in progress |
-| `progress`, `backfill` | the report of a runner, and of a backfill |
-| `row`, `status` | answers of the service about rows; about streams, backfills and maintenance |
+| `progress`, `backfill` | the report of a runner; the report of a backfill |
+| `row`, `status` | answers of the service about rows; answers about streams, backfills and maintenance |
 | `dead_letters` | dead letters of a stream: numbers, pages and questions for them, requests and results of replays |
 | `offsets` | the position of a stream, and requests to set it |
-| `problem`, `field_problems` | the body of an error answer, with problems of single fields; their construction |
+| `problem`, `field_problems` | the body of an error answer, with the problems of single fields; the construction of these |
 """
 
 from braid.schemas.aggregate import OPTION_OF_FIELD, AggregateSpec

@@ -38,7 +38,8 @@ class AggregateSpec(Contract):
         timestamp_field: For `merge_map_with_keytime`: the field of the ROW that holds its time.
         on_overflow: For `sum` and `product`: the effect of a value that the integer or DECIMAL
             cannot hold. `wrap`: the value wraps round. `fail`: merges of the column fail.
-            None: `wrap` in tables that admit several streams, else `fail`.
+            None: `wrap` in aggregation tables, and in partial-update tables unless they have exactly
+            one sequence group; with one group `fail`, also where another stream writes unordered columns.
         lg_k: For `hll_sketch` and `theta_sketch`: the size of all sketches, as a power of 2. None: 12.
         hll_type: For `hll_sketch`: the type of all sketches. None: `HLL_4`.
         options: Options of a user's own function, by their names.

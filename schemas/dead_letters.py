@@ -1,6 +1,7 @@
 """Dead letters of a stream: their numbers, pages of them, and replays with their results.
 
-`LetterQuery` and `LetterPage` are what the service and a runner exchange; `DeadLetters` is the service's answer.
+The service sends a `LetterQuery` to a runner, which answers with a `LetterPage`. `DeadLetters` is the answer
+over HTTP.
 """
 
 from collections.abc import Mapping

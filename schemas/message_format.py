@@ -1,7 +1,7 @@
 """Formats of messages and of their Kafka keys, as a stream declares them.
 
-Each format of messages is a contract with its `type` and options. Functions at the end of the module tell other packages two
-facts about a format: its schema registry, and whether a message is a row or a change of rows.
+Each format of messages is a contract with its `type` and options. Functions at the end of the module return facts about
+a format, such as its schema registry, and whether its messages are rows or changes of rows.
 """
 
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Contracts for the trial of a stream: a definition with sample records, and the rows or the fault that each record gives."""
+"""Contracts for the trial of a stream: a definition with sample records, and the rows or the fault of each record."""
 
 import base64
 from collections.abc import Mapping

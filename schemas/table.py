@@ -1,4 +1,7 @@
-"""Declaration of a table: columns, keys, sequence groups, and rules for its rows."""
+"""Declaration of a table: columns, keys, sequence groups, deletes, expiry, and when a row is stale or complete.
+
+Its rules are in `registry/rules/tables`.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum

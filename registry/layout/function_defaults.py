@@ -1,11 +1,14 @@
 """Default options of the aggregate functions of a declared table. Pure.
 
-1. Overflow of sums and products: one stream's values must not make the columns of another one
+1. Overflow of sums and products: one stream's values must not make the columns of another stream
    unreadable. A sum that fails cannot be read. It stops every full scan and every compaction of its
-   bucket, because these merge the columns of all streams. So in a table that admits several streams a sum
-   or product wraps round unless the column declares `fail`.
-2. Size of sketches: the union of sketches of different sizes depends on their order. So the size is always
-   written out; it is the library's default unless the column declares another.
+   bucket, because these merge the columns of all streams. So in aggregation tables, and in partial-update
+   tables unless they have exactly one sequence group, a sum or product wraps round unless the column
+   declares `fail`. With exactly one group the default is `fail`, also if another stream writes unordered
+   columns.
+2. Size of sketches: the union of HLL sketches of different sizes depends on their order, and a theta
+   sketch does not store its size. So `lg_k` is always written out, and so is `hll_type` for HLL sketches.
+   They are 12 and `HLL_4` unless the column declares others.
 """
 
 from collections.abc import Mapping
