@@ -1,4 +1,4 @@
-"""The interface of custom aggregate functions; the functions of the format are in `lake/merge/functions`.
+"""The interface of custom aggregate functions; the format's own are in `lake/merge/functions`.
 
 A package provides a `FunctionDeclaration` through the entry point group `braid.aggregates`. Its
 `make` returns an `AggregateFunction`, which combines the values of one key one by one; its optional

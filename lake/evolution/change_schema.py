@@ -1,7 +1,8 @@
 """Application of a list of changes to a schema, all or nothing.
 
 Changes are applied in order, each to the result of the ones before. Changes that cannot be made are
-collected, so that one error names all of them; without any, the result is checked by `validate_schema`.
+collected, so that one error names all of them. If there are none, `validate_schema` checks the
+result.
 
 Source: merge-semantics 8.3, 8.4.
 """

@@ -1,9 +1,9 @@
 """Schema changes that lead from a table's columns to the same columns merged with incoming fields.
 
 New fields inside a nested column are added at their paths, and types are changed at their paths,
-because the type of a nested column cannot be changed as a whole. Two differences cannot be expressed by
-a path: the key type of a MAP, and a nested field that is gone. For these the change is one of the whole
-MAP or ROW, and `change_schema` refuses it.
+because the type of a nested column cannot be changed as a whole. Two differences cannot be
+expressed by a path: another key type of a MAP, and a nested field that is missing. For these the
+type of the whole MAP or ROW is changed, which `change_schema` refuses.
 
 Source: merge-semantics 8.1.
 """

@@ -4,11 +4,11 @@
 2. Fields of a ROW are matched by name. Fields that both have are merged, fields that only the table has stay,
    and fields that only the records have are appended, nullable.
 3. ARRAY, MULTISET and MAP are merged in their element, key and value types.
-4. Every other type is replaced by that of the records, if the casting rules allow it. A length or precision
-   shrinks only if explicit casts are allowed. Decimals keep their scale and get the larger precision. Types that
-   cannot be merged are refused.
+4. Every other type is replaced by the type of the records, if the casting rules allow it. A length
+   or precision shrinks only if explicit casts are allowed. Decimals keep their scale and get the
+   larger precision. Types that cannot be merged are refused.
 
-Without `MergeRules.type_widening`, rule 4 does not apply: these types stay.
+Without `MergeRules.type_widening`, the table's types stay instead of rule 4.
 
 Source: merge-semantics 8.1.
 """

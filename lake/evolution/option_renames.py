@@ -1,9 +1,9 @@
 """Rename of a column in most of the options that can name it.
 
-The reference renames the column in some options only. In the others the old name stays, and its rules
-refuse the result, except in `row-deduplicate-ignore-fields`, where the old name silently matches no column. Here
-the column is also renamed in that option, and in the options that only this engine has; in the rest, such as
-`rowkind.field`, the old name stays here, too, and the rules for tables refuse the result.
+The reference renames the column in some options only. This engine also renames it in its own
+options, and in `changelog-producer.row-deduplicate-ignore-fields`, where the reference leaves the
+old name, which then silently matches no column. In all other options, such as `rowkind.field`, both
+leave the old name, and their rules for tables refuse the result.
 
 Source: merge-semantics 8.3.
 """

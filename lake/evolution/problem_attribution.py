@@ -1,8 +1,9 @@
 """Attribution of a schema's problems to the changes that caused them.
 
-The rules for tables check the schema that results from a list of changes, so their problems name columns and
-options, not changes. Therefore the schemas after the first 0, 1, 2… changes are checked, too. A problem of the
-final schema was caused by the change that follows the last of these schemas without the problem.
+The rules for tables check the schema that results from a list of changes, so their problems name
+columns and options, not changes. Therefore the schemas after the first 0, 1, 2… changes are
+checked, too. The last of these schemas that does not have the problem is determined, and the change
+after it has caused the problem.
 """
 
 from collections.abc import Callable, Sequence

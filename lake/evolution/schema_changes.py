@@ -1,7 +1,8 @@
 """Changes of a schema, as values.
 
-A column is named by its path: its name, or the names from the column down to a field nested in it,
-with `element` for the elements of an ARRAY or MULTISET and `value` for the values of a MAP.
+A column is named by its path. This is its name or, for a field nested in it, the names from the
+column down to the field. In a path, `element` stands for the elements of an ARRAY or MULTISET, and
+`value` for the values of a MAP.
 
 Source: merge-semantics 8.3.
 """

@@ -1,11 +1,12 @@
 """Differences between two schemas of a table, as the schema changes that lead from one to the other.
 
-Columns are matched by id. So a rename is found as a rename, and a column that was dropped and added again is
-found as a drop and an addition. The order is: drops, changes of columns that stay, additions, moves, options,
-comment. Additions and moves use the new names of columns, the other changes the old names; a path into a
-column begins with its old name, because the column is renamed after the changes inside it. An option that was
-rewritten because a column was renamed appears like any other changed option. A dropped primary key does not appear, nor
-does another order of the fields inside a ROW.
+Columns are matched by id. So a rename is found as a rename, and a column that was dropped and added
+again is found as a drop and an addition. The changes are listed in this order: drops, changes of
+columns that stay, additions, moves, options, comment. Additions and moves use the new names of
+columns, the other changes the old names. A path into a column begins with the old name of the
+column, because the column is renamed after the changes inside it. An option that was rewritten
+because a column was renamed appears like any other changed option. Two differences are not listed:
+a dropped primary key, and a changed order of the fields inside a ROW.
 
 Pure. The result is shown in the history that users read.
 

@@ -10,7 +10,8 @@
 | `data_file_writer`, `data_file_columns`, `file_limits`, `row_groups`, `file_encoding` | writes of a data file of any format |
 | `format_reader`, `format_writer`, `parquet/`, `orc/`, `avro/` | the protocols of one format, and the formats |
 | `staged_write`, `best_effort_delete` | removal of the files of operations that fail or give up |
-| `data_files` | the names of reads and writes of data files, for the rest of the engine |
+| `data_files` | the classes and functions for data files that the rest of the engine imports |
 
-A protocol with several implementations (storage, formats) has folders.
+The implementations of a protocol are in folders: those of storage in `storage/` and
+`object_store/`, those of the formats in `parquet/`, `orc/` and `avro/`.
 """

@@ -1,9 +1,10 @@
 """Columns and system columns of one data file, decoded into the Arrow schema of the table; bounds of columns.
 
-The file may have been written under another schema: columns are found by id, cast where their type has
-changed, and null where the file lacks them (`braid.lake.files.column_mapping`), except that a file must have the
-columns that its own schema declares NOT NULL. A column that holds only nulls according to the file's statistics is
-not decoded either. Rows that a deletion vector marks are left out.
+The file may have been written under another schema. Its columns are found by id, and are cast if
+their type has changed (`braid.lake.files.column_mapping`). A column that the file lacks is null,
+but a file without a column that its own schema declares NOT NULL is refused. A column that holds
+only nulls according to the file's statistics is not decoded. Rows that a deletion vector marks are
+left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

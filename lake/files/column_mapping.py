@@ -1,9 +1,10 @@
 """Schema evolution on read: from the columns of a file's schema to those of another schema of the table.
 
-Columns, and fields of a ROW, are matched by id, whatever their names were. The mapping gives, by wanted column, the
-file's column and the conversion of its values; it has no entry for a column that the file lacks, which
-`column_decoder` fills with nulls. A field that a ROW of the file lacks is null. Here too: whether two schemas need
-a mapping, and a digest of a schema's shape.
+Columns, and fields of a ROW, are matched by id, whatever their names were. For each wanted column
+the mapping has the file's column and the conversion of its values. It has no entry for a column
+that the file lacks, which `column_decoder` fills with nulls. A field that a ROW of the file lacks
+is null. `is_same_shape` returns whether two schemas need no mapping, and `shape_digest` identifies
+the schemas under which every file has the same records.
 
 Source: table-format 2.3; merge-semantics 8.
 """

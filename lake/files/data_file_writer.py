@@ -1,6 +1,6 @@
 """The writer of one data file: key-value rows, row group by row group.
 
-Rows are not gathered beyond one row group, or one stripe of ORC. A `FormatWriter` makes the bytes.
+It buffers at most one row group, or one stripe of ORC. A `FormatWriter` encodes the rows.
 
 Source: table-format 12.
 """

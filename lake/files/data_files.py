@@ -1,4 +1,4 @@
-"""Data files of any format: the names for reading and writing them, gathered for the rest of the engine."""
+"""Data files of any format: the classes and functions that the rest of the engine imports."""
 
 from braid.lake.files.data_file_reader import DataFileReader
 from braid.lake.files.data_file_writer import DataFileWriter, DataFileWritten

@@ -1,18 +1,19 @@
 """Values that a data file cannot hold, found in each row group before it is written and reported by column.
 
-Rows are checked when they are written (`braid.lake.write`). The result of merging may still have, where nulls and
-DECIMALs inside of nested columns are not checked:
+Rows are checked when they are written (`braid.lake.write`). But merging can still produce the
+following values. Nulls and DECIMALs inside of nested columns are not checked.
 
 * null in a NOT NULL column, after a retract that left no value or removed more than there was;
-* a DECIMAL beyond its storage. Parquet stores up to 9 digits in 32 bits and up to 18 in 64. There more digits
-  than declared are kept while they fit, as in the reference; beyond that the reference lets the number
-  wrap around, which is a wrong number in every later read. Above 18 digits the declared precision is the
-  limit. Avro files have the limits of Parquet files. From ORC files the reference reads a number
-  with more digits than declared as null, so such a number is refused for ORC;
-* in ORC, a timestamp outside of the years 1677 to 2262, or one before 1970 with a fraction of a second
-  (`braid.lake.files.orc.times`), or a key column of type CHAR that ends in blanks
-  (`braid.lake.files.orc.chars`); an older file of another format may hold them. In other columns the blanks
-  are cut before.
+* a DECIMAL that is too large. Parquet stores types of up to 9 digits in 32 bits, and of up to 18
+  digits in 64 bits. For these types a number with more digits than declared is kept if it fits into
+  the bits, as in the reference. A larger number is refused; the reference lets it wrap around,
+  which gives a wrong number in every later read. For types of more than 18 digits the declared
+  precision is the limit. Avro files have the limits of Parquet files. For ORC files every number
+  with more digits than declared is refused, because the reference reads it as null;
+* in ORC, a timestamp outside of the years 1677 to 2262, or one before 1970 with a fraction of a
+  second (`braid.lake.files.orc.times`). Also in ORC, a CHAR in a key column that ends in blanks
+  (`braid.lake.files.orc.chars`); in other columns such blanks have been cut already. Such values
+  come from files of another format, or from casts.
 
 Source: merge-semantics 2.4 and 4; table-format 12.3.
 """

@@ -1,4 +1,4 @@
-"""Columns without a value in one data file, or in any of several, according to the statistics of the files."""
+"""Columns that hold only nulls in one data file, or in all of several files, by their statistics."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The opening of a data file of any format: choice of its reader, check of its number of rows, translated errors."""
+"""Opening of a data file of any format: choice of reader, check of the row count, translated errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

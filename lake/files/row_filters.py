@@ -1,9 +1,10 @@
 """The types of filters of row groups and rows, and the rows of a file that pass a filter of rows.
 
-Late materialisation, where the caller allows it: a part of the file (a row group) is read in two steps, first the
-columns of the filter, then, if a row passes, the columns of the result. Where few rows pass, the second step is
-rare. Where many pass, two steps would decode the filter's columns twice; so a part is read in one step if a row of
-the part before it has passed. The conditions of a query become filters elsewhere (`braid.lake.read`).
+If the caller allows it, a part of the file (a row group) is read in two steps (late
+materialisation): first the columns of the filter and then, if a row passes, the columns of the
+result. If few rows pass, the second step is rare. If many rows pass, two steps would decode the
+columns of the filter twice; so a part is read in one step if a row of the part before has passed.
+`braid.lake.read` turns the conditions of a query into filters.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

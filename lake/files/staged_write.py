@@ -1,4 +1,4 @@
-"""The base class of writers of files: at the end of its context, a file that is not finished is removed."""
+"""The base class of writers of files: the end of its context removes a file that is not finished."""
 
 from abc import ABC, abstractmethod
 from types import TracebackType

@@ -8,9 +8,10 @@ The Parquet and ORC files of data are read and written elsewhere (`braid.lake.fi
 | `manifest`, `manifest_list`, `data_file`, `data_file_codec`, `avro/` | Avro files of metadata, and Avro itself |
 | `indexes/` | bloom filters of data files; hash indexes, deletion vectors, and the manifest of these |
 | `data_types`, `type_codec`, `arrow_types`, `value_limits`, `casts/` | column types, their spelling, Arrow form, limits and casts |
-| `binary_row` | binary rows, encoded and decoded by means of the next two modules |
+| `binary_row` | binary rows, encoded and decoded with the next two modules |
 | `row_words`, `row_columns` | encoding of columns as the words of binary rows, and decoding to columns |
-| `bucket`, `partition_path`, `java_text`, `float_order` | the bucket and the directory of a row, and Java's spelling and order of floating-point numbers |
-| `statistics`, `system_columns`, `commit_message` | bounds and null counts; columns that only data files have, and kinds of rows; messages to the committer |
+| `bucket`, `partition_path` | the bucket of a row, and the directory of a partition and bucket |
+| `java_text`, `float_order` | Java's spelling and sort order of floating-point numbers |
+| `statistics`, `system_columns`, `commit_message` | bounds and null counts; columns that only data files have, and row kinds; messages to the committer |
 | `arrays`, `corruption` | small operations on arrays; errors of decoding |
 """

@@ -17,8 +17,9 @@
 | MULTISET | map to int32 |
 | ROW | struct |
 
-`from_arrow_type` is the way back, for columns that do not have a declared type. `to_arrow_form` casts a column that is
-not nested to its form; `elements` and `as_list` read list and map columns.
+`from_arrow_type` is the inverse, for columns that do not have a declared type. `to_arrow_form`
+casts a column that is not nested to the Arrow form of its type; `elements` and `as_list` read list
+and map columns.
 """
 
 from collections.abc import Sequence

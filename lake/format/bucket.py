@@ -1,9 +1,10 @@
-"""The default bucket function: from a row's bucket key to its bucket; tables with another one are refused.
+"""The default bucket function, which gives a row's bucket from its bucket key; no other is supported.
 
-The hash is Murmur3 (32 bit, seed 42) over the words of the binary row of the bucket key, header included.
-The bucket is the absolute value of the remainder of the hash by the bucket count, where the remainder has
-the sign of the hash. Lookups by key search only the key's bucket, so they never find a row that is in
-another one, although scans show it. For dynamic buckets only the hash is computed here (`key_hashes`).
+The hash is Murmur3 (32 bit, seed 42) over the words of the binary row of the bucket key, header
+included. The bucket is the absolute value of the remainder of the hash by the bucket count, where
+the remainder has the sign of the hash. Lookups by key search only the key's bucket, so they never
+find a row in a wrong bucket, although scans show it. For dynamic buckets only the hash is computed
+here (`key_hashes`).
 
 Source: table-format 11. Murmur3: Appleby 2011, https://github.com/aappleby/smhasher.
 """

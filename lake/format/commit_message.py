@@ -1,7 +1,8 @@
-"""Commit messages, which tell the committer the files that a write, a compaction or a rescale made or replaced in a bucket.
+"""Commit messages: the files that a write, compaction or rescale added or replaced in one bucket.
 
 Messages travel as bytes from Spark's executors to the driver, so writers and committers can run in
-different processes. The bytes are this engine's own; a version with another layout refuses them.
+different processes. Only this engine has these bytes; a version of it with another layout refuses
+them.
 """
 
 import zlib

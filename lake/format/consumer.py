@@ -1,8 +1,9 @@
 """Consumer files: the oldest snapshot that a reader still needs, as JSON.
 
-`{"nextSnapshot": n}` keeps snapshot n and all later ones from expiring, in every engine of the format; with
-`consumer.changelog-only` it keeps only their changelogs. A lease of this engine adds its deadline, after which this
-engine ignores the file, and its holder; other engines ignore both keys, and this engine ignores the option for it.
+`{"nextSnapshot": n}` keeps snapshot n and all later ones from expiring, in every engine of the
+format. With `consumer.changelog-only` it keeps only their changelogs. The file of a lease, which
+only this engine has, also names its holder and its deadline, after which this engine ignores the
+file. Other engines ignore both keys. For leases this engine ignores `consumer.changelog-only`.
 
 Source: table-format 20.
 """

@@ -1,9 +1,10 @@
 """Codec of the `_FILE` record of a manifest.
 
-The record is encoded to bytes and decoded from bytes, or from the dictionary of a general Avro reader
-(`data_file_of`); its statistics, which other files have too, are encoded and decoded alone as well. Fields are
-in the order of `braid.lake.format.avro.schemas.DATA_FILE_FIELDS`. Files of older releases have only the first
-16, 18 or 20 of these; the missing ones are read as None.
+The record is encoded to bytes. It is decoded from bytes, or from the dictionary of a general Avro
+reader (`data_file_of`). There are functions for its statistics alone, because manifest lists have
+such statistics too. Fields are in the order of `braid.lake.format.avro.schemas.DATA_FILE_FIELDS`.
+Manifests of older Paimon releases have only the first 16, 18 or 20 of these fields; the missing
+fields are read as None.
 
 Source: table-format 5.2 and 21.
 """

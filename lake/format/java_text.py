@@ -1,7 +1,8 @@
 """Floating-point numbers in the notation of Java's `toString`, on which paths and casts depend.
 
-The digits are the fewest that identify the value. Java has others for a few values: for the smallest subnormals
-(`4.9E-324`), and before JDK 19 for some larger ones (`1.9999999999999998E23`).
+The digits are the fewest that identify the value. Java writes other digits for a few values: for
+the smallest subnormals (`4.9E-324`), and before JDK 19 for some larger values
+(`1.9999999999999998E23`).
 """
 
 import math

@@ -1,6 +1,7 @@
-"""Reader of the format's JSON objects by keys, with accessors that check the kind of a value; and their writer.
+"""Reader of the format's JSON objects, with accessors that check the kind of a value; their writer.
 
-`text_map` turns values into text instead, `value` returns one unchecked, and keys that nobody asks for are ignored.
+Two accessors differ: `text_map` converts values to text, and `value` does not check its value. Keys
+that are not read are ignored.
 """
 
 from collections.abc import Mapping, Sequence

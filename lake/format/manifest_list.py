@@ -1,8 +1,9 @@
 """Manifest lists: descriptions of manifests, as an Avro file.
 
-A snapshot has a list of the manifests from before its commit, a list of those with its own changes and, if it
-has changelog files, a list of theirs. A description has bounds of the manifest's entries, so that a reader
-skips manifests that it does not need; `describe_manifest` computes it.
+A snapshot has a list of the manifests from before its commit, and a list of the manifests with its
+own changes. If it has changelog files, it also has a list of the manifests of these files. The
+description of a manifest has bounds of its entries, so that a reader can skip manifests that it
+does not need; `describe_manifest` computes the description.
 
 Source: table-format 5.1.
 """

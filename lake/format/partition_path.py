@@ -6,8 +6,8 @@ blank text as `partition.default-name`. By default a date is a number of days, a
 and a timestamp the text of Java's `LocalDateTime`; if `partition.legacy-name` is false, all three are spelled
 as casts to text spell them. The resulting texts are escaped.
 
-`partition_label` names a partition in messages. Null, blank texts and the default name share a directory, but have
-different labels.
+`partition_label` names a partition in messages. Null, blank texts and the text of
+`partition.default-name` share a directory, but have different labels.
 
 Source: table-format 10.
 """

@@ -1,7 +1,8 @@
 """Columns decoded from serialised binary rows, without a loop over rows.
 
-The bounds of thousands of files become one table, on which a predicate is evaluated at once; partitions and keys are
-decoded likewise. Nested fields that are decoded have to be null in every row.
+For example, the bounds of thousands of files are decoded to one table, and a predicate is evaluated
+on all of them at once. Partitions and keys are decoded in the same way. Decoded fields of nested
+types have to be null in every row.
 
 Source: table-format 8.
 """

@@ -1,8 +1,8 @@
 """Schema files: the columns, keys and options of a table, as JSON; and the tables that this version refuses.
 
-Schemas are numbered 0, 1, 2…; the highest number is the current schema. Each data file refers to the schema
-whose column names it uses. A column is identified by its id, which is never reused. Files
-of older versions have other defaults for some options (`TableSchema.table_options`).
+Schemas are numbered 0, 1, 2…; the highest number is the current schema. Each data file refers to
+the schema whose column names it uses. A column is identified by its id, which is never reused. In
+files with a lower `version` some options have other defaults (`TableSchema.table_options`).
 
 Source: table-format 2.
 """

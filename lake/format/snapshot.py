@@ -1,7 +1,8 @@
 """Snapshot files: one committed state of a table, as JSON.
 
-The state of a table is the snapshot with the highest id; there is no other record of it. Keys of the file
-are the attributes in camelCase; optional keys are left out when None, and unknown keys are ignored.
+The state of a table is the snapshot with the highest id; there is no other record of it. The keys
+of the file are the attributes of `Snapshot` in camelCase. Optional keys are left out if they are
+None, and unknown keys are ignored.
 
 Source: table-format 3.
 """

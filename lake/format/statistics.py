@@ -4,10 +4,10 @@ The bounds are two binary rows with a field for each covered column; a column wi
 Readers skip files by their bounds, so a bound may be too wide but never too narrow. Bounds are in the order in
 which readers compare: text by UTF-8 bytes, floats as Java orders them (-0.0 below 0.0, NaN above everything).
 
-These columns have no bounds, only null counts: nested ones, timestamps of precision 7 and more, binary ones,
-columns of nulls alone, and texts whose upper bound cannot be shortened. For binary columns the reason is
-that Java's readers compare their bounds as signed bytes, but files are sorted by unsigned bytes, and a bound that a
-reader misinterprets loses rows.
+These columns have no bounds, only null counts: nested ones, timestamps of precision 7 and more,
+binary ones, columns of nulls alone, and texts whose upper bound cannot be shortened. Binary columns
+have none because Java's readers compare their bounds as signed bytes, while files are sorted by
+unsigned bytes, and a reader that misinterprets a bound loses rows.
 
 Source: table-format 9.
 """

@@ -6,8 +6,9 @@
 | `_SEQUENCE_NUMBER` | int64, not null | 2147483646 | order of arrival within a bucket |
 | `_VALUE_KIND` | int8, not null | 2147483645 | `RowKind` |
 
-`_LEVEL`, int32 and not null, is not in files: readers add it to records that are merged by level. Columns of
-users cannot have the names of system columns, nor `rowkind` and `_ROW_ID` (`is_reserved`).
+`_LEVEL` (int32, not null) is not in files: readers add it to records that are merged by level. A
+user's column cannot have the name of a system column, nor the names `rowkind` and `_ROW_ID`
+(`is_reserved`).
 
 Source: table-format 12.1 and 12.2.
 """

@@ -1,12 +1,13 @@
 """Limits of column types that Arrow types do not have: lengths, ranges, and NOT NULL inside nested values.
 
-Types whose Arrow form has the same limits or narrower ones (whole numbers, floats, BOOLEAN, timestamps of
-nanoseconds) are not checked. All other types are checked, a whole column at once; in a nested column, all
-values of one path at once. Text has to be UTF-8, because readers in other languages fail on anything else.
-The keys of a MAP may not be null, and no key may occur twice; nested keys are not compared. Text of a
-partition column may not be longer than the name of a directory can be. Fractional digits of a second beyond
-the declared precision are kept if Arrow's unit has them, as in the reference: a TIME(0) has milliseconds, and
-so does a TIMESTAMP(0). Nothing is raised: the first breach of each part of a column is returned.
+Types whose Arrow form has the same limits or narrower ones (whole numbers, floats, BOOLEAN,
+timestamps of nanoseconds) are not checked. All other types are checked, a whole column at once; in
+a nested column, all values of one path at once. Text has to be UTF-8, because readers in other
+languages fail on anything else. The keys of a MAP may not be null, and no key may occur twice;
+nested keys are not compared. A text in a partition column may not be too long for the name of the
+partition's directory. Fractional digits of a second beyond the declared precision are kept if
+Arrow's unit has them, as in the reference: a TIME(0) has milliseconds, and so does a TIMESTAMP(0).
+No error is raised; the result has the first value of each part of a column that breaks a limit.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -5,12 +5,13 @@
 | no row | row | `+I` after |
 | no row | no row | - |
 | row | no row | `-D` before |
-| row | row | `-U` before, `+U` after; nothing where they differ in none of the compared columns (`compared_columns`) |
+| row | row | `-U` before, `+U` after; with `changelog-producer.row-deduplicate` nothing if all compared columns are equal (`compared_columns`) |
 
 A retract counts as no row. `-U` and `-D` carry the sequence number of the old row, `+I` and `+U` that of
 the new one. The changelog of a first-row table has only the rows of new keys, each with its own kind.
 
-Both producers that compare rows follow this table; they differ in which record is the old row:
+Both changelog producers that compare rows follow this table. They differ in the record that is the
+old row, and in the keys that can have a change:
 
 | producer | before | keys with a change |
 |---|---|---|
@@ -20,8 +21,8 @@ Both producers that compare rows follow this table; they differ in which record 
 So one number distinguishes them: the *base level*, which is the highest for `full-compaction` and 1 for `lookup`.
 A record on that level or a higher one is the old row.
 
-The changelog of the producer `input` is not made here: it is the records before they are merged
-(`braid.lake.write.files.changelog_files`).
+The changelog of the producer `input` is not computed here: it has the records as they were before
+merging (`braid.lake.write.files.changelog_files`).
 
 Source: merge-semantics 6.2, 6.4, 6.5; first-row: 2.2.
 """

@@ -8,7 +8,7 @@ applies decides how many:
 |---|---|---|
 | early full compaction | enough commits were made, an interval has passed, the bucket is small, or the levels below the highest are large | all runs |
 | size amplification | all runs but the oldest are together large compared with the oldest | all runs |
-| size ratio | the newest run is about as large as the next one, or larger | the newest run, then each next run, as long as the runs taken so far are together about as large as it, or larger |
+| size ratio | the newest run is about as large as the next one, or larger | the newest run, then the next ones up to the first that is much larger than all runs before it together |
 | run count | there are more runs than the trigger | enough runs to leave as many as the trigger, then more by size ratio |
 | level 0 has to go up | the table needs lookup (under `lookup-compact` = `gentle` only at every `lookup-compact.max-interval`-th such pick), or else has `compaction.force-up-level-0` | all of level 0, then more by size ratio |
 
@@ -16,11 +16,12 @@ The middle three rules require at least as many runs as the trigger. The output 
 the level of the first run left out, or the highest level when no run is left out. It is never level 0, so a unit
 takes levels 0 and 1 whole, whatever their sizes.
 
-Releases of the format differ in when levels 0 and 1 are taken. Release 2.0.0 compares sizes first, stops
+Versions of Paimon differ in when levels 0 and 1 are taken. Paimon 2.0.0 compares sizes first, stops
 at the first run that is too large, and at the end adds the rest of level 0, and the level after it.
-Here, as in later releases, levels 0 and 1 are taken at once, so that their sizes count against the next
-level. Otherwise level 1 of a table that needs lookup would absorb every small commit and grow without
-bounds, because such a table never has enough runs for another rule. Readers see the same rows.
+Here, as in later versions, levels 0 and 1 are taken at once, so that their sizes count against the
+next level. Otherwise level 1 of a table that needs lookup would absorb every small commit and grow
+without bounds, because such a table never has enough runs for another rule. Readers see the same
+rows.
 
 Commits are counted by the files that they added to level 0 of the bucket, because files do not record
 which of them were committed together. So a commit of several files can make a full compaction come earlier, but

@@ -1,10 +1,11 @@
 """Merges of small files within level 0, instead of compactions that may rewrite much more.
 
-A compaction rewrites level 1, and possibly higher levels, however few the new rows are. With many small commits,
-that rewrites all rows again and again. So instead of a compaction that is due (`compaction_pick`) the newest files
-of level 0 may be merged into one file of level 0, as long as level 0 is small: below the geometric mean of two
-sizes. One is the bytes of level 0 that no such merge has written, the other the bytes of higher levels that the
-compaction would take. These count in full, although the compaction may keep large files whole.
+A compaction rewrites level 1, and possibly higher levels, however few the new rows are. With many
+small commits, that rewrites all rows again and again. So if a compaction is due
+(`compaction_pick`), the newest files of level 0 may be merged into one file of level 0 instead, as
+long as level 0 is smaller than a bound. The bound is the geometric mean of two sizes: the bytes of
+level 0 that no such merge has written, and the bytes of higher levels that the compaction would
+take. The latter count in full, although the compaction may keep large files whole.
 
 1. Files are taken from the newest on, as long as the next file is no larger than all files before it together
    (`compaction.size-ratio` allows some percent more); then further files are taken, until at most one run more
@@ -12,8 +13,8 @@ compaction would take. These count in full, although the compaction may keep lar
 2. If rule 1 takes one file only, nothing is merged or compacted until there are more files. The same holds if all
    files of level 0 were written by merges, unless there are more runs than rule 1 leaves. This costs readers one
    additional run.
-3. A level 0 of the bound or above, or of the size of a file that is not small, is compacted as usual. An early
-   full compaction is never replaced by a merge of level 0.
+3. If level 0 has reached the bound, or is as large as a file that is not small, the compaction
+   takes place as usual. An early full compaction is never replaced by a merge of level 0.
 
 Bytes written per byte appended, if all commits have the same size and compaction runs once after each:
 

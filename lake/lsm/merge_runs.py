@@ -2,10 +2,11 @@
 
 Each round:
 
-1. Every run with rows left to read is read until about `batch_rows` of its rows, or `batch_bytes`, are buffered.
-   The part of the budget that short runs leave unused goes to the runs by their shares of the rows of the last round.
-   Otherwise a large run beside many small ones would take a round for each of its batches, which is costly because
-   each round compares all buffered rows.
+1. Every run with rows left to read is read until about `batch_rows` of its rows, or `batch_bytes`,
+   are buffered. The budget that short runs leave unused is divided among the runs in proportion to
+   the rows that the last round took from each. Otherwise a large run beside many small ones would
+   take a round for each of its batches, which is costly because each round compares all buffered
+   rows.
 2. The *bound* is the smallest of the last buffered keys of the runs with rows left to read: every row up to the
    bound is buffered.
 3. The rows up to the bound are merged and yielded; the others stay buffered, as slices.

@@ -1,4 +1,4 @@
-"""Number of sorted runs per bucket: a measure of how much reads have to merge, and of the compaction that is pending.
+"""Number of sorted runs per bucket: a measure of the merging that reads do, and of compaction due.
 
 Source: merge-semantics 7.1.
 """

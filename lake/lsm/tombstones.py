@@ -1,10 +1,11 @@
-"""Tombstones: retracts of deleted rows that a compaction keeps although no older record is left; removal of old ones.
+"""Tombstones: retracts that compactions keep although no older record is left; removal of old ones.
 
-The first compaction to the highest level drops a deleted row and its retract. A record that arrives late
-is then the only one of its key and brings the row back. A table with `braid.delete-retention` keeps
-retracts on the highest level until they are older than that duration, so that late records still merge before
-the delete. Readers drop these retracts as they drop every retract. The age of a retract is that of the latest time in
-its columns of `braid.delete-retention.time-fields`; without a time it is dropped.
+The first compaction to the highest level drops a deleted row and its retract. A record that arrives
+late is then the only one of its key and brings the row back. A table with `braid.delete-retention`
+keeps retracts on the highest level until they are older than that duration. A late record then
+still merges with the retract, which is newer, and does not bring the row back. Readers drop these
+retracts as they drop every retract. The age of a retract counts from the latest time in its columns
+of `braid.delete-retention.time-fields`; a retract without a time is dropped.
 
 Source: an extension of this engine; merge-semantics 7.4 for the retracts that are dropped without it.
 """

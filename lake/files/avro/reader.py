@@ -1,8 +1,8 @@
 """The reader of Avro data files, which are kept in memory compressed.
 
-Where all columns of a file have plain types, the blocks of a group are decoded together if it has at least 32
-(`braid.lake.format.avro.block_decoder`); other blocks are decoded record by record. Dates and times are read as the
-stored numbers, and get the column's type afterwards.
+If all columns of a file have plain types, a group of at least 32 blocks is decoded together
+(`braid.lake.format.avro.block_decoder`). Other blocks are decoded record by record. Dates and times
+are read as the stored numbers, and get the column's type afterwards.
 
 Source: table-format 12.
 """

@@ -1,7 +1,8 @@
 """Errors of object stores: what they mean for a retry, and their translation into errors of the engine.
 
-The library's messages contain URLs, which may be signed, and the whole response of the server. Only the
-status, the service's own error code and the kind of failure are kept; path, mostly endpoint, and hints are added.
+The library's messages contain the whole response of the server, and URLs, which may be signed. Only
+the status, the service's own error code and the kind of failure are kept. The path is added, and in
+many cases the endpoint and a hint.
 """
 
 import re

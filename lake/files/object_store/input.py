@@ -2,10 +2,10 @@
 
 A request costs about as much as reading a mebibyte, so reads are gathered:
 
-1. A file is opened with its length and its last 256 KiB, which `store` requests: mostly the whole footer, and the
-   whole of a small file.
-2. A read that needs other bytes fetches whole blocks of 1 MiB with one request. A few blocks are kept, because adjacent
-   column chunks, which are decoded alternately, share blocks.
+1. To open a file, `store` requests its length and its last 256 KiB. They usually contain the whole
+   footer, or all of a small file.
+2. A read that needs other bytes fetches whole blocks of 1 MiB with one request. A few blocks are
+   kept, because column chunks that are decoded alternately may share blocks.
 3. For a sequential reader the blocks that follow are fetched too: first one, then two, then three.
 4. Announced ranges are fetched without the blocks around them (see `prefetch`).
 """

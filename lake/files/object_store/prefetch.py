@@ -1,8 +1,9 @@
-"""Announced byte ranges of a file, each to be read once: the first read fetches several of them at a time.
+"""Announced byte ranges of a file: reading one fetches it and some of the next ones concurrently.
 
-A reader of some columns knows their byte ranges from the footer. Fetching these ranges, and small gaps between them,
-transfers fewer bytes than fetching blocks around them; fetching many at once waits less often than fetching one by
-one. Nothing is fetched in the background.
+A reader of some columns knows their byte ranges from the footer. Fetching these ranges, with small
+gaps between them, transfers fewer bytes than fetching whole blocks around them. Fetching several
+ranges concurrently takes less time than one after another. Each range is to be read once. Nothing
+is fetched in the background.
 """
 
 from bisect import bisect_right

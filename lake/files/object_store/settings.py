@@ -1,4 +1,4 @@
-"""Settings of the connection to an object store, and the store that they open; credentials are only referenced.
+"""Settings of the connection to an object store, without credentials, and the store that they open.
 
 Settings come from the environment and are pickled with a `FileIO` to other processes. Credentials are not: each
 process takes them from its own environment (the standard names: `AWS_…`, `GOOGLE_…`, `AZURE_…`, instance roles

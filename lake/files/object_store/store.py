@@ -5,15 +5,16 @@ Differences from a disk, and their consequences:
 - There are no directories: a listing returns the keys up to the next slash, nothing has to be created,
   and a directory vanishes with its last file.
 - There is no rename, and none is needed: a file appears whole when its last request succeeds.
-- Exclusive creation is a put with the condition that the key is absent (`If-None-Match: *`). The library
-  repeats requests whose response was lost, and the repetition may be refused because the first request
-  had its effect. So the answer that the file exists may be the effect of the same call, and callers
-  compare the content (see `FileIO`).
+- Exclusive creation is a put with the condition that the key is absent (`If-None-Match: *`). The
+  library repeats requests whose response was lost, and the repetition may be refused because the
+  first request had its effect. So if the answer is that the file exists, the same call may have
+  created it, and callers compare the content (see `FileIO`).
 - `write_new` is repeated too: an existing file with the same content is the effect of an earlier try. The request that
   completes a large file of `open_output` is not repeated; if it fails, the size of the file decides.
 - A request takes milliseconds rather than microseconds, so reads are gathered
   (`braid.lake.files.object_store.input`), and `parallel_reads` is above 1.
-- The library has threads, which a process does not inherit by a fork, so calls in such a process are refused.
+- The library has threads, which a forked process does not inherit. So calls in a process are
+  refused if it was forked after object storage was used.
 
 Source: Amazon S3 user guide, "Conditional writes"; RFC 9110, 13.1.2.
 """

@@ -1,8 +1,9 @@
 """Timestamps that cannot be kept in an ORC file.
 
-ORC itself holds any year. But Arrow reads all timestamps of ORC as 64 bits of nanoseconds, which range from
-1677 to 2262, and fails on other years; this engine could neither read nor compact such a file. And Arrow
-writes a fraction of a second before 1970 as a negative number of nanoseconds, which Java refuses.
+ORC itself holds any year. But Arrow reads all timestamps of ORC as 64-bit nanoseconds, which range
+from the year 1677 to 2262, and fails on other years. So this engine could neither read nor compact
+a file with such timestamps. And Arrow writes a fraction of a second before 1970 as a negative
+number of nanoseconds, which Java refuses.
 """
 
 from collections.abc import Iterator

@@ -7,8 +7,9 @@ ORC has no type for a time of day: the format stores its milliseconds as an int.
 attributes of the columns' types, as the reference writes them. Arrow's writer has no level for zstd,
 only "speed" (levels up to 3) and "compression".
 
-Nested columns are copied into a form that Arrow's writer writes correctly. That writer ends the process if its sink
-fails while the file is closed. So it writes into memory, and the written bytes are copied to the sink after each call.
+Nested columns are copied into a form that Arrow's writer writes correctly. If the sink of Arrow's
+writer fails while the file is closed, Arrow ends the whole process. So the writer writes into
+memory, and the written bytes are copied to the sink after each call.
 
 Source: table-format 12; `org.apache.paimon.format.orc.OrcTypeUtil`.
 """

@@ -1,21 +1,22 @@
-"""Timestamps of more than six digits as Parquet's INT96, in files with other timestamps as INT64.
+"""Timestamps of precision 7 to 9 as Parquet's INT96, in files that have other timestamps as INT64.
 
 The format requires INT96 for TIMESTAMP(7..9) and INT64 for the rest. Arrow's Parquet writer writes either
 all timestamps of a file as INT96 or none. So:
 
-1. Timestamps of more than six digits, in a column or anywhere inside one, are passed to the writer as 12-byte
-   fixed-length binary, little endian: nanoseconds of the day (8 bytes), Julian day (4 bytes). Plain
-   and dictionary pages of that type are byte for byte those of INT96.
+1. Timestamps of precision 7 to 9, in a column or anywhere inside one, are passed to the writer as
+   12-byte fixed-length binary, little endian: nanoseconds of the day (8 bytes), Julian day (4
+   bytes). Plain and dictionary pages of that type are byte for byte those of INT96.
 2. The footer is changed before it is written (`declare_int96`): physical type INT96, no length, no
    statistics (the order of INT96 values is undefined, and their bytes do not sort by time).
 
 Leaves of a file are identified by their path, whose first name is the column's.
 
-Arrow also reads INT96, but does not report a value that exceeds the 64 bits of nanoseconds which it returns.
-Java writes times before 1970 with the Julian day rounded towards the epoch and *negative* nanoseconds of the
-day, which Arrow reads as unsigned. The result is right modulo 2**64, but a time in 1715 equals one in 2300,
-whatever unit is requested. `reveal_int96` is the inverse of `declare_int96`: under its footer the 12 bytes
-themselves can be read and checked (`fits_nanoseconds`).
+Arrow also reads INT96 and returns 64-bit nanoseconds, but it reports no error if a value does not
+fit. Java writes times before 1970 with the Julian day rounded towards the epoch and *negative*
+nanoseconds of the day, which Arrow reads as unsigned. The result is right modulo 2**64, but a time
+in 1715 equals one in 2300, whatever unit is requested. `reveal_int96` is the inverse of
+`declare_int96`: with the footer that it returns, the 12 bytes themselves can be read and checked
+(`fits_nanoseconds`).
 """
 
 from collections.abc import Callable, Collection, Mapping

@@ -1,7 +1,8 @@
 """The reader of Parquet data files.
 
-The byte ranges of the wanted columns are announced to storage before they are read. Columns of INT96 are
-decoded twice, the second time as bytes: Arrow does not report a time that its nanoseconds cannot hold.
+The byte ranges of the wanted columns are announced to storage before they are read. Columns of
+INT96 are decoded twice, the second time as bytes, because Arrow reports no error for a time that
+64-bit nanoseconds cannot hold.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

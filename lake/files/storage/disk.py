@@ -1,7 +1,7 @@
 """The system calls of storage on a POSIX file system: a protocol, and their execution by this machine.
 
-The state after a power failure depends on the system calls of `LocalFileIO` and on their order. So they have a
-protocol, and tests replace the system's disk by a model of a disk.
+The state after a power failure depends on the system calls of `LocalFileIO` and on their order. So
+these calls form a protocol, and tests replace the system's disk by a model of a disk.
 
 The content of a file is durable after `sync`; the creation, replacement and removal of names in a directory is
 durable after `sync_directory`. Before that nothing is durable: after a power failure a file may be absent,

@@ -1,7 +1,7 @@
 """Probes of exclusive creation: one call after another, and calls of several threads at once.
 
-`FileIO.probe_exclusive_create` runs the first; on an object store, a `FileIO` runs the second
-too, once for each bucket.
+`FileIO.probe_exclusive_create` runs the first probe. On an object store it also runs the second
+one, once for each bucket of the store.
 """
 
 import uuid

@@ -9,11 +9,16 @@ Two kinds of file exist. *Immutable* files are written once, either under a name
 Writes are durable on return, or at the end of the context of `open_output`. Deletions are durable after
 `sync_directory`; before that, a power failure may undo some of them. Storage in memory is never durable.
 
-Errors of every method: `FileNotFoundError` and `FileExistsError` where documented, `InvalidRequest` for a path
-that storage does not support or whose bucket does not exist, `CorruptData` where `read_bytes` or `read_range` finds a
-directory on a disk, `StorageUnavailable` for other failures of storage; after `StorageUnavailable`, a write may or
-may not have happened.
-Reads and writes of files that `open_input` and `open_output` return may also raise the system's `OSError`.
+Errors of every method:
+
+- `FileNotFoundError` and `FileExistsError` where documented;
+- `InvalidRequest` for a path that storage does not support, or whose bucket does not exist;
+- `CorruptData` if `read_bytes` or `read_range` finds a directory on a disk;
+- `StorageUnavailable` for other failures of storage, after which a write may or may not have
+  happened.
+
+Reads and writes of files that `open_input` and `open_output` return may also raise the system's
+`OSError`.
 """
 
 from contextlib import AbstractContextManager

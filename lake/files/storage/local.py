@@ -6,11 +6,13 @@ the existing file.
 
 A power failure may undo everything that was not synced. Hence the order of every write:
 
-1. a directory is synced in its parent before anything is created in it, also one that another process has made,
-   which may have died before its own sync. Existing parents that this process may not open are left out;
-2. the content is synced. A file that readers look for by its name (`create_exclusive`, `overwrite`) gets the name
-   only afterwards, so a file of that name is never torn. A file of a unique name (`write_new`, `open_output`)
-   has it from the beginning, because nothing refers to the file before the call has returned;
+1. a directory is made durable, by a sync of its parent, before anything is created in it. This
+   holds also if another process has created the directory, because that process may have died
+   before the sync. Existing parents that this process may not open are not synced;
+2. the content is synced. A file that readers look for by its name (`create_exclusive`, `overwrite`)
+   gets the name only afterwards, so a file of that name is never torn. A file with a unique name
+   (`write_new`, `open_output`) has this name from the beginning, because nothing refers to the file
+   before the call has returned;
 3. the directory is synced before the call returns, so a reported file does not vanish.
 """
 

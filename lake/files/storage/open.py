@@ -1,4 +1,4 @@
-"""The storage of a warehouse's address, on disk or an object store, and the path of the address inside it."""
+"""The storage that the address of a warehouse names, disk or object store, and the path inside it."""
 
 import os
 from collections.abc import Mapping

@@ -1,13 +1,13 @@
-"""Scratch directories: local files of one process that can be made anew; and the free bytes of temporary storage.
+"""Scratch directories for temporary local files of one process; free bytes of temporary storage.
 
 ```
 <base>/<name>-<user id>/<uuid>.lock    locked by the process that owns the directory
                         <uuid>/        its files
 ```
 
-A directory is removed by `close`, with its object, or at the end of the process. The system releases the lock of a
-process that ends, however it ends. So a process that creates a directory first removes those beside it whose
-lock is free.
+A directory is removed by `close`, when its object is garbage collected, or at the end of the
+process. The system releases the lock of a process that ends, however it ends. So before a process
+creates a directory, it removes the directories beside it whose lock is free.
 """
 
 import contextlib

@@ -5,9 +5,9 @@ is a sequence of blocks, each a count (a long) and that many items; a count of 0
 negative count comes the size of the block in bytes, and the number of items is the count without its sign.
 A union `["null", T]` is the byte 00 for null, or the byte 02 and then the value.
 
-Manifests have thousands of small records, and a general codec spends most of its time on the branches of unions;
-hence these functions, and `AvroDecoder`. Functions that encode return the bytes of a number, or append to a list of
-pieces, which the caller joins.
+These functions and `AvroDecoder` exist because manifests have thousands of small records, and a
+general codec spends most of its time on the branches of unions. An encoding function returns the
+bytes of a number, or appends to a list of pieces, which the caller joins.
 
 Source: Apache Avro 1.11 specification, "Binary Encoding".
 """

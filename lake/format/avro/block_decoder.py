@@ -6,8 +6,8 @@ advance together: over the first value of every block, then over the second, and
 numpy operations for all blocks instead of Python operations for each value. It only records the
 positions of wanted values; afterwards the values of a column are gathered from all positions at once.
 
-All columns must have plain types (numbers, booleans, texts and binaries): inside of lists and maps the
-cursors would need different steps.
+All columns must have plain types (numbers, booleans, texts and binaries), because inside of lists
+and maps the cursors would need different steps.
 
 Source: Apache Avro 1.11 specification, "Binary Encoding".
 """

@@ -5,8 +5,9 @@ the concatenated bytes of its values and the length of each value (`Piece`). A c
 texts have one for their lengths and one for their bytes. Then the bytes of all pieces are scattered to their
 positions in the rows. The elements of lists and maps are encoded in the same way, as if each were a row.
 
-A union `["null", T]` is the byte 00 for null, or the byte 02 and then the value. As the reference writes
-it, an array or map is one block (its count, then its items), unless it is empty, and then a count of 0.
+A union `["null", T]` is the byte 00 for null, or the byte 02 and then the value. An array or map is
+written as the reference writes it: one block (its count, then its items), then a count of 0. An
+empty one is only the count of 0.
 
 Source: Apache Avro 1.11 specification, "Binary Encoding".
 """

@@ -5,11 +5,11 @@ header   "Obj" 01, a map with `avro.schema` and `avro.codec`, 16 bytes of sync m
 block    record count, byte count, the records compressed, the sync marker     (repeated)
 ```
 
-The header of a metadata file has exactly the schema text that Java writes. Records are passed as bytes to and
-from the codecs of this engine, or as dictionaries to and from fastavro, which supports schemas that those
-codecs do not. `EntryKind` reads a whole file of one kind: it checks the version of the records and converts
-them to this engine's schema. Some writers put the records into a union with null; a record that is null is
-an error.
+The header of a metadata file has exactly the schema text that Java writes. The codecs of this
+engine take and return records as bytes. fastavro takes and returns them as dictionaries; it is used
+for schemas that those codecs do not support. `EntryKind` reads a whole file of one kind: it checks
+the version of the records and converts them to this engine's schema. Some writers put the records
+into a union with null; a record that is null is an error.
 
 Source: table-format 5; Apache Avro 1.11 specification, "Object Container Files".
 """

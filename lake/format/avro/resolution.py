@@ -1,11 +1,12 @@
 """Schema resolution: records of an Avro file, read under another schema than the one it was written with.
 
-`written_schema` checks the schema of a header; `resolver` gives the conversion of decoded values. Where the wanted
-field is not nullable, null is an error.
+`written_schema` checks the schema of a header; `resolver` gives the conversion of decoded values. A
+null is an error if the wanted field is not nullable.
 
-Writers of the format agree on the names of fields and on little else. Some put the records, or records inside
-them, into a union with null; some put null last; some declare a type once and refer to it by name; some have
-fewer fields than this version, or more, in another order. The rules are:
+Writers of the format agree on the names of fields and on little else. Some put the records, or
+records inside them, into a union with null; some put null last; some declare a type once and refer
+to it by name. Some have fewer or more fields than this version, or another order of the fields. The
+rules are:
 
 - a union is of null and one other type, in either order; the records themselves may be in such a union;
 - a field is found by its name; names of records do not matter;

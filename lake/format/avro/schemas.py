@@ -1,8 +1,9 @@
 """The Avro schemas of manifests, manifest lists and index manifests, as Java writes them.
 
-Order and types are part of the format: Java's readers of release 2.1 read the top level of a manifest by
-position, and those of all releases require that null comes first in unions and that the creation time has
-its logical type. `layout` reduces any schema to what determines the bytes, for comparison.
+The order of the fields and their types are part of the format. From version 2.1 on, Paimon reads
+the top level of manifest entries by position. All its versions require that null comes first in
+unions, and that the creation time has its logical type. `layout` reduces a schema to the part that
+determines the bytes, for comparisons.
 
 Source: table-format 5.1 to 5.3.
 """

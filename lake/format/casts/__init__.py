@@ -11,9 +11,9 @@
 | `exact_times` | no cast: whether a text is exactly one date or time of a type |
 | `by_value` | a Python function applied to each distinct value once, for casts |
 
-Results follow the reference; `from_text` and `java_text` name the exceptions. Numbers that
-become whole numbers wrap around, decimals round half up and become null when they do not fit, and texts and numbers
-are truncated to the length of a text type. Local time is UTC.
+Results follow the reference; `from_text`, `to_text` and `java_text` name the exceptions. Numbers
+that are cast to whole numbers wrap around. Decimals round half up, and become null if they do not
+fit. Texts and numbers are truncated to the length of a text type. Local time is UTC.
 
 Source: merge-semantics 8.2; conformance cases K.
 """

@@ -1,8 +1,9 @@
 """Check that a text is exactly one date, time of day or timestamp of a type.
 
-The casts of the format (`from_text`) read more: digits alone are days or milliseconds, missing parts are 1 or 0,
-a TIME may have more than 24 hours, and digits that a type does not hold are rounded or dropped. A person who writes
-such a text means something else. Whether the day exists is left to the cast.
+The casts of the format (`from_text`) also accept other texts: digits alone are days or
+milliseconds, missing parts are 1 or 0, a TIME may have more than 24 hours, and digits that a type
+does not hold are rounded or dropped. The author of such a text probably meant something else. The
+cast checks whether the day exists.
 """
 
 import re

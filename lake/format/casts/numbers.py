@@ -1,8 +1,8 @@
 """Casts between numbers, and between numbers and BOOLEAN.
 
-Casts to whole numbers truncate fractions, and a number that does not fit keeps its low bits; a floating-point
-number out of range first becomes the nearest 32- or 64-bit whole number, and NaN 0. BOOLEAN is whether the whole part
-is not 0. Casts to DECIMAL round half up, and
+Casts to whole numbers truncate fractions, and a number that does not fit keeps its low bits. A
+floating-point number out of range first becomes the nearest 32- or 64-bit whole number, and NaN
+becomes 0. A cast to BOOLEAN is true if the whole part is not 0. Casts to DECIMAL round half up, and
 give null for too many digits; NaN and the infinities, which have no decimal value, are errors.
 
 Source: merge-semantics 8.2; conformance cases K.

@@ -2,7 +2,8 @@
 
 A pair of types has two properties:
 
-- the kind of its cast: implicit (by the rules nothing is lost), explicit (values may be lost), or none;
+- the kind of its cast: implicit (nothing is lost, by the rules), explicit (values may be lost), or
+  none;
 - whether values can be converted: some casts that the rules allow have no conversion.
 
 A change of a column's type requires an allowed cast and a conversion, because old files keep the old type.

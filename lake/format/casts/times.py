@@ -1,10 +1,9 @@
 """Casts between dates, times and timestamps, and to and from seconds.
 
-A cast to a timestamp with fewer fractional digits of the second drops the others: it rounds towards the past. A
-TIME has whole milliseconds whatever its precision, and keeps them as a timestamp.
-A timestamp that is cast to a number becomes whole seconds since 1970: it is first rounded to milliseconds
-towards the past, and then the rest of the second is dropped towards 1970. A time of day becomes a timestamp
-on 1970-01-01. Local time is UTC.
+A cast to a timestamp with fewer fractional digits of the second rounds towards the past. A TIME has
+whole milliseconds, whatever its precision, and keeps them in a cast to a timestamp, which is on
+1970-01-01. A timestamp that is cast to a number becomes whole seconds since 1970: it is first
+rounded to milliseconds towards the past, and then to seconds towards 1970. Local time is UTC.
 
 Source: merge-semantics 8.2; conformance cases K.
 """

@@ -1,12 +1,14 @@
 """Casts to text, in the reference's spelling.
 
-Numbers, BOOLEAN and texts are truncated to the length of the type and, for CHAR, padded with blanks;
-bytes, dates, times and nested values are not. A TIMESTAMP has as many fractional digits of the second as
-its type, or more if its value has more. A TIME has the three digits of its milliseconds without zeros at
-the end, but at least one, cut to as many as its type has: 0.005 s is `.00` in a TIME(2).
+Numbers, BOOLEAN and texts are truncated to the length of the type and, for CHAR, padded with
+blanks; bytes, dates, times and nested values are not. A TIMESTAMP has as many fractional digits of
+the second as its type, or more if its value has more. A TIME has the three digits of its
+milliseconds without zeros at the end, but at least one digit. These digits are then cut to the
+precision of the type: 0.005 s is `.00` in a TIME(2).
 
-Years have four digits. Of a year with more digits, or before year 0, the reference writes a text of another moment, so
-such dates and timestamps are refused here; timestamps of year 0 are refused as well.
+Years have four digits. For a year with more digits, or before year 0, the reference writes the text
+of another moment, so such dates and timestamps are refused here. Timestamps of year 0 are refused
+as well.
 
 Source: merge-semantics 8.2; conformance cases K.
 """

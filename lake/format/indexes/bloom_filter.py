@@ -1,4 +1,4 @@
-"""Bloom filters, which exclude values that a column certainly does not have.
+"""Bloom filters, which show that a column certainly does not have a value.
 
 ```
 i32 BE hash functions | bits, the lowest of each byte first

@@ -8,11 +8,11 @@ u8 1 (version) | vector | vector | …          one per data file, found by offs
           entry = i32 LE high words | bitmap of the low words
 ```
 
-A bitmap is a Roaring bitmap, in its portable form, of positions: 0-based numbers of rows in file order.
-`size` counts the bytes from the magic up to the checksum, and the checksum is over the same bytes. For
-each vector, the index manifest has the offset of the field `size`, and a length. The length of a vector
-of 32 bits is the value of `size`; the length of a vector of 64 bits includes `size` and checksum too,
-which are 8 bytes. A file may have vectors of both forms.
+A bitmap is a Roaring bitmap, in its portable form, of positions: 0-based numbers of rows in file
+order. `size` counts the bytes from the magic up to the checksum, and the checksum is over the same
+bytes. For each vector, the index manifest has the offset of the field `size`, and a length. For a
+vector of 32 bits the length is the value of `size`. For a vector of 64 bits it is 8 bytes more,
+because it includes the field `size` and the checksum. A file may have vectors of both forms.
 
 Positions from 2^32 on, which only vectors of 64 bits can hold, are not supported: no writer makes data files
 with so many rows.

@@ -1,4 +1,4 @@
-"""File indexes: indexes of columns of one data file, by which readers exclude the file.
+"""File indexes: indexes of columns of one data file, with which readers can skip the file.
 
 ```
 i64 magic | i32 version | i32 length of the head | i32 columns

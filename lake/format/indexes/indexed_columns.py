@@ -1,4 +1,4 @@
-"""The columns of a table that get a bloom filter, the types of their values, and the check of a declaration.
+"""The columns of a table that get a bloom filter, the types of their values, and their validation.
 
 Source: table-format 16.
 """
