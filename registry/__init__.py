@@ -5,15 +5,15 @@ From the top down; the folders import only what is below them:
 | module | what |
 |---|---|
 | `registrar` | registration, changes and lifecycle of tables and streams |
-| `stream_admission`, `takeover` | completion and checks of a requested stream; conditions for taking columns over, fencing |
+| `stream_admission`, `takeover` | completion and checks of a requested stream; takeover of columns from former streams, with fencing |
 | `stream_entries` | desired states, and the lifecycle verbs |
 | `replay_requests` | requests to replay dead letters, in the entries of streams |
 | `position_setter`, `position_rules` | moves of a stopped stream's position |
 | `table_creator`, `table_dropper`, `stopped_streams` | creation and removal of tables; the check that their streams are stopped |
 | `declared_table` | declaration and schema of a table as of one moment |
 | `alteration/` | changes of registered tables, with their schemas |
-| `rules/` | what a declaration has to fulfil |
+| `rules/` | the rules for declarations of tables and streams |
 | `store/` | versioned documents, leases and progress reports on storage |
 | `layout/` | columns and options of the table format for a declaration |
-| `names`, `errors` | rules for names; errors by what the caller does about them |
+| `names`, `errors` | rules for names; the errors of the registry |
 """

@@ -1,6 +1,7 @@
-"""Consistent reads of a table's declaration and schema, which are stored in two places.
+"""Consistent read of a table's declaration and schema, which are stored in two places.
 
-Either of the two may change between the reads.
+The schema is read before and after the declaration. If its id has changed in between, everything is
+read again.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 """Rules for the names of databases, tables, columns, groups, streams, topics and runners.
 
-Names become directories, option keys, commit users and parts of generated column names, so they have
-plain characters only. Some readers of the format fold case, so two names of databases, tables, columns, groups
-or streams must differ in more than case: `check_distinct` checks it of columns and groups, `stream_rules` of streams,
-`table_creator` of databases and tables.
+Names become directories, option keys, commit users and parts of generated column names, so they have plain characters
+only. Some readers of the format fold case, so two names of databases, tables, columns, groups or streams must differ
+in more than case. `check_distinct` checks this for columns and groups, `stream_rules` for streams, and
+`table_creator` for databases and tables.
 """
 
 import re

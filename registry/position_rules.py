@@ -1,19 +1,20 @@
-"""Rules for moves of a stream's position, and what a move reads again or skips. Pure.
+"""Rules for moves of a stream's position, and the records that a move reads again or skips. Pure.
 
-Forwards the records in between are skipped, unless they were read before, which a user may want. Backwards records are
-read again, which is harmless as long as the table then has the same rows as before: it has where the stored order
-decides, and it does not have
+A move forwards skips the records in between, unless they were read before. A move backwards reads records again, after
+which the table has to have the same rows as before. The order that is stored in the table ensures this, except in two
+cases, which are refused:
 
-1. where a function counts a value again (`why_repetition_matters`);
-2. where records of an earlier generation would be written in the present one, as newer than records that came
-   after them: those below `GroupOrder.began`, and all, if another stream has written the group since.
+1. a function counts a repeated value twice (`why_repetition_matters`);
+2. records of an earlier generation would be written in the present generation, as newer than records that came after
+   them. These are the records below `GroupOrder.began`, or all records if another stream has written the group since.
 
-Where rows are ordered by when they were written, also only among equal values of an ordering column, or removed by
-deletes that compactions may have dropped, a stream that reads again shows older rows until it has passed the
-highest offset that it had read. A move forwards before that would keep them, so it is refused, too.
+In some tables rows are ordered by when they were written, perhaps only among equal values of an ordering column, or are
+removed by deletes that compactions may have dropped. In these tables a stream that reads records again shows older rows
+until it has passed the highest offset that it has read. A move that skips records before that would leave the older
+rows in the table, so it is refused, too.
 
-Refused as well: partitions that the position does not have, offsets outside of the topic as last measured (`beyond_end`
-allows those above its end), and moves of a position in another topic or of a former stream.
+Also refused are partitions that the position does not have, offsets outside of the topic as last measured (`beyond_end`
+allows offsets above its end), and moves of a position that is in another topic or belongs to a former stream.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Setter of a stopped stream's position: checks (`position_rules`), then one commit to the table; also a dry run."""
+"""Setter of a stopped stream's position: checks the move (`position_rules`), then sets it with one commit; also a dry run."""
 
 from collections.abc import Callable, Mapping
 

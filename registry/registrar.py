@@ -1,16 +1,16 @@
 """Registrar of tables and streams: registration, lifecycle verbs, deletion of streams, and requests for replays.
 
-They change the documents of tables; runners and the command line record here as well what they have done: a stream that
-has completed, the result of a replay, the buckets of a rescaled table. `check_table`, `completed_stream` and
-`check_replay` tell what would be refused, and change nothing.
+The registrar changes the documents of tables. Runners and the command line also use it to record what they have done: a
+stream that has completed, the result of a replay, the buckets of a rescaled table. `check_table`, `completed_stream`
+and `check_replay` check a request and change nothing.
 
-A change is a function from the newest document to the next one. It is computed again on the newest
-document at every attempt, so that a rule across streams is checked on exactly the document that the
-change is applied to: a race cannot break it. Before a stream takes columns over or is deleted, a commit to the table
-fences the streams that may still write (`takeover`).
+A change is a function from the newest document to the next one. Each attempt calls it again with the newest document.
+So a rule across streams is checked on exactly the document that the change is applied to, and a race cannot break it.
+Before a stream takes columns over or is deleted, a commit to the table fences the streams that may still write
+(`takeover`).
 
-Changes of schemas come from the base class, `TableAlterer`. Tables are dropped by `table_dropper`, positions of streams
-set by `position_setter`.
+The base class, `TableAlterer`, makes changes of schemas. `table_dropper` drops tables, and `position_setter` sets
+positions of streams.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """Requests to replay dead letters, in the entries of streams: checked, made, ended and withdrawn. Pure.
 
-A table whose dead letters are replayed gets a feature (`with_replays`), which keeps versions away that lack it.
+A table whose dead letters are replayed gets a feature (`with_replays`), so that only versions of Braid that
+have this feature act on it.
 """
 
 from braid.registry.errors import DefinitionRefused, RegistryConflict

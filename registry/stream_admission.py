@@ -1,7 +1,7 @@
 """Admission of streams: completion of a requested definition, and the checks that it has to pass.
 
-They are the rules for streams, the operators' file, takeovers, and the topic and group of the position in the table.
-Fencing and writing are the registrar's.
+The checks are the rules for streams, the operators' file, takeovers, and the topic and group of the position in the
+table. The registrar then fences former owners and writes the document.
 """
 
 from braid.formats.clusters.kafka_clusters import KafkaClusters

@@ -1,8 +1,8 @@
-"""Creation of declared tables: in the warehouse, then their first document; names must not differ in case alone.
+"""Creation of declared tables: first the table in the warehouse, then its document. Names must not differ in case alone.
 
-A table is created in the warehouse before its document is written. A crash in between leaves a table
-without a document, which the repeated request finds and adopts, as it does any unregistered table of that name with the
-same columns, keys and options; the other order would leave a document of a table that does not exist.
+A crash in between leaves a table without a document. The repeated request finds and adopts this table, like any
+unregistered table of that name with the same columns, keys and options. The other order would leave a document of a
+table that does not exist.
 """
 
 from collections.abc import Iterator

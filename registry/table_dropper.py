@@ -1,4 +1,4 @@
-"""Removal of tables, registered or not: the document first, then the files. All streams have to be stopped.
+"""Removal of tables, registered or not. All streams of the table have to be stopped.
 
 ```
 document: marked as dropped   from here on no stream is started and the table is not changed
@@ -7,13 +7,13 @@ document: deleted             the name is free
 ```
 
 A process that dies in between leaves a table that is not registered; a repeated drop continues. The mark says whether
-the data is kept: a drop that keeps it does not continue one that deletes it, which may still be at work; the other way
-round the mark is superseded by another.
+the data is kept. A drop that keeps the data does not continue a drop that deletes it, because that one may still be
+running. A drop that deletes the data replaces the mark of a drop that keeps it.
 
-Of two drops at once one may stall while the other completes, and while a table of the same name is created. So each
-remembers the table and the newest version of its document, looks for both again right before each
-deletion, and ends when they have been replaced. No storage deletes on a condition: a process that stalls for all of that
-time between such a look and the call of storage that it is for still deletes files of the new table.
+If two processes drop a table at the same time, one may stall until the other has finished and a new table of the same
+name has been created. So each process remembers the table and the newest version of its document, checks both right
+before each deletion, and ends if they have been replaced. Storage has no conditional deletes. So if a process stalls
+that long between such a check and the deletion, it still deletes files of the new table.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Takeover of columns by another stream: its conditions, the new stream's entry, and the fencing of former owners.
+"""Takeover of columns by another stream: the conditions, the new stream's entry, and the fencing of former owners.
 
 Columns outlive their streams, in a sequence group or without one. The stream that takes them over reads
 another topic, or the same topic from another offset, so records may be counted twice. A runner of a former owner, or

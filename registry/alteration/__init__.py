@@ -3,14 +3,14 @@
 | module | what |
 |---|---|
 | `alteration` | the check of a planned change as a whole |
-| `table_alterer` | its publication: document and schema together |
+| `table_alterer` | the atomic change of document and schema |
 | `table_changes`, `altered_table` | the plan of a request's changes, applied one after another |
-| `engine_changes` | the plan for a table that is not registered |
-| `stream_evolution` | the plan for undeclared fields of a stream's records |
-| `redeclaration` | a table declared again: the fields that differ |
-| `added_groups`, `type_widening`, `kept_orders` | what may be added or widened while there are rows and streams |
-| `arrival_columns`, `option_changes` | columns and options that follow from the declaration |
+| `engine_changes` | the engine's changes for a table that is not registered |
+| `stream_evolution` | the plan for new fields in a stream's records |
+| `redeclaration` | repeated declarations: the fields that differ |
+| `added_groups`, `type_widening`, `kept_orders` | rules for new groups and wider types in a table with rows and streams |
+| `arrival_columns`, `option_changes` | arrival columns that an older table lacks; changes of options that follow from the declaration |
 | `schema_agreement` | the check that the changed schema is as declared |
-| `column_positions`, `order_columns`, `renamed_declaration` | positions of columns, and of the orders of kept ones; names in the declaration |
-| `change_locations`, `change_models` | locations of problems in the request; changes in the form of a request |
+| `column_positions`, `order_columns`, `renamed_declaration` | positions of columns; order columns of new kept columns; renaming of a column in the declaration |
+| `change_locations`, `change_models` | locations of problems in a request; models of requests |
 """

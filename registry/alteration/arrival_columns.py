@@ -1,6 +1,6 @@
 """Arrival columns and options that an older table lacks.
 
-Pure. Such a table orders a group by its declared ordering columns alone, or by (partition, offset). One schema change
+Pure. An older table orders a group by its declared ordering columns alone, or by (partition, offset). One schema change
 gives it what new tables have: the arrival columns, and the group's option with all ordering columns (`option_changes`).
 The arrival columns are null in existing rows, so an existing row counts as older than any record with the same values
 in the declared ordering columns. Existing columns keep names and types. If an existing column with another purpose has

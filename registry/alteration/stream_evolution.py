@@ -1,8 +1,8 @@
 """Evolution of a table and a stream by new fields in the stream's records.
 
-Pure. A new field becomes a column after the declared columns. The column belongs to the stream's own group, if the stream has
-one, and the stream reads it. New fields inside a column, and values that its type cannot hold, widen the column's
-type. A column or type that another process has added meanwhile needs no change. Fields beyond the stream's
+Pure. A new field becomes a column after the declared columns. The stream reads this column, and if the stream has a
+group of its own, the column joins it. New fields inside a column, and values that its type cannot hold, widen the
+column's type. A column or type that another process has added meanwhile needs no change. Fields beyond the stream's
 `columns_max` are left out. `records.new_fields` finds the new fields and their types.
 
 If captured changes may leave out the value of a new column, its group keeps the column: a record without the value does not

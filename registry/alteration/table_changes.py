@@ -2,15 +2,15 @@
 
 Pure. Each change is applied to the result of those before it:
 
-* A new column of a sequence group is read by the stream that owns the group, from the field of the
-  column's name unless the request names another: a stream writes whole groups.
-* With a kept column its order column is added, renamed and dropped.
-* A renamed column is renamed wherever the declaration and the streams name it; for one that `row_ttl` or
-  `rowkind.field` names, the change is refused. Streams still read it from the same field: producers do not know the
-  table.
-* Inside of a column that a stream reads, no field is dropped or renamed: the stream reads an object by
-  the names of its fields.
-* Options are set or removed that no field of the declaration sets.
+* A new column of a sequence group is read by the stream that owns the group, because a stream writes
+  whole groups. It is read from the field with the column's name unless the request names another field.
+* If a kept column is added, renamed or dropped, so is its order column.
+* A renamed column is renamed wherever the declaration and the streams name it. A column that `row_ttl`
+  or `rowkind.field` names cannot be renamed. Streams still read the column from the same field, because
+  producers do not know the table.
+* A nested field cannot be dropped or renamed while a stream reads its column, because the stream reads
+  an object by the names of its fields.
+* Only options that no field of the declaration sets can be set or removed.
 
 The result of all changes is checked afterwards (`braid.registry.alteration.alteration`).
 """

@@ -1,9 +1,9 @@
 """Aggregate functions of declared columns, and their dependence on order and repetition.
 
-A function is order-free when any order of arrival gives the same value. A column with a function that several writers
-or late records reach needs an order-free one, unless `unordered: allowed` accepts the dependence (decision 0008;
-`aggregation_table_rules` has functions that it does not cover). `last_value` in a sequence group needs neither, because
-the group's order decides. The rules that call this module make both exceptions.
+A function is order-free if its value is the same in any order of arrival. If several streams write a column, or records
+can be late, the column's function has to be order-free, unless `unordered: allowed` accepts the dependence (decision
+0008; `aggregation_table_rules` names functions that it does not cover). In a sequence group `last_value` is always
+allowed, because the group's order decides its value. The rules that call this module make these exceptions.
 """
 
 from collections.abc import Mapping

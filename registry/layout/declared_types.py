@@ -1,7 +1,7 @@
 """Data types of declared columns, which are stored as SQL text.
 
-Pure. A type that cannot be parsed is a problem of its column, which the rules for tables report in the words of
-`type_fault`; `parsed_type` and `declared_type` return None for it.
+Pure. A type that cannot be parsed is a problem of its column: `type_fault` returns its text, and the rules for
+tables report it. `parsed_type` and `declared_type` return None for such a type.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
-"""Values that captured changes leave out: large ones that a change did not touch, for which a placeholder is sent.
+"""Values that captured changes leave out: large values that a change did not touch; a placeholder is sent instead.
 
-Pure. A column that can get a placeholder has to be kept by its sequence group, or its stream says what the placeholder
-means; read as null, it would remove the value of the row.
+Pure. If the placeholder were read as null, it would remove the value of the row. So a column that can get a
+placeholder has to be kept by its sequence group, or has to declare `on_missing`.
 """
 
 from typing import Final

@@ -11,8 +11,8 @@ generated columns:
   had the column's field: the values of the group's ordering columns as `braid.lake.comparable_bytes`. It is the
   ordering column of a sequence group of the table format that protects this column alone, and null in a record
   without the field: the merge then skips the column.
-* `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING hold Kafka's timestamp of the group's newest
-  record and what it did (`upsert` or `clear`), unless the table declines tracking.
+* `<group>__at` TIMESTAMP(3) WITH LOCAL TIME ZONE and `<group>__op` STRING hold the Kafka timestamp of the group's
+  newest record and its effect (`upsert` or `clear`). A table with `tracking: false` does not have these columns.
 
 Beside the declared options every table has two fixed ones: writers do not compact (`write-only`), and writers of
 other engines number their records from the snapshot (`write.sequence-number-init-mode`). Unless the declaration

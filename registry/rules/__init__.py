@@ -3,7 +3,7 @@
 | module | what |
 |---|---|
 | `tables/` | rules of tables |
-| `stream_rules` | rules of a stream beside the others of its table; calls the modules of the next rows, down to `new_field_rules`, but for `replay_rules` |
+| `stream_rules` | all rules of a stream and the other streams of its table; calls the modules of the next rows, down to `new_field_rules`, except `replay_rules` |
 | `format_rules` | formats of messages: their options, and fields that their messages do not have |
 | `key_format_rules` | formats of Kafka keys |
 | `mapping_rules`, `message_paths`, `json_types` | columns, the fields that they are read from, and types that JSON does not have |
@@ -16,6 +16,6 @@
 | `arrival_rules` | streams ordered by arrival; columns that are read from the Kafka key |
 | `replay_rules` | replays of dead letters |
 | `new_field_rules` | `on_new_field: evolve` |
-| `stream_completion`, `stream_bounds` | other parts of a requested stream: its defaults, its numbers |
-| `kafka_rules`, `schema_registry_rules` | what a stream names of the operators' file: its cluster, topics and options, its schema registry |
+| `stream_completion`, `stream_bounds` | defaults of a requested stream; bounds of its numbers |
+| `kafka_rules`, `schema_registry_rules` | the cluster, topics, options and schema registry of a stream, which the operators' file has to allow |
 """

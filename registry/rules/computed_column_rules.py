@@ -9,8 +9,8 @@ Pure, except that an SQL engine in memory evaluates the expressions over columns
    known. The column holds every value of the result's type without loss. A stream has at most 200 expressions.
 5. The type of a field is declared once: by the column that is read from it, or in `fields`. Each field in `fields` is used
    by an expression.
-6. Columns of captured changes have neither expressions (nor `fields` for them) nor defaults: a change may leave out what it did not touch, and
-   a value that is made from nothing would replace the right one.
+6. Columns of captured changes have neither expressions (nor `fields` for them) nor defaults: a change may leave out
+   values that it did not touch, and an expression or default without these values would replace the right value.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,8 @@
 """Rules for a declared format of Kafka keys (`key_format`).
 
-Pure. A column or a condition reads the key, values name no other schema registry, a key in Protobuf is read by its
-fields, and keys of captured changes have no format. Which columns may be read from the key is in `arrival_rules`.
+Pure. With a key format, at least one column or condition has to read the key. If the values name a schema
+registry, it is the same one. A key in Protobuf is read by its fields. Streams of captured changes have no key
+format. `arrival_rules` says which columns may be read from the key.
 """
 
 from collections.abc import Iterator

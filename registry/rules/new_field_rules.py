@@ -1,11 +1,11 @@
 """Rules for streams that add new columns to their table (`on_new_field: evolve`).
 
-Pure. A new column joins the stream's own sequence group; in an aggregation table it has the default
-function, in a table of whole rows it is a part of the row. So without `unordered: allowed` of the table, a stream of a
-partial-update table has a group, and in an aggregation table of several streams the default function is free of order.
-`columns_max` is at least the number of columns that the stream has. A column without a sequence group that such a
-stream has read is still read, by it or another one, after a change of the stream (`check_kept_columns`): its field
-would be a new one.
+Pure. A new column joins the stream's own sequence group; in an aggregation table it has the default function, in a
+table of whole rows it is a part of the row. So without `unordered: allowed` of the table, a stream of a partial-update
+table has a group, and in an aggregation table of several streams the default function is free of order. `columns_max`
+is at least the number of columns that the stream has. If such a stream has read a column without a sequence group,
+then after a change of the stream, this or another stream still has to read the column (`check_kept_columns`).
+Otherwise the column's field would count as a new field.
 """
 
 from collections.abc import Iterator, Mapping

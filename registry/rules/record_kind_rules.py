@@ -10,8 +10,8 @@ Pure.
 3. The effect of a delete does not depend on late records: `remove_row` of a stream has the rules of the table's
    `deletes: remove_row`, even if the table's engine removes rows without a declaration. The table may accept the risk
    (`unordered: allowed`).
-4. A tombstone has no value. So it deletes only where the key, the columns that order records and all others that a
-   delete needs are read from the Kafka key, a header or another part that the record has without one.
+4. A tombstone has no value. So tombstones can delete only if all columns that a delete needs, such as key and ordering
+   columns, are read from the Kafka key, a header or another part that a record without a value has.
 """
 
 from collections.abc import Iterator, Sequence

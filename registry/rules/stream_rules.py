@@ -1,36 +1,37 @@
 """Rules for streams: no stream can harm the columns of the other streams of its table.
 
-Pure functions from a table, its streams and one more stream to the problems of that stream. The rules (1 to 6 by
-decision 0008); those that name a module are there:
+Pure functions from a table, its streams and one more stream to the problems of that stream. The following rules are
+checked (decision 0008 has 1 to 6); if a rule names a module, that module checks it:
 
-1. A stream maps the whole key, and only columns that exist (`mapping_rules`, with the paths of their fields). Where it
-   writes whole rows or aggregates it maps all NOT NULL columns, too.
+1. A stream maps the whole key, and only columns that exist (`mapping_rules`, with the paths of their fields). If it
+   writes whole rows or aggregates, it maps all NOT NULL columns, too.
 2. One group has one owner. A stream writes whole groups: a record with a part of a group would null the
    rest of the group whenever its version is the newest.
 3. A stream writes nothing outside its group and the key, except unordered columns of a table
    that allows them; each of those has one owner.
 4. Ordering columns that the table declares come from the stream; generated ones do not (`mapping_rules`).
 5. A deduplicate or first-row table admits only one stream, because its rows are not merged by column.
-6. An aggregation table admits several streams if nothing in it depends on the order in which their
-   records arrive, or the risk is accepted: `aggregation_table_rules`. None of them would get a default of a column that
-   it does not write (`default_rules`).
+6. An aggregation table admits several streams if nothing in it depends on the order in which their records arrive, or
+   the risk is accepted: `aggregation_table_rules`. None of them may write a default into a column of another stream
+   (`default_rules`).
 7. In a table whose rows have their kind in a column, every stream maps that column.
 8. Columns that a stream adds to the table fulfil these rules, too: `new_field_rules`.
-9. A stream reads columns only from fields that messages of its format have, in keys of a declared format, in times of
-   a declared form: `format_rules`, `key_format_rules`, `time_format_rules`.
+9. Fields, declared formats of Kafka keys and declared formats of times fit the format of the messages: `format_rules`,
+   `key_format_rules`, `time_format_rules`.
 10. A stream's deletes have the effect that the table declares for them: `record_kind_rules`.
-11. It reads columns from headers, the timestamp and the place of a record as these parts allow: `record_part_rules`.
+11. Columns that are read from headers, the timestamp, partition, offset or topic fit these parts: `record_part_rules`.
 12. Expressions, constants and defaults fit their columns: `computed_column_rules`.
-13. Of a record without a column's field it keeps the older value only where the table declares it: `keep_rules`.
+13. If a record lacks a column's field, the stream keeps the older value only in columns that the table declares as
+    kept: `keep_rules`.
 14. Captured changes lose no value that a database leaves out, and say by themselves what is a delete:
     `change_capture_rules`.
 15. Only key columns are read from the Kafka key: `arrival_rules`.
 16. Names are allowed and differ; no stream reads a topic for dead letters of the table's streams; no two mirror their
     positions in one consumer group of one topic. `partitions_settle` is a duration.
 
-Two streams may read one topic: each keeps its own position and account, and they own different
-columns. Not called here: `kafka_rules`, `schema_registry_rules` and `stream_bounds`, which are checked at registration
-(`registry.stream_admission`), and `replay_rules`.
+Two streams may read one topic: each keeps its own position and account, and they own different columns. This module
+does not call `replay_rules`, nor `kafka_rules`, `schema_registry_rules` and `stream_bounds`, which
+`registry.stream_admission` calls at registration.
 """
 
 from collections.abc import Iterator, Mapping

@@ -9,9 +9,9 @@
 | `pending_schemas` | changes of both a document and its table's schema |
 | `new_names` | names of tables in creation |
 | `leases` | the right of one process to run a stream, or to maintain a table |
-| `observed_ages` | ages of reports, corrected by what their reader has seen |
+| `observed_ages` | ages of reports, corrected by the observations of the reading process |
 | `storage_clock` | storage's clock, by which leases expire |
 | `progress`, `backfill_reports` | the reports of runners, and of backfills |
 | `letter_questions` | questions for dead letters, and the answers of runners |
-| `paths` | the paths of all of these on storage |
+| `paths` | the paths of these documents on storage |
 """

@@ -1,17 +1,17 @@
 """Leases: the right of one process to run a stream, or to maintain a table.
 
-A lease keeps two processes from doing the same work. The correctness of the data does not depend on it: where
-clocks differ or processes sleep, the epoch in the table fences the slower runner of a stream, and of two
-compactions of a bucket one loses its commit.
+A lease keeps two processes from doing the same work. The correctness of the data does not depend on it: if two runners
+believe that they hold a stream's lease, the epoch in the table fences the slower one, and of two compactions of a
+bucket only one commits.
 
-Each grant, renewal and release is a new version, created exclusively: of two runners that see an
-expired lease, only one can create the next version. A lease that cannot be read has an unknown owner, which may
-be working: it counts as live until `UNREADABLE_MS` after it was written, and as expired from then on.
+Each grant, renewal and release is a new version, created exclusively: of two runners that see an expired lease, only
+one can create the next version. The owner of a lease that cannot be read is unknown and may be working. So such a lease
+counts as live until `UNREADABLE_MS` after it was written, and as expired from then on.
 
-A lease is live for its time to live after it was written, both by storage's clock; only where storage has no clock, the
-clocks of its owner and its reader decide. Where storage's own clock is set back, leases from before are dated in the
-future: one that is dated further ahead than its time to live has expired. A living owner that is robbed by that
-renews or takes leases from then on at right times, so it happens once.
+A lease is live until its time to live has passed since it was written, by storage's clock. If storage has no clock, the
+clocks of the lease's owner and reader decide. If storage's clock is set back, existing leases are dated in the future.
+A lease that is dated further in the future than its time to live counts as expired. A living owner may lose its lease
+by this, but only once, because later leases are dated by the new time.
 """
 
 from dataclasses import dataclass

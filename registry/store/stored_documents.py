@@ -1,12 +1,13 @@
 """Serialization of stored documents, which older and newer versions of this software share.
 
-1. A field that this version does not know is ignored when a document is read. The document of a table keeps it in
-   the next version that is written, at the same location: in the object of the same path, and within a list in the
-   entry of the same name. It is dropped together with the object that contains it. Leases and reports drop it.
-2. The document of a table, and each stream in it, lists the *features* that a version needs to act on it. A version
-   that lacks a feature shows the document and neither runs nor changes it. Only a document with such a feature may
-   hold values that an older version cannot parse at all; that version reports the missing feature instead.
-   All features are listed here, with what a declaration contains that needs them.
+1. A field that this version does not know is ignored when a document is read. The next version of a table's
+   document keeps the field at the same location: in the object of the same path, and within a list in the entry of
+   the same name. If the object that contains the field is dropped, so is the field. Leases and reports do not keep
+   unknown fields.
+2. The document of a table, and each stream in it, lists the *features* that a version of Braid needs to act on it.
+   A version that lacks a feature shows the document, but neither runs nor changes it. Only a document with such a
+   feature may hold values that an older version cannot parse at all; that version reports the missing feature
+   instead. This module lists all features, each with the declarations that need it.
 
 The mark that stands for the document of a dropped table is here, too (`dump_dropped`).
 

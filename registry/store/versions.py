@@ -1,4 +1,4 @@
-"""Versioned documents: every version is a file of its own, created exclusively.
+"""Versioned documents: each version is a separate file, which is created exclusively.
 
 ```
 <directory>/00000000000000000001.json
@@ -6,12 +6,12 @@
 ```
 
 1. A reader lists the directory and reads the highest version.
-2. A writer that has read version N creates N + 1. Exclusive creation is the compare-and-swap: of
-   two writers one fails because the file exists, and reads again.
-3. The last ten superseded versions are kept, and all that were superseded within the last ten minutes (of leases,
-   within the last one), because a reader may be between its list and its read. A writer that slept for longer could
-   create a file whose number was used before and deleted. So each writer lists again after the creation, and removes
-   its file if it came too late (`create`).
+2. A writer that has read version N creates N + 1. Exclusive creation is the compare-and-swap: of two writers, one
+   fails because the file exists, and reads again.
+3. The last ten superseded versions are kept, because a reader may be between its list and its read. So are all
+   versions that were superseded within the last ten minutes; for leases, within the last minute. A writer that
+   slept for longer could create a file whose number was used before and deleted. So each writer lists again after
+   the creation, and removes its file if it came too late (`create`).
 """
 
 from dataclasses import dataclass, field

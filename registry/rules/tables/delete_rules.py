@@ -15,11 +15,12 @@ from another engine's writer.
 2. `clear_columns` is an upsert of nulls under the record's order. It leads to the same row in any order of
    arrival (`braid.lake.write.rows.null_deletes`). Aggregate functions ignore nulls, so groups with aggregated
    columns cannot be cleared.
-3. `remove_row` without `unordered: allowed` of the table is for deduplicate tables without `sequence.field`, and for
-   partial-update tables without aggregates in which one sequence group, in the order of arrival, has all columns
-   outside the key. A late record would restore the row; with two groups, or columns without a group, timing would
-   decide what outlives the delete; and a function would continue from the values before the delete if one commit
-   folds the delete into a later record. `unordered: allowed` of a column is no permission to remove rows.
+3. Unless the table declares `unordered: allowed`, `remove_row` is allowed only in deduplicate tables without
+   `sequence.field`, and in partial-update tables without aggregates whose only sequence group is ordered by arrival
+   and has all columns outside the key. In other tables a late record would restore the row. With two groups, or with
+   columns without a group, timing would decide which values outlive the delete. If one commit folds the delete into a
+   later record, a function would continue from the values before the delete. `unordered: allowed` of a column does
+   not allow `remove_row`.
 4. A table whose rows have their kind in a column has at most one sequence group, and declares the effect of deletes,
    unless it is deduplicate.
 """

@@ -1,7 +1,7 @@
 """Rules for the declared time to live of rows.
 
-Pure. The time field is a declared column or a generated `<group>__at`, and of type INT, BIGINT or TIMESTAMP. What
-depends on options of the table, such as its changelog, is checked by the engine (`engine_check`).
+Pure. The time field is a declared column or a generated `<group>__at`, and of type INT, BIGINT or TIMESTAMP. The
+engine checks the rules that depend on options of the table, such as its changelog (`engine_check`).
 """
 
 from collections.abc import Iterator

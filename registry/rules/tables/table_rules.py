@@ -1,7 +1,7 @@
 """Rules for declared tables: the streams that feed a table cannot harm each other's columns.
 
-Pure: from a declaration to the list of its problems, each with location, value and hint. The rules
-that concern a table by itself (1 and 6 by decision 0008):
+Pure functions from a declaration to the list of its problems, each with location, value and hint. The rules (decision
+0008 has 1 and 6):
 
 1. Every non-key column of a partial-update table is in exactly one sequence group, protected or ordering, because
    sequence numbers of concurrent writers are not ordered: without an order in the data the older of two
