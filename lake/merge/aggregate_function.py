@@ -1,9 +1,9 @@
-"""Aggregate functions: the protocol of the definition, the vectorised execution, the declaration.
+"""Interfaces of aggregate functions: the definition, the vectorised execution, and the declaration.
 
-A function has one definition, `AggregateFunction`, which combines one value after the other, and may
-have a second execution, `Reduction`, which combines all values of many keys at once with equal
-results. A reduction may leave single keys to the definition. The definition gets and returns values in the form that
-`plain_values` gives them, null as None; a reduction works on Arrow arrays.
+Each function has one definition, `AggregateFunction`, which combines one value after the other. It may have a second
+execution, `Reduction`, which combines all values of many keys at once with equal results. A reduction may leave
+single keys to the definition. The definition gets and returns values in the form that `plain_values` gives them, null
+as None; a reduction works on Arrow arrays.
 
 Source: merge-semantics 4.
 """

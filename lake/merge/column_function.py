@@ -1,6 +1,6 @@
 """The aggregate function of one column: its name, and its options as declared.
 
-`spec.effective_functions` finds those of a table, also where a default decides.
+`spec.effective_functions` finds the functions of all columns of a table, including those that a default decides.
 
 Source: merge-semantics 4, 5.
 """

@@ -1,15 +1,14 @@
 """The column machine: the merge of whole batches, column by column, from rows that are already in merge order.
 
-The caller, `fold`, passes the order of rows as `Segments` and copies the values of the returned `Selection`.
+The caller, `fold`, passes the order of the rows as `Segments` and copies the values of the returned `Selection`.
 
-1. Under deduplicate and first-row at most one record of each key is picked, as a whole; the other steps are left
-   out.
+1. Under deduplicate and first-row at most one whole record of each key is picked; steps 2 and 3 do not apply.
 2. Under partial-update and aggregation, keys without retracts and keys with retracts each have a `History`: the
    effect of their records. For some keys the effect of retracts depends on the merge itself (`retracts`); only
    those keys are merged by the row machine.
-3. Each column becomes a *pick*: for each merged row, the record that holds its value. Where an aggregate
-   function computes new values, the column becomes an array of these: by the function's reduction, or value by
-   value where that cannot decide (`computed_column`).
+3. Each column becomes a *pick*: for each merged row, the record that holds its value. If an aggregate function
+   computes new values, the column becomes an array of these values. The function's reduction computes them, or the
+   definition, value by value, where the reduction cannot decide (`computed_column`).
 
 A key's only record stays as it is, and the engine does not merge it (merge-semantics 1.6), unless the caller
 passes `single_untouched=False`.

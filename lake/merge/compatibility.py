@@ -1,7 +1,7 @@
-"""The form of a comparison with the reference, Apache Paimon 2.0, as data for the docs.
+"""Data class of a comparison with the reference, Apache Paimon 2.0, from which the docs are generated.
 
-The comparisons themselves are beside the functions (`functions/`) and the engines (`braid.lake.declaration.engines`);
-those that hold for all functions are in `docs/generator/function_pages.py`.
+The comparisons themselves are declared with the functions (`functions/`) and the engines
+(`braid.lake.declaration.engines`); comparisons that hold for all functions are in `docs/generator/function_pages.py`.
 
 Source: merge-semantics 10.
 """

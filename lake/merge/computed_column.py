@@ -1,9 +1,9 @@
 """The values of a column that an aggregate function computes, for many keys at once.
 
-Segments go through the function's reduction where it has one that handles their steps and decides them, and
-otherwise through its definition, value by value. Single records that the merge keeps as they are go through a
-reduction only if it keeps them, too; otherwise they are picked. `needs_late` tells whether a function distinguishes
-late values.
+A segment goes through the function's reduction if there is one, if it handles all steps of the segment, and if it
+decides the segment. Otherwise the definition computes the segment, value by value. Single records that the merge
+keeps as they are go through a reduction only if it keeps them unchanged; otherwise they are picked. `needs_late`
+tells whether a function distinguishes late values.
 
 Source: merge-semantics 4.
 """

@@ -1,13 +1,13 @@
-"""The options of a table that declare groups and functions of columns, parsed without validation.
+"""Options of a table that declare sequence groups and the aggregate functions of columns; parsed without validation.
 
 | option | meaning |
 |---|---|
-| `fields.<o1>[,<o2>...].sequence-group = <p1>[,<p2>...]` | ordering columns protect columns |
+| `fields.<o1>[,<o2>...].sequence-group = <p1>[,<p2>...]` | the ordering columns o1, o2 … decide which record gives the protected columns p1, p2 … |
 | `fields.<column>.aggregate-function` | how values of the column combine |
 | `fields.<column>.ignore-retract` | retracts have no effect on the column |
 | `fields.default-aggregate-function` | the function of columns that name none |
 | `fields.<column>.<any other key>` | an option that the column's function reads |
-| `partial-update.remove-record-on-sequence-group = <o1>[,<o2>...]` | a -D of these columns' groups removes the row |
+| `partial-update.remove-record-on-sequence-group = <o1>[,<o2>...]` | a -D in the groups of these ordering columns removes the row |
 
 Names of columns in these options are not trimmed: a blank is part of a name. Source: merge-semantics 3.2, 5, 9.
 """

@@ -1,8 +1,8 @@
 """The smallest key whose records cannot be merged, found by bisection after a merge has failed.
 
-Errors of merging name a column and no row. To find the key, the lower half of the keys is merged: if that
-fails, the key is in that half, else in the upper one, and the search continues there. `error_of_key` puts the
-key into the error.
+Errors of merging name a column but no row. To find the key, the lower half of the keys is merged: if that fails, the
+key is in the lower half, otherwise in the upper half, and the search continues there. `error_of_key` puts the key
+into the error.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
-"""The entry point of merging: records of many versions in, one row per key out, or none if all were ignored.
+"""The entry point of merging: records in, one row per key out, or none for a key whose records are all ignored.
 
-Retracts are merged like other records and may be the row of a key; `drop_retracts` removes such rows.
+Retracts are merged like other records, and the row of a key may be a retract; `drop_retracts` removes such rows.
 `Machine` chooses the execution.
 
 Source: merge-semantics 1.4 to 1.7.

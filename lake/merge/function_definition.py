@@ -1,7 +1,7 @@
-"""The definition of a column's aggregate function, and its results, computed one value at a time.
+"""Definitions of columns' aggregate functions, and values that are computed with them one step at a time.
 
-Here a definition also gets what every function has: `ignore-retract`, and the checks of a user's function.
-`computed_column` uses the vectorised reduction of a function where it has one.
+`definition_of` adds what every function has: `ignore-retract`, and the checks of a user's function. `computed_column`
+uses the vectorised reduction of a function where there is one.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,13 +1,12 @@
 """Winning and late records of a sequence group, for whole batches.
 
-A record takes part in a group when its ordering columns are not all null. Among the records of one
-key that take part, in merge order, a record is *accepted* when no earlier one is greater, and
-*late* otherwise. The last accepted record is the last of the greatest records: it gives the
-ordering columns, and the protected columns that have no aggregate function, or makes these null if it
-is a retract.
+A record takes part in a group when its ordering columns are not all null. Among the records of one key that take
+part, in merge order, a record is *accepted* when no earlier one is greater, and *late* otherwise. The last accepted
+record is the last of the greatest records. It gives the ordering columns and the protected columns that have no
+aggregate function; if it is a retract, these protected columns become null.
 
-`winning_rows` finds it for keys without retracts. For other keys `engines.partial_update_columns` finds it with
-`late_positions`.
+`winning_rows` finds the last accepted record for keys without retracts. For other keys
+`engines.partial_update_columns` finds it with `late_positions`.
 
 Source: merge-semantics 3.4.
 """

@@ -1,4 +1,4 @@
-"""Histories of keys, shared by all columns: the effect of each record; and the steps of a column in them.
+"""Histories of keys, shared by all columns: the records of a key that have an effect; and a column's steps in them.
 
 `retracts` makes the histories of keys with retracts.
 

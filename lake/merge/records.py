@@ -1,8 +1,8 @@
-"""Records of the row machine: lists of cells, and of comparable values where a column orders records.
+"""Records of the row machine: for each column the cells, and comparable values if the column orders records.
 
-A *cell* is what a record, or a merged row, has in a column. In a column with an aggregate function it is a plain
-value (`plain_values`); in any other it is the number of the record that holds the value, so that nothing
-is copied before the merged row is known. None is null in both.
+A *cell* is the content of one column in a record or a merged row. In a column with an aggregate function it is a
+plain value (`plain_values`). In any other column it is the number of the record that holds the value, so that nothing
+is copied before the merged row is known. In both cases None stands for null.
 
 Source: merge-semantics 1.1.
 """

@@ -1,15 +1,15 @@
-"""Histories of keys with retracts, for whole batches: what seeds a row, acts on it, and removes it.
+"""Histories of keys with retracts, for whole batches: which records seed a row, act on it, and remove it.
 
-A record that removes the row replaces it by a copy of its own values (a *removal*). So a history can begin at
-a removal, with the copy as its seed, and is vectorised like any other:
+A record that removes the row replaces it by a copy of the record's own values (a *removal*). So a history can begin
+at a removal, with the copy as its seed, and is vectorised like any other:
 
-1. Keys whose removals, or the state after a removal, depend on the merge itself go to the row
-   machine (`_needs_row_machine`).
-2. For the other keys the last removal is found (`_last_removals`), and retracts that the
-   table does not allow, and nulls in NOT NULL columns, are refused (`_check_copied_records`).
-3. Under partial-update a key has one history, from its last removal on. Under aggregation it has a
-   history from each removal to the next, because functions may fail in any of them; the last
-   history gives the result. Sequence number and kind of the row come from all records of the key.
+1. A key goes to the row machine if its removals, or the state after a removal, depend on the merge itself
+   (`_needs_row_machine`).
+2. For the other keys the last removal is found (`_last_removals`). Retracts that the table does not allow, and nulls
+   in NOT NULL columns, are refused (`_check_copied_records`).
+3. Under partial-update a key has one history, from its last removal on. Under aggregation it has a history from each
+   removal to the next, because functions may fail in any of them; the last history gives the result. The sequence
+   number and the kind of the row come from all records of the key.
 
 Source: merge-semantics 2.3, 2.4, 3.5.
 """

@@ -5,7 +5,7 @@ expired at a moment when
 
     seconds(moment) > seconds(value of the time field) + seconds(expire time)
 
-where every division to seconds rounds as in the reference, so that a row expires in the same second everywhere:
+Every division to seconds rounds as in the reference, so that a row expires in the same second everywhere:
 
 | type of the time field | its seconds |
 |---|---|
@@ -13,10 +13,10 @@ where every division to seconds rounds as in the reference, so that a row expire
 | BIGINT | the value below 10^12, else the value / 1000: seconds or milliseconds since 1970 |
 | TIMESTAMP, TIMESTAMP_LTZ | the milliseconds / 1000, rounded towards 1970; a TIMESTAMP counts as UTC |
 
-A row without a value never expires. The value is that of the *merged* row: a single record proves nothing,
-because a newer record of its key may carry a later time, and the other columns may come from records without a
-time. So expiry follows the merge, and compactions remove an expired row only where no older record of its key
-is left elsewhere. The reference drops single records before the merge (`docs/guides/row-ttl.md`).
+A row without a value never expires. The value is that of the *merged* row: a single record proves nothing, because a
+newer record of its key may carry a later time, and the other columns may come from records without a time. So expired
+rows are left out after the merge, and compactions remove an expired row only where no older record of its key is left
+elsewhere. The reference drops single records before the merge (`docs/guides/row-ttl.md`).
 
 Source: merge-semantics 7.4 for the rule; the order of merge and expiry is ours.
 """

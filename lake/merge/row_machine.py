@@ -4,10 +4,10 @@
    then position.
 2. A key's only record stays as it is, and the engine does not merge it (merge-semantics 1.6), unless the
    caller passes `single_untouched=False`.
-3. For any other key the engine gets every record in order and returns the merged row, or none if it ignored
-   them all.
+3. For any other key the engine gets every record in order. It returns the merged row, or none if it ignored all
+   records.
 
-`fold` runs it for a whole table (`select_by_rows`), the column machine for single keys (`merge_segments`).
+`fold` runs it for a whole table (`select_by_rows`); the column machine runs it for single keys (`merge_segments`).
 
 Source: merge-semantics 1.5, 1.6, 2.
 """

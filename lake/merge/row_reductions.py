@@ -1,10 +1,10 @@
-"""Vectorised reductions of segments to the row that gives a value, one per rule.
+"""Vectorised reductions of each segment to the row that gives a value: one function for each rule.
 
-Segments are usually short, a row or two per sorted run, so the functions `last_rows_*` go layer by layer: the last
-row of every segment, then the last row but one of the segments that have at least two, and so on
-(`Segments.layers`). Segments are sorted by length, longest first, so each layer belongs to a prefix
-of them and every step is plain arithmetic on slices. The few segments longer than all layers are
-then searched without layers, by one pass over rows.
+Segments are usually short, a row or two per sorted run. So the functions `last_rows_*` go layer by layer: first the
+last row of every segment, then the last row but one of the segments that have at least two, and so on
+(`Segments.layers`). Segments are sorted by length, longest first, so each layer belongs to a prefix of them and every
+step is plain arithmetic on slices. The few segments with more rows than there are layers are then searched without
+layers, by one pass over rows.
 """
 
 from collections.abc import Sequence

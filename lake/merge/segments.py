@@ -1,7 +1,7 @@
 """Segments of rows with equal keys: an order of the rows by key, and where each segment begins in it.
 
-`order.merge_order` sorts the rows of a table. Histories and steps are segments, too: there a key may be in several
-or in none, and a row may occur twice.
+`order.merge_order` sorts the rows of a table. Histories and steps are also stored as segments; in those, one key can
+have several segments or none, and a row can occur twice.
 
 Source: merge-semantics 1.5.
 """

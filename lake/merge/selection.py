@@ -1,7 +1,7 @@
-"""Selections: the result of a merge before values are copied, as the record that holds each value; and the copying.
+"""Selections: merged rows as references to the records that hold their values; and the copying of these values.
 
-A value that an aggregate function computed, such as a sum, is in no record; such a column is held as an array.
-A function that chooses a record, such as `max`, may give the record's number.
+A value that an aggregate function computed, such as a sum, is in no record; a column with such values is held as an
+array. For a function that chooses a record, such as `max`, the record's number can be held instead.
 """
 
 from collections.abc import Mapping, Sequence

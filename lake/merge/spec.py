@@ -1,7 +1,7 @@
-"""Merge specifications: all that a table declares about merging, resolved from its schema; the columns to read.
+"""Merge specifications: everything that a schema declares about merging; and the columns that a merge has to read.
 
-`effective_functions` decides which column has which aggregate function. Its options are in the specification as
-they are declared; the function parses them when it is made.
+`effective_functions` decides which column has which aggregate function. A specification has the options of a function
+as they are declared; they are parsed when the function is created.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,9 @@
 """Checks for values that do not fit a column's aggregate function, before they are written.
 
-A value is merged long after it was accepted, and a value that the function cannot read makes its merge with
-another record of the key fail, and so every full scan and compaction. A sketch of another size than the column
-declares lowers the precision of its union. So a stream turns the record of such a value into a dead letter. The
-writer refuses the value, too, unless the format stores it (`stores_unfit`).
+A value is merged long after it was accepted. If the function cannot read the value, its merge with another record of
+the key fails, and so does every full scan and compaction. A sketch of another size than the column declares lowers
+the precision of its union. So a stream turns a record with such a value into a dead letter. The writer refuses the
+value, too, unless the format stores it (`stores_unfit`).
 
 Source: ours; merge-semantics 4 has what the functions read.
 """

@@ -1,8 +1,8 @@
 """The aggregation engine of the row machine, one record at a time.
 
-Every column outside the key has a function. A +I or +U is aggregated into each of these columns, a
--U or -D is retracted from each that does not ignore retracts. With `aggregation.remove-record-on-delete` a
--D removes the row instead: the row then holds the -D's values, onto which later records are aggregated.
+Every column outside the key has a function. A +I or +U is aggregated into each of these columns. A -U or -D is
+retracted from each of them that does not ignore retracts. With `aggregation.remove-record-on-delete` a -D removes the
+row instead: the row then holds the -D's values, onto which later records are aggregated.
 
 The result is -D when the last record removed the row, else +I: retracts alone make a visible row of
 negated sums. Sequence number and key are those of the last record in merge order.

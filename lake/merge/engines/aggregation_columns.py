@@ -1,6 +1,6 @@
-"""The aggregation engine of the column machine: each column outside the key by its function.
+"""The aggregation engine of the column machine: each column outside the key is computed by its function.
 
-Removals by -D are already in the `History` that it gets (`retracts`).
+Removals by -D are already part of the `History` that the engine gets (`retracts`).
 
 Source: merge-semantics 2.4.
 """

@@ -1,22 +1,31 @@
 """The partial-update engine of the row machine, one record at a time.
 
-State of one key: the row (all null at first), whether an add was seen, whether the row was seeded,
-whether the last record removed it, and the sequence number. A record is an *add* (+I, +U) or a
-*retract* (-U, -D), and is merged in these steps:
+State of one key: the row (all null at first), whether an add was seen, whether the row was seeded, whether the last
+record removed it, and the sequence number. A record is an *add* (+I, +U) or a *retract* (-U, -D). It takes part in a
+sequence group if the group's ordering columns are not all null in it. It is older than the row in a group if its
+ordering columns are smaller than the row's.
 
-Retract: R1 seed the row with all of the record's columns if nothing was merged before, even when
-the record is then ignored; R2 stop under `ignore-delete`; R3 take over the sequence number; R4 with
-sequence groups, retract from the groups whose ordering columns are not all null in the record: a column with
-a function retracts the value; where the record is not older than the row, the row takes over the ordering
-columns, the other protected columns become null, and a -D may remove the row; R5 with
-`remove-record-on-delete`, a -D removes the row, which then holds the -D's values, and a -U does nothing;
-R6 otherwise the record is an error.
+A retract is merged in these steps:
 
-Add: A1 take over the sequence number; A2 without groups, values that are not null overwrite, and null in a
-NOT NULL column is an error; A3 with groups, a value that is not null overwrites an ungrouped column, and a grouped
-column is merged only when the record's ordering columns of the group are not all null: if the record is not older
-than the row, its value overwrites the row's, even if it is null, or, with an aggregate function, is aggregated into
-it; if the record is older, only an aggregate function is called; A4 note that an add was seen.
+- R1: if nothing was merged before, seed the row with all of the record's columns, even if R2 then ignores the record;
+- R2: stop under `ignore-delete`;
+- R3: take over the sequence number;
+- R4: with sequence groups, retract from each group in which the record takes part. A column with a function retracts
+  the value. If the record is not older than the row, the row takes over the ordering columns, the other columns
+  without a function become null, and a -D may remove the row;
+- R5: without groups but with `remove-record-on-delete`, a -D removes the row, which then holds the -D's values, and a
+  -U does nothing;
+- R6: otherwise the record is an error.
+
+An add is merged in these steps:
+
+- A1: take over the sequence number;
+- A2: without groups, values that are not null overwrite the row's, and null in a NOT NULL column is an error;
+- A3: with groups, a value that is not null overwrites a column without a group. A column of a group is merged only if
+  the record takes part in the group. If the record is not older than the row, the column's function aggregates the
+  value; without a function the value overwrites the row's, even if it is null. If the record is older, the function
+  aggregates the value as a late one; without a function the value is ignored;
+- A4: note that an add was seen.
 
 The result is -D when the last record removed the row or no add was seen, else +I.
 

@@ -1,10 +1,11 @@
 """The partial-update engine of the column machine: each column from the records that give it a value.
 
-Of a sequence group `winning_rows` of `group_reduction` finds the deciding record, and `_winners` where keys have
-retracts. Columns with a function are computed by `computed_column`.
+The record that decides a sequence group is found by `winning_rows` of `group_reduction`, or by `_winners` where keys
+have retracts. Columns with a function are computed by `computed_column`.
 
-Columns without a group share one pick if none of them has a null, or if their nulls are in the same records.
-The columns of a sequence group that have no function share one; with retracts its ordering columns have another.
+Columns without a group share one pick if none of them has a null, or if their nulls are in the same records. The
+columns of a sequence group that have no function share one pick; with retracts the group's ordering columns have
+another.
 
 Source: merge-semantics 2.3, 3.4, 3.5.
 """

@@ -1,11 +1,11 @@
-"""Users' aggregate functions: entry points of the group `braid.aggregates`.
+"""Loading of users' aggregate functions, which packages provide as entry points of the group `braid.aggregates`.
 
-The name of a user's function has a dot, `<namespace>.<function>`. No name of a function of the
-format has a dot, so every other engine refuses to merge such a table because the function is
-unknown, and no engine mistakes it for a function of its own.
+The name of a user's function has a dot, `<namespace>.<function>`. No function of the format has a dot in its name. So
+every other engine refuses to merge such a table because the function is unknown, and no engine mistakes it for a
+function of its own.
 
-Entry points are looked up once in a process, at the first use. Packages have to be installed wherever the
-table is merged: by writers, readers and compactions.
+Entry points are looked up once in a process, at the first use. Packages have to be installed wherever the table is
+merged: in writers, readers and compactions.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""The aggregate function collect, of arrays.
+"""The aggregate function collect, for columns of arrays.
 
-Definition and declaration; its vectorised reductions are in `reductions.list_reduction`. With `distinct` and nested
-elements a reduction decides only keys without a value (`reductions.single_value`).
+The definition and the declaration; the vectorised reductions are in `reductions.list_reduction`. With `distinct` and
+nested elements, the reduction decides only keys without a value (`reductions.single_value`).
 
 Source: merge-semantics 4.2.
 """

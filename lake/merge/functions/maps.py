@@ -1,10 +1,10 @@
 """Aggregate functions of maps: merge_map and merge_map_with_keytime.
 
-Keys are equal by value. The order of entries has no meaning; here entries are in the order in which
-the maps are combined.
+Keys of maps are compared by value. The order of entries has no meaning; here entries are in the order in which the
+maps are combined.
 
-Definitions and declarations; the vectorised reduction of merge_map is in `reductions.map_reduction`. Where keys are
-nested, and for merge_map_with_keytime, a reduction decides only keys with at most one value
+Definitions and declarations; the vectorised reduction of merge_map is in `reductions.map_reduction`. For maps with
+nested keys, and for merge_map_with_keytime, the reduction decides only primary keys with at most one value
 (`reductions.single_value`).
 
 Source: merge-semantics 4 (`merge_map`), 4.3.

@@ -1,7 +1,7 @@
-"""Declarations of the aggregate functions of arrays of rows: nested_update, nested_partial_update.
+"""Declarations of nested_update and nested_partial_update, the aggregate functions of arrays of rows.
 
-With the checks of their options, and of values with a null in the nested key where that is an error. Their
-definitions are in `nested_tables`.
+They include checks of the options, and a check of values for nulls in the nested key if `nested-key-null-strategy` is
+`error`. The definitions are in `nested_tables`.
 
 Source: merge-semantics 4.4, 4.5, and 10 for the first value of a key (2.0.0).
 """

@@ -1,8 +1,8 @@
-"""Arrays of rows as tables inside of a column: the definitions of nested_update and nested_partial_update.
+"""Definitions of nested_update and nested_partial_update, which treat an array of rows as a table inside a column.
 
-With a nested key, the fields of the key identify a row; without one, nested_update appends rows. The
-order of rows has no meaning; here rows are in the order in which the values are combined. Null elements are dropped,
-those of the first array too, except where the accumulated array stays as it is: at the limit of rows, for example.
+With a nested key, the fields of the key identify a row; without one, nested_update appends rows. The order of rows
+has no meaning; here rows are in the order in which the values are combined. Null elements are dropped, also from the
+first array. They stay only where the accumulated array is returned as it is, for example at the limit of rows.
 
 Source: merge-semantics 4.4, 4.5, and 10 for the first value of a key (2.0.0).
 """

@@ -1,8 +1,7 @@
 """The aggregate function listagg, of text.
 
-A value is *blank* when it is null, empty, or consists of white space as Java defines it: including
-U+3000, but not the no-break spaces. Blank values add nothing; only where a key has no other text may a
-blank one stay.
+A value is *blank* when it is null, empty, or consists of white space as Java defines it: including U+3000, but not
+the no-break spaces. Blank values add nothing; a blank text may stay only if the key has no other text.
 
 Definition and declaration; its vectorised reductions are in `reductions.text_reduction`.
 

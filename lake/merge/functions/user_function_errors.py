@@ -1,10 +1,9 @@
-"""Errors of users' aggregate functions: what their code raises, and wrong results, become a SchemaMismatch.
+"""Errors of users' aggregate functions: exceptions of their code, and wrong results, become a SchemaMismatch.
 
-A function of the format raises the errors that it declares; any other error there is a defect of this
-engine and is not converted. A user's function may raise or return anything. A failure becomes an error
-that names the function, the column and what went wrong. If the user's code raised a Python error, that is
-the cause of the new error. Errors of the engine (`LakeError`), `MemoryError` and an interruption by the user pass
-as they are.
+A function of the format raises the errors that it declares; any other error there is a defect of this engine and is
+not converted. A user's function may raise or return anything. A failure becomes an error that names the function, the
+column and what went wrong; an exception of the user's code is the cause of the new error. Errors of the engine
+(`LakeError`), `MemoryError` and an interruption by the user pass as they are.
 
 Source: merge-semantics 4.
 """

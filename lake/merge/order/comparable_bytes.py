@@ -1,7 +1,7 @@
-"""Comparable bytes: one value of bytes per row, which compare as unsigned bytes as the row's columns do.
+"""Comparable bytes: one byte string per row; compared as unsigned bytes, they have the order of the row's columns.
 
-Each column is a byte, 0 for null and 1 for a value, and then the value. Null is smallest, and every value of
-fixed width has its bytes even where it is null.
+Each column becomes one byte, 0 for null and 1 for a value, and then the bytes of the value. So null is smallest. In a
+column of fixed width a null has as many bytes as a value.
 
 | form | bytes of a value |
 |---|---|

@@ -1,9 +1,8 @@
-"""Key codes: the words of normalized keys packed into one 64-bit number per row, or ranked.
+"""Key codes: the words of normalized keys, packed into one 64-bit number per row or replaced by ranks.
 
-A *word* holds one number per row, `0 <= value < 2**bits`. Rows compare by their words in turn, the
-most significant first. Narrow words are packed into one 64-bit *code* per row; where 64 bits do not hold
-them, codes are ranks: rows are sorted by their first word, and only rows that tie there and differ in a
-later word are sorted again.
+A *word* holds one number per row, `0 <= value < 2**bits`. Rows compare by their words in turn, the most significant
+first. Narrow words are packed into one 64-bit *code* per row. If 64 bits are too few, codes are ranks: rows are
+sorted by their first word, and only rows that tie there and differ in a later word are sorted again.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""Codes of rows: one unsigned 64-bit number per row that orders the rows of one call as some columns do.
+"""Codes of rows: one unsigned 64-bit number per row; the codes of one call have the order of the rows by some columns.
 
 The columns are, for example, key columns, sequence fields, or the ordering columns of a group.
 
-Codes are made of the columns' normalized keys (`normalized_keys`, `key_codes`).
+The codes are made from the columns' normalized keys (`normalized_keys`, `key_codes`).
 
 Source: merge-semantics 1.5; table-format 13.1.
 """

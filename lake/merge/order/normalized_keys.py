@@ -1,16 +1,19 @@
 """Normalized keys of columns: unsigned words (`key_codes`) whose order is the order of the values.
 
-A column becomes words, most significant first, and none if all its values are equal; comparing the words in turn
-compares the values by the order of table-format 13.1. Null comes before everything. Integers and dates compare as
-numbers, FLOAT and DOUBLE in Java's total order (-0.0 < 0.0, NaN largest, all NaNs equal). Text and bytes compare by
-unsigned bytes, and a prefix comes first. A ROW has the words of its fields. An ARRAY has one word for each position,
-0 where it has ended; a MAP has its length, then its keys and its values as two ARRAYs.
+A column becomes a list of words, the most significant first; if all its values are equal, it needs no word. The order
+of rows, compared word by word, is the order of values of table-format 13.1. Null comes before everything. Integers
+and dates compare as numbers, FLOAT and DOUBLE in Java's total order (-0.0 < 0.0, NaN largest, all NaNs equal). Text
+and bytes compare by unsigned bytes, and a prefix comes first. A ROW has the words of its fields. An ARRAY has one
+word for each position, which is 0 for arrays that end before it. A MAP has its length, then its keys and its values
+as two ARRAYs.
 
 Long texts, ARRAYs and MAPs are ranked instead: they become one word, the rank of the value in the column.
 
-`key_codes` packs narrow words into one 64-bit code. Three steps make words narrow: a word is relative to its
-smallest value in the column; of texts of one length, bytes that are the same in all rows are left out; and
-trailing zero bits that all texts share are shifted out.
+`key_codes` packs narrow words into one 64-bit code. Three steps make words narrow:
+
+- the smallest value of a word in the column is subtracted from all its values;
+- if all texts of the column have the same length, bytes that are the same in all rows are left out;
+- trailing zero bits that all texts share are shifted out.
 
 Source: merge-semantics 3.1; table-format 13.1.
 """

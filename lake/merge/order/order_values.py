@@ -6,7 +6,7 @@ prefix first; a ROW field by field. A MAP or MULTISET with fewer entries is smal
 the keys compare as an ARRAY, then the values. Keys and values are taken in the order in which they are
 stored, so maps that are equal as sets of entries may differ here.
 
-Source: merge-semantics 3.1; the order of maps as Paimon compares generated rows since release 2.0.0.
+Source: merge-semantics 3.1; maps are ordered as generated rows are in Paimon since 2.0.0.
 """
 
 import itertools

@@ -1,6 +1,6 @@
-"""Reductions of arrays: collect, and nested_update without a nested key and without a limit.
+"""Reductions of arrays: for collect, and for nested_update without a nested key and without a limit.
 
-With `distinct`, elements have to be of a type that is not nested.
+For collect with `distinct`, the reduction supports only elements of types that are not nested.
 
 Source: merge-semantics 4.2, 4.4.
 """

@@ -1,4 +1,4 @@
-"""Reduction of maps: merge_map, where keys are not nested.
+"""Reduction of maps: for merge_map, if the keys of the maps are not nested.
 
 Source: merge-semantics 4 (`merge_map`).
 """

@@ -1,7 +1,8 @@
 """Reductions of `max`, `min`, `bool_and` and `bool_or`: each picks a record.
 
-The record with the greatest code is picked; for `min` and `bool_and` the codes fall as the values rise. Null always has
-the smallest code, so it is picked only when there is no value. Late records count like any other.
+Each value gets a code, and the record with the greatest code is picked; for `min` and `bool_and` greater values get
+smaller codes. Null always has the smallest code, so it is picked only when there is no value. Late records count like
+any other.
 
 Source: merge-semantics 4.
 """

@@ -1,17 +1,17 @@
 """Reduction of `product`.
 
-Products are computed value by value: the first two of every segment, then the third, and so on. These
-segments are left undecided:
+Products are computed step by step for all segments at once: the product of the first two values of every segment,
+then the product with the third value, and so on. These segments are left undecided:
 
 | type | undecided |
 |---|---|
 | FLOAT, DOUBLE | long segments, if any step is a retract |
 | integers that wrap around | segments with a divisor |
-| other integers | an intermediate product might leave the type, or a divisor is 0, or -2**63; long segments, if any step is a retract |
-| DECIMAL | an intermediate product might leave the type or 64 bits; segments with a retracted value; long segments |
+| other integers | segments in which an intermediate product might leave the type, or a divisor is 0 or -2**63; long segments, if any step is a retract |
+| DECIMAL | segments in which an intermediate product might leave the type or 64 bits; segments with a retracted value; long segments |
 
-A segment is long if it has more than `_POSITIONS_MAX` steps. Of a DECIMAL only steps with a value count, and with a
-scale above 18 a segment of two is long.
+A segment is long if it has more than `_POSITIONS_MAX` steps. For a DECIMAL, only steps with a value are counted, and
+if its scale is above 18, a segment of two steps is long already.
 
 Source: merge-semantics 4.
 """

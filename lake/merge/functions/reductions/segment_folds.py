@@ -1,9 +1,10 @@
 """Folds of numbers: one number per segment from the numbers at its positions.
 
-Integer sums are differences of one running sum: the running sum wraps around, and the difference of two
-wrapped numbers is exact whenever the sum fits. Floating sums, and products other than those of DECIMALs and those
-with divisors (`product_reduction`), are computed value by value, the first two values of every segment at once,
-then the third values, and so on: because of rounding, the order of values matters.
+Integer sums are differences of one running sum: the running sum wraps around, and the difference of two wrapped
+numbers is exact whenever the sum fits. Floating sums and most products are computed step by step for all segments at
+once: the first two values of every segment are combined, then the result is combined with the third value, and so on.
+This order matters because of rounding. `product_reduction` itself computes products of DECIMALs and products with
+divisors.
 """
 
 from typing import Any

@@ -1,9 +1,7 @@
-"""Reductions for functions that have none of their own: of keys with at most one value, or with none.
+"""Reductions for functions without one of their own: they decide only keys with at most one value, or without a value.
 
 `SINGLE_VALUES` decides keys with at most one value, `NULLS_ONLY` keys without a value; the definition computes the
-others.
-
-With many streams that each fill their own columns, most keys have at most one value in a column.
+other keys. If many streams each fill their own columns, most keys have at most one value in a column.
 
 Source: merge-semantics 4 ("null-skip").
 """

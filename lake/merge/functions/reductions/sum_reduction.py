@@ -1,10 +1,10 @@
 """Reduction of `sum`.
 
-A segment whose sum, or an intermediate sum, might leave the type is left undecided; its values are then
-added one by one by the definition, which has the rules for overflow (`support.overflow`). Without a declared rule
-sums of a DECIMAL of at most 18 digits have 64 bits; there a segment is also undecided if a retracted value has more
-digits than the type. Floating numbers and integers that wrap around are never undecided. If the largest magnitude
-times the length of the longest segment fits, as it nearly always does, the sums of single segments are not checked.
+A segment whose sum, or an intermediate sum, might leave the type is left undecided; the definition then adds its
+values one by one by the rules for overflow (`support.overflow`). Without a declared rule, sums of a DECIMAL of at
+most 18 digits have 64 bits; there a segment is also undecided if a retracted value has more digits than the type.
+Sums of floating numbers, and of integers that wrap around, are never undecided. If the largest magnitude times the
+length of the longest segment fits, as it nearly always does, the sums of single segments are not checked.
 
 Source: merge-semantics 4.
 """

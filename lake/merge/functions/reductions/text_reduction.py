@@ -1,6 +1,6 @@
-"""Reductions of texts: listagg; with `distinct`, only of keys with at most one text that is not blank.
+"""Reductions of listagg; with `distinct` they decide only keys with at most one text that is not blank.
 
-A key is left undecided if a late text of it is blank and no text of it is not.
+A key is left undecided if all its texts are blank and one that is not null is late.
 
 Source: merge-semantics 4.1.
 """

@@ -1,4 +1,4 @@
-"""Containers: sets of 16-bit numbers, of which both bitmap formats consist.
+"""Containers: the sets of 16-bit numbers of which bitmaps in both formats consist.
 
 | kind | payload, little endian | holds |
 |---|---|---|
@@ -6,9 +6,9 @@
 | BITMAP | 65 536 bits | many numbers |
 | RUN | uint16 count, then (first, length - 1) as two uint16 each | runs of numbers |
 
-The reference chooses the kind of a result by its size *and* by the kinds of its sources, and the bytes have
-to equal the reference's. Here the roaring library computes the union of two containers, each as a bitmap of its
-own, and the kind is chosen.
+The reference chooses the kind of a result by its size *and* by the kinds of its sources, and the bytes of a result
+have to equal the reference's. So each container is turned into a bitmap of its own, the roaring library computes the
+union of two such bitmaps, and `_chosen` chooses the kind of the result.
 
 Source: RoaringBitmap format specification, "Container storage"; merge-semantics 4 (`rbm32`, `rbm64`).
 """

@@ -1,7 +1,7 @@
 """The definition and declaration shared by the functions of serialised sets: null adds nothing, two values are united.
 
-The union of two values comes from the function (`bitmaps`, `sketches`). Values that it cannot read, or that do not
-have the declared size or type, are unfit.
+The function (`bitmaps`, `sketches`) computes the union of two values. Values that the function cannot read, or that
+do not have the declared size or type, are unfit.
 
 Source: merge-semantics 4 (`rbm32`, `rbm64`, `hll_sketch`, `theta_sketch`).
 """

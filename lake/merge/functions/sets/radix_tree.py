@@ -1,4 +1,4 @@
-"""Adaptive radix tree over 6 bytes, the keys of a bitmap of 64-bit numbers: read, extended by a key, and written.
+"""Adaptive radix tree over keys of 6 bytes, as in bitmaps of 64-bit numbers: reading, insertion of a key, and writing.
 
 Nodes are stored depth first, children in the order of their bytes. Numbers are little endian unless noted.
 

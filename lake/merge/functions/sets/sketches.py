@@ -5,10 +5,10 @@ DataSketches, whose C++ and Java libraries read each other's sketches.
 
 The unions and declarations are here, the definition is in `bytes_union`.
 
-The precision of a union of HLL sketches is that of one of them, depending on which came first, so a column
-can declare the size (`braid.lg-k`) and the type (`braid.hll-type`) that all values must have. A theta sketch
-does not store its size, but the number of its entries can show that its size is not the declared one. Unions of
-theta sketches have the reference's 4096 nominal entries, whatever is declared.
+A union of HLL sketches has the precision of one of them, depending on which came first. So a column can declare the
+size (`braid.lg-k`) and the type (`braid.hll-type`) that all its values must have. A theta sketch does not store its
+size, but the number of its entries can show that its size is not the declared one. Unions of theta sketches have the
+reference's 4096 nominal entries, whatever is declared.
 
 Source: merge-semantics 4.
 """

@@ -1,4 +1,4 @@
-"""Order in which values are combined: late ones first, the latest of them before all, then the others as they came.
+"""Order in which values are combined: first the late values, the last of them first; then the others in merge order.
 
 Source: merge-semantics 4, `aggReversed` as `agg(in, acc)`.
 """

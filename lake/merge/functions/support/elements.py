@@ -1,4 +1,4 @@
-"""Elements of arrays and entries of maps, gathered segment by segment, and numbers that tell equal ones.
+"""Elements of arrays and entries of maps, gathered segment by segment, and codes that are equal for equal elements.
 
 An element is an index into the child array of the column, so only elements of the result are copied.
 """

@@ -1,11 +1,11 @@
-"""Arithmetic of one column type on plain values, with the results of the Java virtual machine.
+"""Arithmetic on plain values of one column type, with the results that Java gives.
 
 Integers are exact and must fit their width, unless the column declares that they wrap around
-(`braid.lake.merge.functions.support.overflow`). FLOAT and DOUBLE follow IEEE 754, division by zero included; FLOAT
-is rounded to 32 bits after every operation. DECIMALs are computed as unscaled integers, independent of a decimal
-context, products and quotients rounded half up. A result that does not fit is null, but sums of a type of at most 18
-digits may have 64 bits; if the column declares a rule, that rule decides. Integers and DECIMALs cannot be divided by
-zero, and a DECIMAL quotient with infinitely many digits is an error.
+(`braid.lake.merge.functions.support.overflow`). FLOAT and DOUBLE follow IEEE 754, division by zero included; FLOAT is
+rounded to 32 bits after every operation. DECIMALs are computed as unscaled integers, independent of a decimal
+context; products and quotients are rounded half up. A DECIMAL result that does not fit is null, unless the column
+declares a rule; without a rule, sums of a type of at most 18 digits may have 64 bits. Integers and DECIMALs cannot be
+divided by zero, and a DECIMAL quotient with infinitely many digits is an error.
 
 Source: merge-semantics 4, "Overflow / arithmetic".
 """

@@ -1,9 +1,9 @@
 """Values of the options of aggregate functions: parsing and validation.
 
-The `*_problems` functions yield what is invalid, for the check of a declaration. Parsing does not fail: in tables of
-other engines a flag, a choice or a number that cannot be read, or is beyond 32 bits, counts as the default, and a
-number out of the option's bounds counts as it is. Only a name of a field that does not exist is an error there
-(`field_index`).
+The `*_problems` functions yield the invalid values, for the check of a declaration. Parsing does not fail, because
+tables of other engines may have such values: a flag, a choice or a number that cannot be read counts as the default,
+and so does a number beyond 32 bits. A number outside the option's bounds is used as it is. Only the name of a field
+that does not exist is an error there (`field_index`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

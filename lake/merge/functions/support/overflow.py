@@ -6,12 +6,12 @@
 | `fail` | the merge of the column fails | the merge of the column fails |
 | not declared | fails | null, or more digits than declared (merge-semantics 4) |
 
-Wrapping is modular arithmetic: any order of values, and any grouping of them, gives the same value, and a
-sum that comes back into range is exact again. Two products depend on the order: of DECIMALs with digits after the
-point, because it is rounded at each value, and one from which values are taken back, because it is divided by them.
+Wrapping is modular arithmetic: any order of values, and any grouping of them, gives the same value, and a sum that
+comes back into range is exact again. Two kinds of products do depend on the order: products of DECIMALs with digits
+after the point, because every step rounds, and products from which values are retracted, because that is a division.
 The largest and the smallest value of a DECIMAL are adjacent, as they are for an integer.
 
-Source: ours; the reference wraps integers up to release 1.4, and fails from 2.0 on.
+Source: ours; Paimon wraps integers up to 1.4, and fails from 2.0 on.
 """
 
 from enum import StrEnum
