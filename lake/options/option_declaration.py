@@ -1,9 +1,9 @@
 """The declaration of one option: key, parser, default and meaning, in one place.
 
-`TableOptions` declares its attributes with `option` and `declared`; only its bloom filters, whose options have
-a key per column, have no declaration. Parsing, their share of the known keys (`braid.lake.options.option_keys`)
-and the reference page (`docs/reference/options.md`) come from the declarations. Rules, and whether an option may
-change, do not: see `CONTRIBUTING.md`, *Add a table option*.
+`TableOptions` declares its attributes with `option` and `declared`, except the bloom filters, whose options have a
+key for each column. The declarations give the parsing, these options' part of the known keys
+(`braid.lake.options.option_keys`), and the reference page (`docs/reference/options.md`). Rules about options, and
+whether an option may change, are elsewhere: see `CONTRIBUTING.md`, *Add a table option*.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,8 +1,8 @@
 """Keys of table options that an engine of the format reads, and the known key meant by a misspelt key.
 
-A table keeps every option it is given, and an engine skips those that it does not know. So a misspelt key is
-never an error of the format; it is recognised by its likeness to a known key. Keys of later releases and of
-other software usually resemble no known key, but a few may happen to.
+A table keeps every option it is given, and an engine skips those that it does not know. So a misspelt key is never an
+error of the format; it is recognised by its likeness to a known key. Keys of later versions of Paimon and of other
+software usually resemble no known key, but a few may happen to.
 
 Source: merge-semantics 9, table-format, and what other engines of the format document.
 """

@@ -1,8 +1,8 @@
 """Parsers of option values, from the text in a schema to a typed value.
 
-Blanks are accepted where the reference accepts them: sizes, durations, ratios, values per level and most lists
-of names are trimmed, everything else is not. Limits are stricter than the reference's where a value could do harm: a
-directory, for example, may not lead out of the table's own.
+Blanks are accepted where the reference accepts them: sizes, durations, ratios, values per level and most lists of
+names are trimmed, everything else is not. Limits are stricter than the reference's where a value could do harm: for
+example, a directory may not lead out of the table's own directory.
 
 Source: merge-semantics 9.
 """

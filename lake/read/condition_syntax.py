@@ -12,8 +12,8 @@ scans evaluate: comparisons of a column or field with values, joined by AND.
     value        number  |  TRUE  |  FALSE  |  [DATE | TIME | TIMESTAMP] 'text', with '' for '
                  |  X'hexadecimal digits'
 
-Functions exist only where the caller names some: conditions of streams have them for the parts of a record besides its
-message. A name that no parenthesis follows is a field, so functions take no names away.
+Functions exist only if the caller names some: conditions of streams have functions for the parts of a record besides
+its message. A name without a parenthesis after it is always a field, even if a function has the same name.
 """
 
 import re

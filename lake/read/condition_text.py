@@ -1,10 +1,10 @@
-"""Conditions as SQL text over the columns of a table, or over the fields of messages; values by their types.
+"""Conditions given as SQL text, on columns of a table or on fields of messages; values are parsed by their types.
 
-`condition_syntax` has the grammar. Dates and times are written in full and held by the column's type exactly
+`condition_syntax` has the grammar. A date or time must be written in full, and the column's type must hold it exactly
 (`exact_times`). A time with a zone (`'2026-01-31T05:15:00+01:00'`, `…Z`) is a value of TIMESTAMP WITH LOCAL TIME ZONE
-columns; without a zone it is UTC there. The word before a text, such as `DATE`, has to fit the column. `'NaN'`,
-`'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns. A text stands for its bytes in UTF-8 where the
-column holds bytes.
+columns; a time without a zone is in UTC there. The word before a text, such as `DATE`, has to fit the type of the
+column. `'NaN'`, `'Infinity'` and `'-Infinity'` are values of FLOAT and DOUBLE columns. For a column of bytes, a text
+is its bytes in UTF-8.
 """
 
 import re

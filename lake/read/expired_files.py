@@ -1,10 +1,10 @@
-"""Expired records in files, as far as the statistics of the time field tell.
+"""Estimates of the expired records in files and row groups, from the statistics of the time field.
 
-Statistics are those of records, and a file's record may not be the row of its key. Each use takes care of that:
-a scan leaves a file out only where its rows are its records (`braid.lake.read.scan_plan`), and a compaction
+Statistics describe records, and a record of a file may not be the row of its key. Both users of this module allow for
+that: a scan leaves a file out only where its rows are its records (`braid.lake.read.scan_plan`), and a compaction
 merges the files that it rewrites.
 
-Source: merge-semantics 7.4, where a file is rewritten for its smallest value.
+Source: merge-semantics 7.4; the reference rewrites a file because of its smallest value.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,8 @@
 """Pruning rules: what metadata proves about conditions on partitions, buckets, files and row groups.
 
-A rule drops a partition, bucket, file or row group only if none of its rows can match, so an
-unknown bound (null) or a bound of NaN drops nothing. FLOAT and DOUBLE are special, because other
-writers may leave NaN out of bounds although it is greater than all other values, and may write -0.0
-for 0.0 or the reverse:
+A rule drops a partition, bucket, file or row group only if none of its rows can match, so an unknown bound (null) or
+a bound of NaN drops nothing. FLOAT and DOUBLE are special. Other writers may leave NaN out when they compute bounds,
+although it is greater than all other values, and they may write -0.0 for 0.0 or the reverse:
 
 - bounds are compared as IEEE 754 does, where the zeros are equal and comparisons with NaN are false;
 - an upper bound proves nothing about `>` and `>=`: a NaN may be above it;

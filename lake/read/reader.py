@@ -1,10 +1,10 @@
 """Reader of one split: its rows, merged, filtered and projected.
 
-A section of one run is not merged: all conditions apply to its records, and the expiry of rows is one more
-condition. In a section of several runs only conditions on the key are pushed below the merge, because they hold
-for all records of a key or for none; the others apply to merged rows. Where each row is one record, the indexes of
-its files may exclude such a section as a whole. Rows that a deletion vector marks are no records: they are removed
-before any other step. `scan_merge` returns the merge of a table, for lookups as well.
+A section of one run is not merged: all conditions apply to its records, and the expiry of rows is one more condition.
+In a section of several runs, conditions on the key are applied before the merge, because they hold for all records of
+a key or for none; the other conditions apply to merged rows. In tables where each row is one record, the indexes of
+the files of such a section may exclude the whole section. Rows that a deletion vector marks are removed before any
+other step. `scan_merge` returns the merge of a table, for lookups as well.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

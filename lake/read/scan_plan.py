@@ -1,24 +1,24 @@
 """Plan of a scan: the files to read, chosen from metadata alone.
 
-1. Level 0 is skipped in first-row tables and in tables with deletion vectors, unless these are merged on
-   read (`deletion-vectors.merge-on-read`); its rows become visible through a compaction.
+1. Level 0 is skipped in first-row tables and in tables with deletion vectors, unless these are merged on read
+   (`deletion-vectors.merge-on-read`); rows of level 0 become visible through a compaction.
 2. Partitions are chosen by their values, which are known exactly.
-3. Buckets are chosen by hash, when the conditions fix the whole bucket key to at most 1,000 values without NaN,
-   the table has a fixed number of buckets, and rows are routed by the default function.
-4. Files are chosen by key statistics, and by an index of key columns where their manifest entries
-   have one: a key that fulfils the conditions loses no record, so its merge stays right. Of another key
-   some records may be left; the reader checks the conditions again.
-5. A bucket is read raw, file by file, when no two live records of its files are of one key: all
-   files are compacted, none has retracts, and the compaction has kept one record of each key: it has
-   marked the others (deletion vectors) or left them out (first-row).
+3. Buckets are chosen by hash if the table has a fixed number of buckets and routes rows by the default function. The
+   conditions have to fix the whole bucket key to at most 1,000 values without NaN.
+4. Files are chosen by key statistics, and by an index of key columns if their manifest entries have one. A key that
+   fulfils the conditions loses no record, so its merge stays right. Of other keys some records may be left; the
+   reader checks the conditions again.
+5. A bucket is read raw, file by file, if no two live records of its files have the same key. That is so if all files
+   are compacted, none has retracts, and the compaction has kept one record of each key: it has marked the others
+   (deletion vectors) or left them out (first-row).
 6. Files of other buckets are cut into sections of overlapping files.
-7. A file that needs no merge, raw or alone in its section, may be dropped by value statistics (no row
-   fulfils the conditions, or all are expired) and by its index: rows that a deletion vector marks make
-   the statistics wider, never wrong. Where each row is one whole record of its key (deduplicate,
-   first-row), the files of a section may be dropped together: if no record matches, no row does.
-   Elsewhere a record that does not match may be part of a row that does.
+7. A file that needs no merge, raw or alone in its section, may be dropped by its index and by value statistics: if no
+   row fulfils the conditions, or all rows are expired. Rows that a deletion vector marks make the statistics wider,
+   never wrong. Where each row is one whole record of its key (deduplicate, first-row), all files of a section may be
+   dropped together: if no record matches, no row does. Elsewhere a record that does not match may be part of a row
+   that does.
 
-The plan has one split for each bucket; `braid.lake.read.split_cut` cuts them.
+The plan has one split for each bucket; `braid.lake.read.split_cut` cuts the splits.
 
 An index in a file of its own costs a read and is checked by the reader of the file (`braid.lake.read.reader`).
 

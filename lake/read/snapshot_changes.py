@@ -1,4 +1,4 @@
-"""Changes of one snapshot: which files have them, and their rows with kinds.
+"""Changes of one snapshot: the files that have the changes, and the changed rows with their kinds.
 
 | mode | `changelog-producer` | changes of a snapshot |
 |---|---|---|

@@ -1,8 +1,8 @@
 """Cutting of a scan's splits to a size, so that many tasks can share the work.
 
-A split consists of whole sections. No two sections share a key, so a bucket may be cut between any
-two of them. A task needs less of a file's metadata than planning does: statistics of keys and bounds of values are
-left out, because planning has used them; counts of nulls stay, because columns that have only nulls are not decoded.
+A split consists of whole sections. No two sections share a key, so a bucket may be cut between any two of them. A
+task needs less of a file's metadata than planning does. Statistics of keys and bounds of values are left out, because
+planning has used them; counts of nulls stay, because a reader does not decode columns that have only nulls.
 
 Source: merge-semantics 7.5, and 1.7 for what a split is.
 """

@@ -1,6 +1,7 @@
-"""Background jobs that make copies, run by at most two threads of one `BackgroundJobs`, which end when no job is left.
+"""Background jobs that make copies of files for lookups.
 
-`reader_slots` is the number of threads that may read row groups beside them.
+Each `BackgroundJobs` runs its jobs in at most two threads, which end when no job is left. `reader_slots` is the
+number of threads that may read row groups at the same time.
 """
 
 import os

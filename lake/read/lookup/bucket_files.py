@@ -1,8 +1,8 @@
-"""Files of a bucket for lookups: read from their copies, or by row group where there is no copy.
+"""Files of a bucket for lookups: they are read from their copies, or by row group where there is no copy.
 
-A file of one row group and up to 1 MB is copied at its first use, if there is room, because a search by row group
-would read it whole as well. Lookups that serve requests do not wait for copies of larger files;
-compactions do, because they search for many keys of a file.
+A file of at most 1 MB and one row group is copied at its first use, if there is room, because a search by row group
+would read the whole file as well. Lookups that serve requests do not wait for copies of larger files; compactions do,
+because they search for many keys of a file.
 """
 
 from collections.abc import Iterator, Sequence

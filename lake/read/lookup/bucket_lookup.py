@@ -1,4 +1,4 @@
-"""Search for keys in the files of a bucket, and their records.
+"""Search for keys in the files of a bucket, and reading of the records that were found.
 
 Runs are searched from the newest on: the files of level 0 one by one, then on each level the one file
 whose key range contains the key. For a file without a copy, its bloom filters are checked first
@@ -9,19 +9,19 @@ whose key range contains the key. For a file without a copy, its bloom filters a
 | `find` | the newest record of each key, on the levels above a given one | compactions, which wait for copies |
 | `find_all` | every record of each key | readers, which merge them |
 
-`find_all` may compare hashes alone. A match is then almost never wrong, and its caller finds out: the caller
-reads the records with their keys anyway, and compares the keys of all files at once (`rows`, `verify`).
+`find_all` may compare hashes alone. A match is then almost never wrong, and the caller detects a wrong one: it reads
+the records with their keys anyway, and compares the keys of all files at once (`rows`, `verify`).
 
-A position that a deletion vector of the bucket contains is no record: the search continues in older
-runs. Vectors are an argument of each search, because a file stays while its vectors change.
+A row that a deletion vector of the bucket marks is not a record: the search continues in older runs. The vectors are
+an argument of each search, because they change while a file stays the same.
 
 Three ways to search a run, by cost:
 
 | way | when | cost |
 |---|---|---|
-| joint index | the files of level 0 of a reader, once all are copied and small | one probe for all of them |
-| every file is probed with every key | few copied files, few keys | files x one probe of all keys |
-| key ranges first | otherwise | locating all keys among the ranges once, then a probe of each file with its own keys |
+| joint index | all files of level 0 at once, in `find_all`, if all have copies and few rows together | one probe for all of them |
+| every file is probed with every key | few copied files, few keys | for each file one probe of all keys |
+| key ranges first | otherwise | all keys are located among the ranges once, then each file is probed with its own keys |
 
 Source: merge-semantics 6.4.
 """

@@ -1,8 +1,8 @@
 """Rows of a bucket by key, as a scan of the same snapshot merges them.
 
-Expired rows are among them: the caller leaves them out (`braid.lake.table.lookup.snapshot_lookup`).
-The single record of a key is its row, unless it is a retract; several records are merged as a scan merges them. A key
-without a record costs a probe of each file that may have it.
+Expired rows are not left out here; the caller leaves them out (`braid.lake.table.lookup.snapshot_lookup`). If a key
+has a single record, that record is its row, unless it is a retract; several records are merged as a scan merges them.
+A key without a record costs a probe of each file that may have it.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,9 +1,9 @@
-"""Storage of one file's copy: its columns and its index, in memory or in mapped files.
+"""Storage of the copy of one file: its columns and its index, in memory or in mapped files.
 
-Parts are written once and never changed. Up to `MEMORY_FILE_BYTES_MAX` of a copy stay in memory, because
-files for small parts would cost more. Other parts, and all parts once the bound of memory is reached, are written to
-local disk and mapped, so that the page cache holds as much of them as there is memory for. Columns that are nested
-too deeply for an Arrow file stay in memory.
+Parts are written once and never changed. Up to `MEMORY_FILE_BYTES_MAX` of a copy stay in memory, because files for
+small parts would cost more. Other parts, and all parts once the bound of memory is reached, are written to local disk
+and mapped, so that the page cache holds as much of them as there is memory for. Columns that are nested too deeply
+for an Arrow file stay in memory.
 
 ```
 <scratch>/<process>-<n>.arrow   some columns, uncompressed

@@ -1,15 +1,15 @@
-"""Store of the copies that lookups keep, for all tables of a catalog: their entries and bounds.
+"""Store of the copies that lookups keep, for all tables of a catalog: its entries and bounds.
 
 | bound | counts | when it is reached |
 |---|---|---|
 | memory | parts of copies, up to 2 MB of each copy | further parts are kept on disk |
 | disk | all other parts | files get no copy; their keys are read by row group |
-| time | since the last use | the next lookup that checks removes the copy; often a compaction has replaced its file |
+| time | since the last use | a later lookup removes the copy; often a compaction has replaced its file |
 
-There are bounds for each table, and bounds for all tables together. A copy is evicted for another
-only if it was not used in the last minute. So a table that is larger than its bound keeps the
-copies it has, instead of making each again and again. After a compaction, the copies of the replaced
-files make room for copies of the new files.
+There are bounds of memory and disk for each table, and for all tables together. A copy is evicted for another only if
+it was not used in the last minute. So a table that is larger than its bound keeps the copies it has, instead of
+making each again and again. After a compaction, the copies of the replaced files make room for copies of the new
+files.
 """
 
 import threading

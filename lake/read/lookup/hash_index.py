@@ -17,11 +17,11 @@ Three ways to probe, by the number of keys:
 
 | keys | each is compared with | because |
 |---|---|---|
-| one by one (`candidates`) | entries from its first candidate on, found by bisection in its group | no arrays are set up |
-| fewer than 64 | `longest` entries: one matrix of equal rows | the fewest numpy calls |
+| few, one by one (`candidates`) | the entries from the key's first candidate on, which is found by bisection in its group | no arrays are set up |
+| fewer than 64 | `longest` entries: one matrix with rows of equal length | the fewest numpy calls |
 | 64 or more | the entries of its group | the fewest entries: a group has one, not a dozen |
 
-If the largest group has more than `_WINDOW_MAX` entries, many keys are searched for by bisection, however many.
+If the largest group has more than `_WINDOW_MAX` entries, keys are searched for by bisection, whatever their number.
 """
 
 from bisect import bisect_left

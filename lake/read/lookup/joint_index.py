@@ -1,4 +1,4 @@
-"""One index over the keys of the many small files of a bucket that is written every second.
+"""One index over the keys of several small files, for a bucket that is written every second and so has many of them.
 
 A probe of a file costs a few microseconds however small the file is. So the keys of the small files are
 put into one index, which is made once for all lookups of the same snapshot; one probe searches them all.
@@ -6,8 +6,8 @@ put into one index, which is made once for all lookups of the same snapshot; one
     row of the joint index    0 … n0-1 │ n0 … n0+n1-1 │ …
     file                      0        │ 1            │ …   newest first
 
-A joint row thus gives the file, by binary search among the ends, and the row in the file, by subtraction of
-the file's begin. The joint rows of one key ascend from the newest file to the oldest.
+So a joint row gives the file, by binary search among the ends of the files, and the row in the file, by subtraction
+of the file's begin. The joint rows of one key ascend from the newest file to the oldest.
 """
 
 from collections.abc import Sequence

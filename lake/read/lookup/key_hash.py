@@ -1,8 +1,7 @@
 """64-bit hashes of keys, the same in every call and in every process; and the integers that numbers are compared by.
 
-Keys are equal as merges define it: all NaN are one key, -0.0 and 0.0 are two, TEXT and BYTES are
-compared byte by byte. Equal keys have equal hashes; whether keys with equal hashes are equal is for the caller to
-compare.
+Keys are equal as merges define it: all NaN are one key, -0.0 and 0.0 are two, TEXT and BYTES are compared byte by
+byte. Equal keys have equal hashes. Different keys may have equal hashes, too, so the caller has to compare the keys.
 
 The hash of a column is the sum of its 64-bit words, each multiplied by an odd number that depends on
 its index: multiplication by an odd number is a bijection, so values that differ in one word have

@@ -1,4 +1,4 @@
-"""Positions of keys in the files of a bucket: what a search found, merged over the files.
+"""Positions of keys in the files of a bucket: the matches of a search, merged over the files.
 
 `are_marked` tells which positions a deletion vector contains.
 """

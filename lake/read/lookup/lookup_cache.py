@@ -1,8 +1,8 @@
 """Cache of the copies of one table's data files.
 
-In a file without a copy, `bucket_files` either waits until the copy is made (`get_or_copy`), which pays for small
-files, or has the row groups read that may have the keys, and records this read (`record_read`). Once the rows
-decoded in that way amount to a quarter of the file, the copy is queued, and made in the background. Where the bounds
+For a file without a copy there are two ways. `bucket_files` waits until the copy is made (`get_or_copy`), which pays
+for small files. Or it reads the row groups that may have the keys, and records this read (`record_read`). Once the
+rows decoded in that way amount to a quarter of the file, the copy is queued and made in the background. If the bounds
 leave no room for a copy, none is made. `copy_store` has the entries, the bounds and their eviction.
 
 A copy that `get` returned stays readable after it was evicted, because its parts stay in memory or mapped.

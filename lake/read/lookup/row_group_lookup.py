@@ -1,9 +1,9 @@
 """Lookup in a data file without a copy: only the row groups that may have the keys are decoded.
 
-A file is sorted by its key, so the bounds of row groups leave one row group for a key of one column, and a few for a
-key of several columns. Only Parquet has such bounds; of an ORC or Avro file all rows are decoded. A search for more
-than 4,096 keys decodes the keys of the whole file; rows that were found are taken from their row groups even then.
-Reading a row group takes about a hundredth of a second; a copy answers in microseconds.
+A file is sorted by its key. So the bounds of row groups leave one row group to read for a key of one column, and a
+few for a key of several columns. Only Parquet has such bounds; of an ORC or Avro file all rows are decoded. A search
+for more than 4,096 keys decodes the keys of the whole file; even then, rows that were found are taken from their row
+groups. Reading a row group takes about a hundredth of a second; a copy answers in microseconds.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

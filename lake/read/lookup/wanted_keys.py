@@ -1,4 +1,4 @@
-"""Keys of a lookup, in the forms in which they are compared with the keys of files, and the comparison."""
+"""Keys of a lookup, in the forms in which they are compared with the keys of files, and the comparison itself."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
