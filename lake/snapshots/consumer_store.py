@@ -1,14 +1,14 @@
-"""The consumers of a table: readers, each with the oldest snapshot that it still needs.
+"""Store of the consumers of a table: readers, each with the oldest snapshot that it still needs.
 
 A consumer with a deadline is a lease (`braid.lake.snapshots.lease`). Each consumer has a file, which is overwritten
-as the reader advances. A file may be impossible to parse: empty or torn after a power failure, or written by another
-program, also under a name that this one would refuse. Expiry deletes what no consumer needs, so such a file must not
-count as absent. It counts as a consumer that needs every snapshot, until `UNREADABLE_MS` after it was last written,
-or until `consumer.expiration-time` if that is shorter. No lease lasts longer without a refresh. Afterwards the file
-is ignored.
+as the reader advances. It may be impossible to parse the file, because it is empty or torn after a power failure, or
+because another program wrote it, perhaps under a name that would be refused here. Expiry deletes what no consumer
+needs, so such a file must not count as absent. It counts as a consumer that needs every snapshot, until
+`UNREADABLE_MS` after it was last written, or until `consumer.expiration-time` if that is shorter. No lease lasts
+longer without a refresh. Afterwards the file no longer counts.
 
-The same directory holds the markers of running expiries, each with the snapshot that the run is about to
-remove. A file appears as a whole, so a marker that cannot be parsed belongs to a run that died, and is ignored.
+The same directory holds the markers of running expiries; each names the snapshot that the run is about to remove. A
+file appears as a whole, so a marker that cannot be parsed belongs to a run that died, and is ignored.
 """
 
 from collections.abc import Iterator

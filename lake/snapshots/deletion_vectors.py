@@ -1,8 +1,8 @@
 """Deletion vectors of buckets, which mark rows of data files as deleted: read from and written to index files.
 
-A snapshot has one index file for each bucket with marked rows, which holds the vectors of all data files of
-that bucket. A compaction that changes any vector of a bucket writes all vectors of the bucket into a new file,
-which replaces the old file in the same commit (`VectorsChange`).
+A snapshot has one index file for each bucket with marked rows; the file holds the vectors of all data files of the
+bucket. A compaction that changes any vector of a bucket writes all vectors of the bucket into a new file, which
+replaces the old file in the same commit (`VectorsChange`).
 
 Source: table-format 14, merge-semantics 6.6.
 """

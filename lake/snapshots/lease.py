@@ -1,12 +1,12 @@
 """Leases: consumers with a deadline, which keep a snapshot from expiring while it is read.
 
-A lease is a consumer file with a deadline. Every engine of the format respects the file (others keep only changelogs
-for it under `consumer.changelog-only`), and the deadline ensures that a holder that dies does not hold the snapshot
-for ever. To take a lease, a reader writes the file and *then* checks that no expiry has marked the snapshot and that
-the snapshot still exists. Expiry of this engine marks a snapshot and *then* lists the consumers. So at least one of
-the two sees the other: once a lease is taken, no expiry of this engine removes its snapshot before the deadline.
+Every engine of the format respects the consumer file of a lease, but others keep only changelogs for it in tables
+with `consumer.changelog-only`. The deadline ensures that a holder that dies does not hold the snapshot for ever. To
+take a lease, a reader writes the file and *then* checks that no expiry has marked the snapshot and that the snapshot
+still exists. Expiry of this engine marks a snapshot and *then* lists the consumers. So at least one of the two sees
+the other: once a lease is taken, no expiry of this engine removes its snapshot before the deadline.
 
-The snapshot can still be removed, and then `check` and `refresh` raise:
+The snapshot can still be removed in the following cases; then `check` and `refresh` raise `LeaseLost`:
 
 - the holder does not refresh the lease before the deadline, or before its file is older than
   `consumer.expiration-time`, if that is sooner;

@@ -1,17 +1,17 @@
 """Leases for reads that turn out to take long.
 
-It is not known beforehand whether a read takes a millisecond or an hour, and a lease for each read would cost
-more than most reads do. So scans, reads of changes, compactions and `SnapshotLookup.load` register the snapshot that
-they depend on (`hold`), without any request; lookups of single keys do not. Every
-`LEASED_AFTER_S` seconds a thread leases the snapshots of reads that have run for that long, and refreshes leases:
+It is not known beforehand whether a read takes a millisecond or an hour, and a lease for each read would cost more
+than most reads do. So scans, reads of changes, compactions and `SnapshotLookup.load` register the snapshot that they
+depend on (`hold`), without any request to storage; lookups of single keys do not. Every `LEASED_AFTER_S` seconds a
+thread leases the snapshots of reads that have run for that long, and refreshes leases that are due:
 
     open ──after 5 to 10 s──► leased ──every third of the lease──► refreshed ──done──► released
 
-Until then the snapshot exists anyway, unless the table retains next to nothing. If the snapshot expires
-before it is leased, or in spite of its lease (through another engine's expiry or a deleted consumer), the
-keeper does nothing: most of the planned files may still be read, and a read that misses a file finds out why
-with `raise_if_expired`. If storage refuses the lease, as it does where a reader has no permission to write,
-reads continue without one.
+Until a read is leased, its snapshot exists anyway, unless the table retains next to nothing. The snapshot may expire
+before it is leased, or in spite of its lease, through another engine's expiry or a deleted consumer. Then the keeper
+does nothing: most of the planned files may still be read, and a read that misses a file finds out why with
+`raise_if_expired`. If storage refuses the lease, as it does where a reader has no permission to write, reads continue
+without one.
 
 `LeaseKeeper.lease` takes a lease at once, for callers that refresh and release it themselves.
 """

@@ -1,8 +1,8 @@
 """The lineage of snapshots: which snapshot a snapshot was built on.
 
-Consecutive ids do not prove that one was built on the other: an id may have been reused after a rollback. A
+Consecutive ids do not prove that one snapshot was built on the other: an id may have been reused after a rollback. A
 snapshot may also lie in a gap that expiry or a rollback left, directly below a snapshot that was built on another
-snapshot of that id. So every snapshot of this engine but the first has the property
+snapshot of the same id. So every snapshot of this engine but the first has the property
 
 ```
 braid.follows   the unique name of the delta manifest list of the snapshot that this snapshot was

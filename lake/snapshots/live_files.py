@@ -1,9 +1,10 @@
 """The live data files of snapshots.
 
-A file is live if the manifests of the base list and the delta list add it and do not delete it. The set of manifest
-names determines the live files, which are therefore cached by that set. The base of snapshot N + 1 is usually base
-+ delta of N: then the live files of the base are in the cache, and only the delta of N + 1 is applied to them.
-Names are random and files immutable, so what is cached stays valid across rollbacks and overwritten snapshots.
+A file is live if the manifests of the base list and the delta list add it and do not delete it. The live files depend
+only on the set of manifest names, so they are cached by that set. The base list of a snapshot usually has the
+manifests of the base and delta lists of the snapshot before. Then the live files of the base are in the cache, and
+only the new delta is applied to them. Names are random and files immutable, so cached live files stay valid across
+rollbacks and overwritten snapshots.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

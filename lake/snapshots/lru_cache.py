@@ -1,6 +1,6 @@
-"""A cache of immutable values by name, bounded in bytes, but for the value just put and the large one that was used last.
+"""A cache of immutable values by name, bounded in bytes.
 
-These two stay whatever their size (`LruCache`).
+Two values stay whatever their size: the value just put, and the large value that was used last (`LruCache`).
 """
 
 import threading

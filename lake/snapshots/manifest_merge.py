@@ -2,17 +2,17 @@
 
 Every commit of files adds a manifest. Merging replaces manifests by others that leave the same files live:
 
-- *minor*: merges groups of consecutive manifests. A group is closed where its bytes reach the target size, as
-  in the format's own writers. The tail of the list, which is left after the last closed group, is merged in
-  tiers: when it has more than `merge-min-count` + log2(its entries) manifests, the newest `merge-min-count`
-  (2 at least) become one manifest, together with each older neighbour that has no more entries than the group
-  so far. So an entry is rewritten about once for each doubling of its manifest, not with every merge.
-- *full*: happens when the manifests that are small or have DELETEs together reach the threshold in bytes, and at
-  least one of them has a DELETE. All of them are rewritten, and so is each large manifest that has the ADD of one
-  of the DELETEs, so that no DELETE is left.
+- *minor*: merges groups of consecutive manifests. A group is closed where its bytes reach the target size, as in the
+  format's own writers. The tail of the list, which is left after the last closed group, is merged in tiers. When it
+  has more than `merge-min-count` + log2(its entries) manifests, the newest `merge-min-count` (2 at least) become one
+  manifest, together with each older neighbour that has no more entries than the group so far. So an entry is
+  rewritten about once for each doubling of its manifest, not with every merge.
+- *full*: happens when the manifests that are small or have DELETEs reach the threshold in bytes together, and at
+  least one of them has a DELETE. All of them are rewritten, and so is each large manifest that has the ADD of one of
+  the DELETEs, so that no DELETE is left.
 
-In a minor merge an ADD and its DELETE cancel; a DELETE whose ADD is in another manifest is kept. The state
-is a set difference, so the order of entries never matters.
+In a minor merge an ADD and its DELETE cancel each other; a DELETE whose ADD is in another manifest is kept. The live
+files are a set difference of ADDs and DELETEs, so the order of entries never matters.
 
 Source:
     Table format, section 6.

@@ -1,9 +1,9 @@
 """The metadata cache of a process: decoded manifests and the live files of snapshots.
 
-All tables that the catalogs of a process open on a local file system or an object store share one cache with
-one bound in bytes, so a table that is opened again finds there what was read before. A table that is opened by its path
-alone has a cache of its own, and so has storage whose files are visible through one `FileIO` object only, such as
-memory.
+All tables that the catalogs of a process open on a local file system or an object store share one cache with one
+bound in bytes. So a table that is opened again finds there what was read before. Two kinds of tables have a cache of
+their own: those that are opened by their path alone, and those on storage whose files are visible through one
+`FileIO` object only, such as memory.
 """
 
 from collections.abc import Callable, Hashable, Sequence

@@ -9,10 +9,11 @@ the snapshot that they were built on (`braid.lake.snapshots.lineage`), so walkin
 - the snapshot that was the newest before the rollback (while it exists, the rollback has not taken effect), or
 - the end of the chain, below which everything has expired.
 
-Walking down from a snapshot of the removed history leads to a gap instead, or to a snapshot that the one above
-it was not built on. At a snapshot of another engine, which names none, the walk ends, and no removed history is found.
+Walking down from a snapshot of the removed history leads to a gap instead, or to a snapshot that the one above it was
+not built on. Snapshots of other engines do not name the snapshot that they were built on: there the walk ends, and no
+removed history is found.
 
-Only the latest rollback is considered, and only while its marker exists, which is a day at least.
+Only the latest rollback is considered, and only while its marker exists, which is at least a day.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
-"""The marker of a table that is being rolled back, or was recently.
+"""The marker of a table that is being rolled back, or was rolled back recently.
 
-A rollback deletes snapshots one by one. While it runs, and after it broke off until it is run again, the chain has
-a gap. A commit that was planned on the target could be published right above the target, where no reader finds it. A
-commit that was planned on a removed snapshot could be published above what is left, where it would be the
-newest. So every publication checks for this marker, which is written before the first deletion; if it exists,
+A rollback deletes snapshots one by one. While it runs, the chain has a gap, and an interrupted rollback leaves the
+gap until it is run again. A commit that was planned on the target could be published right above the target, where no
+reader finds it. A commit that was planned on a removed snapshot could be published above what is left, where it would
+be the newest. So every publication checks for this marker, which is written before the first deletion; if it exists,
 the whole chain is checked (`braid.lake.commit.publisher`).
 
 The marker names two snapshots, each by its id and its delta manifest list, whose name is unique:

@@ -1,4 +1,4 @@
-"""The schema files of a table, read and created."""
+"""Store of the schema files of a table, which reads and creates them."""
 
 import threading
 

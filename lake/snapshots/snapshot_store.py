@@ -1,15 +1,15 @@
-"""The chain of snapshots of a table, and its hints: the snapshots are read, the hints read and written.
+"""Store of the chain of snapshots of a table and its hints: it reads snapshots, and reads and writes hints.
 
 `braid.lake.commit.publisher` creates snapshots. The files are `snapshot-1`, `snapshot-2`, …, without a gap; expiry
 removes from the low end, in order. Only a rollback makes a gap, until it ends
-(`braid.lake.snapshots.rollback_marker`). The state of the table is the snapshot of the highest id. `LATEST` and
+(`braid.lake.snapshots.rollback_marker`). The state of the table is the snapshot with the highest id. `LATEST` and
 `EARLIEST` are hints: they may be absent, torn or old, and only save listings.
 
 A hint is a safe point to start from: it is written after its snapshot was published, and expiry removes
 from the low end. So while the hinted snapshot exists and the chain has no gap, every later one up to the newest
 exists as well, and walking up finds the newest.
 
-`commit_time_ms` returns when a snapshot was committed; where the writer's clock was ahead, by its file's time.
+`commit_time_ms` returns when a snapshot was committed; if the writer's clock was ahead, the file's time counts.
 """
 
 from typing import Final

@@ -1,8 +1,8 @@
 """Search for snapshots by the time of their commit.
 
-Commit times never decrease, so a binary search finds a snapshot among thousands. The clock that gave a snapshot
-its time may have been ahead; then the time of the snapshot's file counts instead. If another engine's commit times
-did go back, the result was committed at or before the given time, but need not be the newest such snapshot.
+Commit times never decrease, so a binary search finds a snapshot among thousands. If the clock that gave a snapshot
+its time was ahead, the time of the snapshot's file counts instead. If another engine's commit times did go back, the
+result was committed at or before the given time, but need not be the newest such snapshot.
 
 Source: table-format 3 (`timeMillis`).
 """

@@ -1,9 +1,9 @@
 """The identity of an opened table: detection of a table that was dropped and created anew.
 
-A table can be dropped and another be created under its path while a process has the first one open. A snapshot
-does not identify its table, and both tables number their schemas from 0. The schema file distinguishes them:
-schema files are never overwritten, and each contains the millisecond in which it was created. Two tables whose
-schemas are equal, that millisecond included, can read each other's data files without harm.
+A table can be dropped, and another table created under its path, while a process has the first one open. A snapshot
+does not identify its table, and both tables number their schemas from 0. The schema file distinguishes them: schema
+files are never overwritten, and each contains the millisecond in which it was created. Two tables whose schemas are
+equal, that millisecond included, can read each other's data files without harm.
 
 A check costs one small read, in a commit too; the bytes are parsed once. Further checks cost nothing as long as
 the newest snapshot stays the same. Between the check and the publication the table may still be replaced: if a

@@ -1,4 +1,4 @@
-"""The tag files of a table, the names of its branches, and the checks of names that are parts of files' names."""
+"""Store of the tag files of a table; the names of its branches; and checks of names that become parts of file names."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
